@@ -138,7 +138,8 @@ export async function endChunk(
 /**
  * Takes chunks from attempts whose lease has expired: their process is dead. Their messages may
  * have reached the mail provider, so each becomes SENDING, until feedback arrives or the settle
- * time ends. Returns the number of chunks.
+ * time ends. Those that were deleted with their contacts since the claim are counted as unknown
+ * from now on: see `restoreDeparted`. Returns the number of chunks.
  */
 export async function expireChunks(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {
@@ -148,7 +149,7 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
             select campaign_id, number from campaign_chunk
               where attempt_id is not null and lease_until < now()
               order by lease_until limit ${max} for update skip locked)
-          returning email_ids, attempt_id, claimed_at, lease_until
+          returning campaign_id, project_id, email_ids, attempt_id, claimed_at, lease_until
       ), changed as (
         update email set
             status = 'SENDING', attempt_id = expired.attempt_id, attempts = attempts + 1,
@@ -156,6 +157,17 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
             trace = email.trace || ${handedOver(sql`expired.claimed_at`)}
           from expired, unnest(expired.email_ids) as claimed(id)
           where email.id = claimed.id and email.status = 'PENDING'
+          returning email.id
+      ), departed as (
+        select expired.campaign_id, expired.project_id, count(*) as count
+          from expired, unnest(expired.email_ids) as claimed(id)
+          where claimed.id not in (select id from changed) and not exists (
+            select from email where email.id = claimed.id and email.status <> 'PENDING')
+          group by 1, 2
+      ), tallied as (
+        insert into campaign_tally (campaign_id, project_id, code, count, sent)
+          select campaign_id, project_id, code, count * times, 0 from departed,
+            (values ('contact_deleted', -1), ('delivery_unknown', 1)) as change(code, times)
       )
       select from expired`.execute(tx);
     return rows.length;

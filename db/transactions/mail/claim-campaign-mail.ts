@@ -255,7 +255,9 @@ async function claimChunk(db: Database, given: ChunkClaim): Promise<ClaimedChunk
           where cardinality(email_ids) > ${given.max}::int
     ), claimed as (
       update campaign_chunk as chunk set
-          email_ids = due.email_ids[:${given.max}::int], attempt_id = ${given.attemptId},
+          -- Only those that still wait, so that one which is deleted later was claimed: see expireChunks.
+          email_ids = array(select id from email where id = any(due.email_ids[:${given.max}::int])
+            and status = 'PENDING'), attempt_id = ${given.attemptId},
           claimed_at = now(), lease_until = now() + make_interval(secs => ${given.leaseSeconds})
         from due
         where chunk.campaign_id = due.campaign_id and chunk.number = due.number

@@ -689,8 +689,11 @@ with due as (
   from due
   where cardinality(email_ids) > $5::int ), claimed as (
   update campaign_chunk as chunk
-  set email_ids = due.email_ids[:$6::int], attempt_id = $7, claimed_at = now(), lease_until = now()
-      + make_interval(secs => $8)
+  set email_ids = array(
+    select id
+    from email
+    where id = any(due.email_ids[:$6::int]) and status = 'PENDING'), attempt_id = $7, claimed_at =
+        now(), lease_until = now() + make_interval(secs => $8)
   from due
   where chunk.campaign_id = due.campaign_id and chunk.number = due.number
   returning chunk.email_ids, due.due_at, chunk.claimed_at )
@@ -750,14 +753,28 @@ with expired as (
     order by lease_until
     limit $1
     for update skip locked)
-  returning email_ids, attempt_id, claimed_at, lease_until ), changed as (
+  returning campaign_id, project_id, email_ids, attempt_id, claimed_at, lease_until ), changed as (
   update email
   set status = 'SENDING', attempt_id = expired.attempt_id, attempts = attempts + 1, lease_until =
       expired.lease_until, updated_at = now(), trace = email.trace || jsonb_set(
       trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
       to_jsonb(to_char(expired.claimed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   from expired, unnest(expired.email_ids) as claimed(id)
-  where email.id = claimed.id and email.status = 'PENDING' )
+  where email.id = claimed.id and email.status = 'PENDING'
+  returning email.id ), departed as (
+  select expired.campaign_id, expired.project_id, count(*) as count
+  from expired, unnest(expired.email_ids) as claimed(id)
+  where claimed.id not in (
+    select id
+    from changed) and not exists (
+    select
+    from email
+    where email.id = claimed.id and email.status <> 'PENDING')
+  group by 1, 2 ), tallied as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent)
+  select campaign_id, project_id, code, count * times, 0
+  from departed, (
+    values ('contact_deleted', -1), ('delivery_unknown', 1)) as change(code, times) )
 select
 from expired
 
