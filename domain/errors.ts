@@ -36,7 +36,10 @@ export const problems = {
   TRANSITION_SELF: [400, 'A transition cannot lead from a step to itself.'],
   TRANSITION_FROM_EXIT: [400, 'An EXIT step cannot have an outgoing transition.'],
   TRANSITION_TO_TRIGGER: [400, 'A transition cannot lead to the trigger step.'],
-  TRANSITION_EXISTS: [400, 'The step already has an outgoing transition, and can have only one.'],
+  TRANSITION_EXISTS: [
+    400,
+    'The step already has an outgoing transition. Without branches it can have only one.',
+  ],
   TRANSITION_BRANCH_EXISTS: [
     400,
     'The branch already has an outgoing transition, and can have only one.',

@@ -79,7 +79,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   FORBIDDEN: 'Ask the operator of this server.',
   PROJECT_ACCESS_DENIED: 'Ask an owner of the project for access, or name another project.',
   PROJECT_DISABLED:
-    '`details.reason` is why. Ask the operator of this server to enable it; reading still works.',
+    'Ask the operator of this server to enable it; `details.reason` has the reason. Reading still works.',
   INSUFFICIENT_ROLE: 'Ask an owner of the project to do it, or to give you the role ADMIN.',
   EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
   REAUTHENTICATION_REQUIRED:
@@ -148,8 +148,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   UNSUPPORTED_MEDIA_TYPE: 'Set the header Content-Type, and send a body in this format.',
   VALIDATION_ERROR: 'Correct the fields that `errors` lists, each with its message.',
   STATS_TOO_HEAVY:
-    'Request a shorter period, or one version of a workflow. Of a picture, request one `version`, ' +
-    'or leave out `stats`.',
+    'Send a shorter period, or one version of a workflow. For a picture, send one `version`, or ' +
+    'leave out `stats`.',
   CONDITION_TOO_HEAVY: 'Use fewer filters, or equals in place of contains.',
   WORKFLOW_INVALID: 'Correct the steps that `errors` lists, then enable the workflow again.',
   PICTURE_TOO_LARGE: 'Read the steps and transitions with GET /workflows/{id} instead.',

@@ -55,7 +55,7 @@ async function* readInSnapshot<Part>(
     for await (const part of read(snapshot)) {
       if (Date.now() > end)
         throw new Error(
-          `The export took longer than ${exportMs / 60_000} minutes: its client reads too slowly.`,
+          `The export took longer than ${exportMs / 60_000} minutes. Its client may read too slowly.`,
         );
       yield part;
     }

@@ -9,7 +9,7 @@ export const wasStopped = Symbol('stopped');
 const skipped = Symbol('skipped');
 
 function closed(): Error {
-  return new Error('The threads are closed.');
+  return new Error('The process is stopping: its threads are closed.');
 }
 
 interface Job<Task> {
