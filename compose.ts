@@ -18,6 +18,8 @@ import {
   openDatabase,
   type OpenDatabase,
 } from './db/database.ts';
+import { findSender } from './db/domains/keys.ts';
+import { recordKey, type ReturnPathSettings } from './domain/sender/sender-records.ts';
 import { findFleet } from './db/delivery/workers.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
 import { disableForReputation } from './db/transactions/projects/suspend-project.ts';
@@ -29,6 +31,10 @@ import { createCipher, createSigner, derivedTokens } from './providers/encryptio
 import { createFiles } from './providers/files.ts';
 import { createReturnPaths } from './providers/return-paths.ts';
 import { createFeedbackReaders } from './providers/mail-providers.ts';
+import { readKeyFile } from './providers/mail/dkim/keys.ts';
+import type { SigningKeys } from './providers/mail/dkim/signature.ts';
+import { signingMailer } from './providers/mail/dkim/signing-mailer.ts';
+import { createDkimThreads } from './providers/mail/dkim/threads.ts';
 import { createFeedbackMailbox } from './providers/mail/feedback-mailbox.ts';
 import { guarded } from './providers/mail/guarded-mailer.ts';
 import type { Mailer } from './providers/mail/mailer.ts';
@@ -89,6 +95,7 @@ function composeShared(
     metrics,
     dispatcher,
     cipher,
+    dkim: createDkimThreads(),
     dns: createDns({ servers: config.dnsServers }),
     files: createFiles(config.storage, config.apiUrl),
     identities: config.mail.sender.createIdentities(config.mail),
@@ -159,11 +166,19 @@ export async function composeWorker(opened: Opened): Promise<{
   // Fewer than in the API: bulk actions, imports and the sweep start thousands of runs, and no
   // request waits for them.
   const shared = composeShared(opened, { callsMax: 4 });
+  const provider = config.mail.sender.createMailer({
+    storeMessage: ({ id, from, to, subject, raw }) =>
+      insertMailboxMessage(db, { id, sender: from, recipient: to, subject, raw }),
+  });
   const mailer = guarded(
-    config.mail.sender.createMailer({
-      storeMessage: ({ id, from, to, subject, raw }) =>
-        insertMailboxMessage(db, { id, sender: from, recipient: to, subject, raw }),
-    }),
+    config.mail.sender.canSign
+      ? signingMailer(provider, {
+          ...shared,
+          findSender: senderFinder(db, config.mail.returnPath),
+          returnPathAt: shared.returnPaths.pathAt,
+          platformKeys: platformKeys(config),
+        })
+      : provider,
   );
   const { taskQueue } = config.temporal;
   const services: WorkersOptions['services'] = {
@@ -213,8 +228,26 @@ export async function composeWorker(opened: Opened): Promise<{
       await shared.dispatcher.close();
       await mailer.close();
       await shared.renderer.close();
+      await shared.dkim.close();
     },
   };
+}
+
+/** Returns a function that finds the keys of a sender domain, and the host of its own return path. */
+function senderFinder(db: Database, { host, subdomain }: ReturnPathSettings) {
+  return async (projectId: string, domain: string) => {
+    const name = `${subdomain}.${domain}`;
+    const returnPath = recordKey({ type: 'MX', name });
+    const { keys, hasReturnPath } = await findSender(db, { projectId, domain, returnPath });
+    return { keys, returnPathHost: host !== null && hasReturnPath ? name : null };
+  };
+}
+
+/** @throws Error with a sentence for the operator when the file cannot be read. */
+function platformKeys({ mail: { platformDkim }, platformDomain }: Config): SigningKeys | null {
+  if (!platformDkim || !platformDomain) return null;
+  const { file, selector } = platformDkim;
+  return readKeyFile(file, { selector, domain: platformDomain });
 }
 
 /**

@@ -18,6 +18,7 @@ import { domainOf } from './domain/email-address.ts';
 import { defaultTaskQueue } from './domain/runs/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
 import { incomingSettings, incomingVariables } from './providers/mail/incoming-settings.ts';
+import { signingSettings, signingVariables } from './providers/mail/signing-settings.ts';
 import { mailProviders } from './providers/mail-providers.ts';
 import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
 
@@ -36,6 +37,7 @@ const trackers = mailProviders.flatMap(({ kind, tracks }) => (tracks ? [kind] : 
 
 const Environment = z.object({
   ...incomingVariables,
+  ...signingVariables,
   NODE_ENV: z.string().default('development'),
   PORT: number(8080, 0, 65535),
   HOST: z.string().default('0.0.0.0'),
@@ -325,6 +327,8 @@ const partners: [name: string, needs: string[]][] = [
   ],
   ['TEMPORAL_DEPLOYMENT_NAME', ['TEMPORAL_WORKER_BUILD_ID']],
   ['TEMPORAL_WORKER_BUILD_ID', ['TEMPORAL_DEPLOYMENT_NAME']],
+  ['PLATFORM_DKIM_SELECTOR', ['PLATFORM_DKIM_KEY']],
+  ['PLATFORM_DKIM_KEY', ['PLATFORM_DKIM_SELECTOR']],
   ['FEEDBACK_IMAP_HOST', ['FEEDBACK_IMAP_USER', 'FEEDBACK_IMAP_PASSWORD']],
   ['INBOUND_SMTP_TLS_CERT', ['INBOUND_SMTP_TLS_KEY']],
   ['INBOUND_SMTP_TLS_KEY', ['INBOUND_SMTP_TLS_CERT']],
@@ -421,6 +425,7 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
     ...incomingSettings(env),
+    ...signingSettings(env, sender.spfMechanism),
     /** null: the quota of the provider, or its default rate. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
     ratePerProjectPerSecond:

@@ -1,12 +1,6 @@
 import type { Database } from '../db/database.ts';
-import {
-  claimOf,
-  deleteOverdueDomain,
-  findDomain,
-  findDomainDue,
-  postponeDomainCheck,
-  recordDomainCheck,
-} from '../db/domains/domains.ts';
+import { findDomainDue, postponeDomainCheck, recordDomainCheck } from '../db/domains/checks.ts';
+import { claimOf, deleteOverdueDomain, findDomain } from '../db/domains/domains.ts';
 import { forgetUnclaimedIdentity } from '../db/domains/ses-identities.ts';
 import { type DomainStatus, inspectDomain } from '../domain/sender/domain-check.ts';
 import type { Dns } from '../providers/dns.ts';
@@ -43,6 +37,7 @@ export function createDomainActivities(services: DomainServices) {
       }
       try {
         const finding = await inspectDomain(claimOf(domain), services);
+        // If the domain has changed meanwhile, its check is still due.
         await recordDomainCheck(db, domain, finding, { isScheduled: true });
       } catch (error) {
         // A missing response proves nothing about the domain.

@@ -1147,6 +1147,16 @@ export interface Api {
       };
       answer: Array<Domain>;
     };
+    /** Get a sender domain */
+    '/domains/{id}': {
+      request: {
+        path: {
+          /** The id of the domain */
+          id: string;
+        };
+      };
+      answer: Domain;
+    };
     /** Check the DNS records of a sender domain now */
     '/domains/{id}/verify': {
       request: {
@@ -2456,6 +2466,17 @@ export interface Api {
       };
       answer: Domain;
     };
+    /** Make a new DKIM key for a sender domain */
+    '/domains/{id}/rotate-key': {
+      request: {
+        path: {
+          /** The id of the domain */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: Domain;
+    };
     /** Add up to 1,000 addresses to the suppression list */
     '/suppression-list': {
       request: {
@@ -2807,6 +2828,17 @@ export interface Api {
         data: Member;
       };
     };
+    /** Change who signs the mail of a sender domain */
+    '/domains/{id}': {
+      request: {
+        path: {
+          /** The id of the domain */
+          id: string;
+        };
+        body?: UpdateDomainRequest;
+      };
+      answer: Domain;
+    };
     /** Change a segment; a new condition is counted at once */
     '/segments/{id}': {
       request: {
@@ -3139,7 +3171,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -5335,20 +5367,56 @@ export type UploadImageRequest = {
   image: string;
 };
 
+export type DomainDkimNext = {
+  selector: string;
+  createdAt: string;
+};
+
+export type DomainDkimPrevious = {
+  selector: string;
+  removeAfter: string;
+};
+
+export type DomainDkim = {
+  /** Of the key that signs */
+  selector: string;
+  /** When DNS first showed it; null: mail is not signed yet */
+  activeSince: string | null;
+  next: DomainDkimNext | null;
+  previous: DomainDkimPrevious | null;
+};
+
 export type Domain = {
   id: string;
   domain: string;
   status: 'pending' | 'verified' | 'failed';
   verified: boolean;
   dkimTokens: Array<string>;
+  /** own: Everpost signs (DKIM). provider: the server that takes the mail does */
+  signing?: 'own' | 'provider';
+  ed25519?: boolean;
+  /** The keys; null if the provider signs */
+  dkim?: DomainDkim | null;
+  /** Host to which other servers report about mail of this domain; null: none */
+  returnPath?: string | null;
   records: Array<{
     type: 'CNAME' | 'MX' | 'TXT';
     name: string;
     value: string;
     priority?: number;
-    /** Only dkim and ownership decide the status of the domain; ownership exists only with Amazon SES */
-    purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
+    /** Of a TXT record: `value` in its strings */
+    strings?: Array<string>;
+    /** The record as a line of a zone file */
+    zoneLine: string;
+    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc';
+    /** True if the domain is verified only with this record */
+    needed: boolean;
+    /** As of the last check: not found, right, or something else found */
     status: 'pending' | 'verified' | 'failed';
+    /** What DNS has instead of the right value */
+    found: Array<string>;
+    /** Of `dkim_old`: keep the record until then */
+    removeAfter?: string;
   }>;
   lastCheckedAt: string | null;
   verifiedAt: string | null;
@@ -5361,6 +5429,36 @@ export type CreateDomainRequest = {
   domain: string;
   /** Required without a secret key */
   projectId?: string;
+  /** own: Everpost signs (DKIM). provider: the server that takes the mail does */
+  signing?: 'own' | 'provider';
+  /** Also sign by Ed25519 (RFC 8463), as soon as DNS shows that key; only with `own` */
+  ed25519?: boolean;
+};
+
+export type UpdateDomainRequest = {
+  /** own: Everpost signs (DKIM). provider: the server that takes the mail does */
+  signing?: 'own' | 'provider';
+  /** Also sign by Ed25519 (RFC 8463), as soon as DNS shows that key; only with `own` */
+  ed25519?: boolean;
+};
+
+export type CheckedDomainDkimNext = {
+  selector: string;
+  createdAt: string;
+};
+
+export type CheckedDomainDkimPrevious = {
+  selector: string;
+  removeAfter: string;
+};
+
+export type CheckedDomainDkim = {
+  /** Of the key that signs */
+  selector: string;
+  /** When DNS first showed it; null: mail is not signed yet */
+  activeSince: string | null;
+  next: CheckedDomainDkimNext | null;
+  previous: CheckedDomainDkimPrevious | null;
 };
 
 export type CheckedDomain = {
@@ -5369,14 +5467,31 @@ export type CheckedDomain = {
   status: 'pending' | 'verified' | 'failed';
   verified: boolean;
   dkimTokens: Array<string>;
+  /** own: Everpost signs (DKIM). provider: the server that takes the mail does */
+  signing?: 'own' | 'provider';
+  ed25519?: boolean;
+  /** The keys; null if the provider signs */
+  dkim?: CheckedDomainDkim | null;
+  /** Host to which other servers report about mail of this domain; null: none */
+  returnPath?: string | null;
   records: Array<{
     type: 'CNAME' | 'MX' | 'TXT';
     name: string;
     value: string;
     priority?: number;
-    /** Only dkim and ownership decide the status of the domain; ownership exists only with Amazon SES */
-    purpose: 'dkim' | 'ownership' | 'mail_from' | 'spf' | 'dmarc';
+    /** Of a TXT record: `value` in its strings */
+    strings?: Array<string>;
+    /** The record as a line of a zone file */
+    zoneLine: string;
+    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc';
+    /** True if the domain is verified only with this record */
+    needed: boolean;
+    /** As of the last check: not found, right, or something else found */
     status: 'pending' | 'verified' | 'failed';
+    /** What DNS has instead of the right value */
+    found: Array<string>;
+    /** Of `dkim_old`: keep the record until then */
+    removeAfter?: string;
   }>;
   lastCheckedAt: string | null;
   verifiedAt: string | null;

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { LRUCache } from 'lru-cache';
-import type { DnsAnswers } from '../domain/sender/domain-check.ts';
+import type { DnsAnswers } from '../domain/sender/compare-records.ts';
 import type { MailHost } from '../domain/mail/verify-email.ts';
 
 export interface Dns {

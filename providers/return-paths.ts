@@ -10,6 +10,8 @@ export interface ReturnPaths {
    * @param senderDomain domain of its `From` address
    */
   pathOf(emailId: string, senderDomain: string): string;
+  /** The same at a host that takes reports. */
+  pathAt(emailId: string, host: string): string;
   /** Returns the id of the message that a return path was made for; null: it is none of ours. */
   emailIdOf(address: string): string | null;
 }
@@ -27,11 +29,12 @@ export function createReturnPaths(
     proofsOf(emailId).some((token) =>
       timingSafeEqual(Buffer.from(token.slice(0, proof.length)), Buffer.from(proof)),
     );
+  const pathAt = (emailId: string, host: string) =>
+    returnPathOf(emailId, host, (id) => proofsOf(id)[0]!);
   return {
+    pathAt,
     pathOf: (emailId, senderDomain) =>
-      domain === null
-        ? `bounce@${senderDomain}`
-        : returnPathOf(emailId, domain, (id) => proofsOf(id)[0]!),
+      domain === null ? `bounce@${senderDomain}` : pathAt(emailId, domain),
     emailIdOf: (address) => provenEmailId(address, isProof),
   };
 }

@@ -65,6 +65,7 @@ const rooms: readonly Room[] = [
       'config-fields.ts',
       'providers/mail-providers.ts',
       'providers/mail/incoming-settings.ts',
+      'providers/mail/signing-settings.ts',
     ],
     types: ['providers/mail/'],
   },

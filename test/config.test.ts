@@ -193,7 +193,12 @@ describe('docs/configuration.md', () => {
     'TRACKING_MODE',
     'WEBHOOK_ALLOW_PRIVATE',
   ];
-  const inWordsToo = ['EMAIL_RATE_LIMIT_PER_SECOND', 'EMAIL_RATE_PER_PROJECT_PER_SECOND'];
+  const inWordsToo = [
+    'DKIM_SIGNING',
+    'RETURN_PATH_SPF',
+    'EMAIL_RATE_LIMIT_PER_SECOND',
+    'EMAIL_RATE_PER_PROJECT_PER_SECOND',
+  ];
 
   it('names every variable once, and none that is not read', () => {
     const read = [...Object.keys(defaults), ...elsewhere];

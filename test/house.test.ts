@@ -180,6 +180,7 @@ describe('the database', () => {
       payment_receipt: 'the payment provider tells of customers',
       system_mail: 'mail to a user belongs to no project',
       database_cluster: 'is about all tables',
+      domain_key: 'belongs to its domain',
       event_subscription_minute: 'belongs to its subscription',
       ses_identity: 'an identity goes with the last of all projects that claim it',
       report_receipt: 'comes before anybody knows whose it is',

@@ -53,6 +53,7 @@ export interface Tracking {
 
 /** The columns of a claimed message that every sender needs. */
 export interface Sendable extends ClaimedShare {
+  project_id: string;
   to_email: string;
   from_email: string;
   message_class: string;
@@ -422,10 +423,12 @@ async function deliver<E extends Sendable>(
     return deliveryOutcomeOf(email, failed, undefined, retryMs);
   }
   await recheck.renew();
+  const domain = domainOf(email.from_email);
   const answer = await mailer.send({
     emailId,
     mayBegin: () => recheck.mayBegin(emailId),
-    envelopeFrom: returnPaths.pathOf(emailId, domainOf(email.from_email)),
+    envelopeFrom: returnPaths.pathOf(emailId, domain),
+    senderDomain: { projectId: email.project_id, domain },
     to: email.to_email,
     raw: composed.raw,
     tracked: tracked && tracking === null,

@@ -128,8 +128,15 @@ async function prepare(
       isTest: mail.kind === 'campaign-test',
     });
     // Reports about this mail are ignored, because it has no row.
-    const envelopeFrom = returnPaths.pathOf(mail.id, domainOf(mail.from_email));
-    const message = { emailId: mail.id, envelopeFrom, to: mail.to_email, raw, tracked: false };
+    const domain = domainOf(mail.from_email);
+    const message = {
+      emailId: mail.id,
+      envelopeFrom: returnPaths.pathOf(mail.id, domain),
+      to: mail.to_email,
+      raw,
+      tracked: false,
+      senderDomain: { projectId: mail.project_id, domain },
+    };
     return () => mailer.send(message);
   } catch (error) {
     return () => Promise.resolve({ kind: 'retry', error: String(error), isAboutMessage: true });

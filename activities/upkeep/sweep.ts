@@ -4,7 +4,7 @@ import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
 import { expireChunks } from '../../db/campaigns/chunks.ts';
-import { signalStalledPollers } from '../../db/domains/domains.ts';
+import { signalStalledPollers } from '../../db/domains/checks.ts';
 import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/transactions/mail/record-outcomes.ts';
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';

@@ -44,6 +44,7 @@ const sections = [
   ['/workflows', 'Workflows'],
   ['/campaigns', 'Campaigns'],
   ['/templates', 'Templates'],
+  ['/domains', 'Domains'],
   ['/subscriptions', 'Subscriptions'],
 ] as const;
 

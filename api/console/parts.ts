@@ -23,7 +23,10 @@ export function count(value: number): string {
 
 const tones: Record<string, 'good' | 'warn' | 'bad'> = {
   ...Object.fromEntries(
-    ['COMPLETED', 'SENT', 'DELIVERED', 'ENABLED', 'SUBSCRIBED'].map((state) => [state, 'good']),
+    ['COMPLETED', 'SENT', 'DELIVERED', 'ENABLED', 'SUBSCRIBED', 'VERIFIED'].map((state) => [
+      state,
+      'good',
+    ]),
   ),
   ...Object.fromEntries(
     ['PAUSED', 'STUCK', 'WARNINGS', 'UNCERTAIN', 'UNSUBSCRIBED', 'FAILING'].map((state) => [

@@ -58,6 +58,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'operating/delivery',
       'operating/amazon-ses',
       'operating/own-mail-server',
+      'operating/dkim',
       'operating/temporal-ui',
       'replaying',
       'configuration',

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { recordDomainCheck } from '../../db/domains/checks.ts';
 import {
   type DomainRow,
   abandonDomain,
   claimOf,
+  completeDomain,
   deleteDomains,
   findDomain,
   listDomainUsers,
   listDomains,
-  recordDomainCheck,
-  updateDomainTokens,
 } from '../../db/domains/domains.ts';
 import { type NewClaim, insertDomain } from '../../db/transactions/projects/register-domain.ts';
 import { insertSesIdentity, isOwnIdentity } from '../../db/domains/ses-identities.ts';
-import { inspectDomain } from '../../domain/sender/domain-check.ts';
-import { isReservedName, normaliseDomainName, recordKey } from '../../domain/sender/domain-name.ts';
+import { countsAsFound, inspectDomain } from '../../domain/sender/domain-check.ts';
+import { normaliseDomainName } from '../../domain/sender/domain-name.ts';
 import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
@@ -22,8 +22,16 @@ import { type Call, endpoint } from '../http/endpoint.ts';
 import { listed } from '../http/uses.ts';
 import type { Services } from '../services/services.ts';
 import { Uuid, named, addFault, ById } from '../http/schemas.ts';
-import { Domain, domainExample, presentDomain } from './record.ts';
-import type { Project } from '../access/caller.ts';
+import { requireDomain } from './access.ts';
+import { makeKeys } from './keys.ts';
+import {
+  Domain,
+  domainExample,
+  type GivenSigning,
+  presentDomain,
+  signingFields,
+} from './record.ts';
+import { requireOwnFor, signingEndpoints } from './signing.ts';
 import { transact } from '../../db/database.ts';
 
 const DomainName = z
@@ -46,13 +54,14 @@ const listProjectDomains = endpoint({
   params: z.object({ projectId: Uuid }),
   response: z.array(Domain),
   example: { response: [domainExample] },
-  async handle({ db, identities, member }) {
+  async handle(call) {
+    const { db, member } = call;
     const rows = await listDomains(db, member.projectId);
-    return rows.map((row) => presentDomain(row, member.project, identities));
+    return rows.map((row) => presentDomain(row, member.project, call));
   },
 });
 
-const listOwnDomains = endpoint({
+export const listOwnDomains = endpoint({
   id: 'listDomains',
   method: 'GET',
   path: '/domains',
@@ -61,9 +70,10 @@ const listOwnDomains = endpoint({
   access: 'secret',
   response: z.array(Domain),
   example: { response: [domainExample] },
-  async handle({ db, identities, caller }) {
+  async handle(call) {
+    const { db, caller } = call;
     const rows = await listDomains(db, caller.projectId);
-    return rows.map((row) => presentDomain(row, caller.project, identities));
+    return rows.map((row) => presentDomain(row, caller.project, call));
   },
 });
 
@@ -85,16 +95,18 @@ const createDomain = endpoint({
   body: z.object({
     domain: DomainName,
     projectId: Uuid.optional().meta({ description: 'Required without a secret key' }),
+    ...signingFields,
   }),
   response: Domain,
   problems: ['PROJECT_NOT_FOUND', 'FORBIDDEN', 'DOMAIN_EXISTS', 'SERVICE_UNAVAILABLE'],
   example: { body: { domain: 'shop.example.com' }, response: domainExample },
-  async check({ caller, body: { projectId } }) {
+  async check({ caller, identities, body: { projectId, signing, ed25519 } }) {
+    requireOwnFor(signing ?? identities.signingOfNew, ed25519);
     if (projectId || caller.kind === 'project') return;
     throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
   },
   async handle(call) {
-    const { config, identities, caller, body } = call;
+    const { config, caller, body } = call;
     const named = body.projectId ?? (caller.kind === 'project' ? caller.projectId : undefined);
     if (!named) throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
     const { projectId, project } = await call.authorize(named);
@@ -104,7 +116,24 @@ const createDomain = endpoint({
         suggestion: 'Choose another domain, for example a subdomain of it.',
       });
     }
-    return presentDomain(await claimDomain(call, projectId, body.domain), project, identities);
+    return presentDomain(await claimDomain(call, projectId, body), project, call);
+  },
+});
+
+export const getDomain = endpoint({
+  id: 'getDomain',
+  method: 'GET',
+  path: '/domains/{id}',
+  summary: 'Get a sender domain',
+  description: 'With the DNS records to publish and their state as of the last check.',
+  access: 'project',
+  params: ById,
+  response: Domain,
+  problems: ['DOMAIN_NOT_FOUND'],
+  example: { response: domainExample },
+  async handle(call) {
+    const { domain, project } = await requireDomain(call, call.params.id);
+    return presentDomain(domain, project, call);
   },
 });
 
@@ -125,11 +154,12 @@ const verifyDomain = endpoint({
   problems: ['DOMAIN_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   example: { response: { ...domainExample, tokens: domainExample.dkimTokens } },
   async handle(call) {
-    const { identities, params } = call;
+    const { params } = call;
     const { domain, project } = await requireDomain(call, params.id);
     const checked = await checkNow(call, domain);
     const row = found('DOMAIN', params.id, checked);
-    return { ...presentDomain(row, project, identities), tokens: row.dkim_tokens };
+    const presented = presentDomain(row, project, call);
+    return { ...presented, tokens: presented.dkimTokens };
   },
 });
 
@@ -169,37 +199,28 @@ export const domainEndpoints = [
   listOwnDomains,
   listProjectDomains,
   createDomain,
+  getDomain,
+  ...signingEndpoints,
   verifyDomain,
   removeDomain,
 ];
 
-/**
- * Returns the domain if the caller may see it. The error for another project's domain is the same as
- * for one that does not exist.
- * @throws Problem DOMAIN_NOT_FOUND, INSUFFICIENT_ROLE, PROJECT_DISABLED,
- *   EMAIL_VERIFICATION_REQUIRED.
- */
-async function requireDomain(
-  { db, authorize }: Pick<Call<'project', unknown, unknown, unknown>, 'db' | 'authorize'>,
-  id: string,
-): Promise<{ domain: DomainRow; project: Project }> {
-  const domain = found('DOMAIN', id, await findDomain(db, id));
-  const { project } = await authorize(domain.project_id).catch((error: unknown) => {
-    throw error instanceof Problem && error.code === 'PROJECT_NOT_FOUND'
-      ? notFound('DOMAIN', id)
-      : error;
-  });
-  return { domain, project };
-}
-
 const tryLater = 'Repeat the request in a minute. If it fails again, see the log of the server.';
 
-/** @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not respond. */
-async function checkNow(services: Services, domain: DomainRow) {
+/**
+ * Returns undefined when the domain is gone.
+ * @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not respond.
+ */
+async function checkNow(services: Services, domain: DomainRow): Promise<DomainRow | undefined> {
   const { db, log } = services;
   try {
-    const finding = await inspectDomain(claimOf(domain), services);
-    return await recordDomainCheck(db, domain, finding, { isScheduled: false });
+    // Checked again if a check has taken a new key into use, or another request changes the domain.
+    for (let now: DomainRow | undefined = domain; now; now = await findDomain(db, domain.id)) {
+      const finding = await inspectDomain(claimOf(now), services);
+      const checked = await recordDomainCheck(db, now, finding, { isScheduled: false });
+      if (checked !== 'changed') return checked;
+    }
+    return undefined;
   } catch (error) {
     const isDns = error instanceof DnsError;
     if (!isDns && !(error instanceof IdentityProviderError)) throw error;
@@ -223,10 +244,14 @@ const releaseMs = 10_000;
  * first, because while it exists, no other request makes the provider remove the name.
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
-async function claimDomain(call: Claiming, projectId: string, name: string): Promise<DomainRow> {
+async function claimDomain(
+  call: Claiming,
+  projectId: string,
+  { domain: name, ...given }: { domain: string } & GivenSigning,
+): Promise<DomainRow> {
   const { db, log } = call;
   const claim = await insertClaim(call, projectId, name);
-  const made = await registerDomain(call, projectId, claim).catch(async (error: unknown) => {
+  const made = await registerDomain(call, projectId, claim, given).catch(async (error: unknown) => {
     await abandonDomain(db, claim);
     if (!(error instanceof IdentityProviderError)) throw error;
     log.error({ error, domain: name }, 'domain not registered');
@@ -254,17 +279,24 @@ async function insertClaim({ db }: Services, projectId: string, name: string): P
   });
 }
 
-async function registerDomain(call: Claiming, projectId: string, claim: NewClaim) {
+async function registerDomain(
+  call: Claiming,
+  projectId: string,
+  claim: NewClaim,
+  given: GivenSigning,
+) {
   const { db, identities, note } = call;
-  const dkimTokens = await provideIdentity(call, claim.name);
-  const verified = identities.verifiesReservedNames && isReservedName(claim.name);
-  const { name, ownership_token: ownershipToken } = claim;
-  const records = identities.dnsRecords({ name, dkimTokens, ownershipToken });
-  const recordStatuses = Object.fromEntries(
-    records.map((record) => [recordKey(record), verified ? 'verified' : 'pending'] as const),
-  );
+  const { name } = claim;
+  const signing = given.signing ?? identities.signingOfNew;
+  const ed25519 = given.ed25519 ?? false;
+  const needsIdentity = identities.keepsDomains || signing === null;
+  const dkimTokens = needsIdentity ? await provideIdentity(call, name) : [];
+  const owner = { name, projectId };
+  const keys = signing === 'own' ? await makeKeys(call, owner, 'current', { ed25519 }) : [];
+  const verified = countsAsFound(name, identities);
+  const domain = { dkimTokens, signing, ed25519, keys, verified };
   return transact(db, async (tx) => {
-    const made = await updateDomainTokens(tx, claim, { dkimTokens, recordStatuses, verified });
+    const made = await completeDomain(tx, claim, domain);
     if (!made || made === 'taken') return made;
     const details = { domainId: made.id, domain: made.name };
     await note({ event: 'domain.added', projectId, details }, tx);

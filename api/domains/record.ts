@@ -1,12 +1,57 @@
 import { z } from 'zod';
 import { claimOf, type DomainRow } from '../../db/domains/domains.ts';
-import { recordKey } from '../../domain/sender/domain-name.ts';
+import type { RecordState } from '../../domain/sender/compare-records.ts';
+import { countsAsFound } from '../../domain/sender/domain-check.ts';
+import {
+  type DnsRecord,
+  type DomainClaim,
+  recordKey,
+  recordPurposes,
+  stringsOf,
+  zoneLine,
+} from '../../domain/sender/sender-records.ts';
+import type { Config } from '../../config.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import type { Services } from '../services/services.ts';
 
 const Status = z.enum(['pending', 'verified', 'failed']);
+const SigningKind = z.enum(['own', 'provider']);
+
+/** Who signs, in a request. */
+export const signingFields = {
+  signing: SigningKind.optional().meta({
+    description: 'own: Everpost signs (DKIM). provider: the server that takes the mail does',
+  }),
+  ed25519: z
+    .boolean()
+    .optional()
+    .describe('Also sign by Ed25519 (RFC 8463), as soon as DNS shows that key; only with `own`'),
+};
+
+export type GivenSigning = z.output<z.ZodObject<typeof signingFields>>;
+
+const DomainRecord = z.object({
+  type: z.enum(['CNAME', 'MX', 'TXT']),
+  name: z.string(),
+  value: z.string(),
+  priority: z.int().optional(),
+  strings: z.array(z.string()).optional().describe('Of a TXT record: `value` in its strings'),
+  zoneLine: z.string().describe('The record as a line of a zone file'),
+  purpose: z.enum(recordPurposes),
+  needed: z.boolean().describe('True if the domain is verified only with this record'),
+  status: Status.describe('As of the last check: not found, right, or something else found'),
+  found: z.array(z.string()).describe('What DNS has instead of the right value'),
+  removeAfter: Time.optional().describe('Of `dkim_old`: keep the record until then'),
+});
+
+const Dkim = z.object({
+  selector: z.string().describe('Of the key that signs'),
+  activeSince: Time.nullable().describe('When DNS first showed it; null: mail is not signed yet'),
+  next: z.object({ selector: z.string(), createdAt: Time }).nullable(),
+  previous: z.object({ selector: z.string(), removeAfter: Time }).nullable(),
+});
 
 export const Domain = named('Domain', {
   id: z.uuid().meta({ examples: ['e2000000-0000-4000-8000-000000000001'] }),
@@ -14,19 +59,15 @@ export const Domain = named('Domain', {
   status: Status,
   verified: z.boolean(),
   dkimTokens: z.array(z.string()).meta({ examples: [['q2w3e4r5t6']] }),
-  records: z.array(
-    z.object({
-      type: z.enum(['CNAME', 'MX', 'TXT']),
-      name: z.string(),
-      value: z.string(),
-      priority: z.int().optional(),
-      purpose: z.enum(['dkim', 'ownership', 'mail_from', 'spf', 'dmarc']).meta({
-        description:
-          'Only dkim and ownership decide the status of the domain; ownership exists only with Amazon SES',
-      }),
-      status: Status,
-    }),
-  ),
+  signing: signingFields.signing,
+  ed25519: z.boolean().optional(),
+  dkim: Dkim.nullable().optional().describe('The keys; null if the provider signs'),
+  returnPath: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Host to which other servers report about mail of this domain; null: none'),
+  records: z.array(DomainRecord),
   lastCheckedAt: Time.nullable(),
   verifiedAt: Time.nullable(),
   ...ofProject,
@@ -35,17 +76,79 @@ export const Domain = named('Domain', {
 export function presentDomain(
   row: DomainRow,
   { publicId: projectId }: OwnerProject,
-  identities: Services['identities'],
+  { identities, config }: Pick<Services, 'identities' | 'config'>,
 ) {
+  const claim = claimOf(row);
+  const signing = identities.signingOf(row);
+  const isFound = countsAsFound(row.name, identities);
+  const records = identities
+    .dnsRecords(claim)
+    .map((record) =>
+      presentRecord(
+        record,
+        isFound ? allRight : (row.record_states[recordKey(record)] ?? notFoundYet),
+      ),
+    );
   return present(Domain, row, {
     projectId,
     domain: row.name,
     verified: row.status === 'verified',
-    records: identities.dnsRecords(claimOf(row)).map((record) => ({
-      ...record,
-      status: row.record_statuses[recordKey(record)] ?? 'pending',
-    })),
+    dkimTokens: identities.keepsDomains || signing === null ? row.dkim_tokens : [],
+    signing: signing ?? undefined,
+    ed25519: signing === null ? undefined : row.ed25519,
+    dkim: signing === null ? undefined : signing === 'own' ? presentKeys(claim) : null,
+    returnPath: signing === null ? undefined : returnPathOf(row.name, records, config.mail),
+    records,
   });
+}
+
+const allRight: RecordState = { status: 'verified', found: [] };
+const notFoundYet: RecordState = { status: 'pending', found: [] };
+
+function presentRecord(
+  record: DnsRecord,
+  { status, found }: RecordState,
+): z.input<typeof DomainRecord> {
+  const { type, name, value, priority, purpose, isNeeded, wasNeeded, removeAfter } = record;
+  return {
+    type,
+    name,
+    value,
+    ...(priority !== undefined && { priority }),
+    ...(type === 'TXT' && { strings: stringsOf(value) }),
+    zoneLine: zoneLine(record),
+    purpose,
+    needed: isNeeded === true || wasNeeded === true,
+    status,
+    found,
+    ...(removeAfter && { removeAfter: removeAfter.toISOString() }),
+  };
+}
+
+function presentKeys({ keys }: DomainClaim): z.input<typeof Dkim> | null {
+  const inState = (wanted: string) => keys.find(({ state }) => state === wanted);
+  const [current, next, previous] = [inState('current'), inState('next'), inState('previous')];
+  if (!current) return null;
+  return {
+    selector: current.selector,
+    activeSince: current.seenAt?.toISOString() ?? null,
+    next: next ? { selector: next.selector, createdAt: next.createdAt.toISOString() } : null,
+    previous: previous?.removeAfter
+      ? { selector: previous.selector, removeAfter: previous.removeAfter.toISOString() }
+      : null,
+  };
+}
+
+/** Returns the host of the return path in use: that of the domain itself, once DNS shows its MX. */
+function returnPathOf(
+  domain: string,
+  records: readonly { purpose: string; status: string }[],
+  { returnPath, returnPathDomain }: Config['mail'],
+): string | null {
+  const isFound = records.some(
+    ({ purpose, status }) => purpose === 'return_path' && status === 'verified',
+  );
+  return isFound ? `${returnPath.subdomain}.${domain}` : returnPathDomain;
 }
 
 /**
@@ -59,15 +162,24 @@ export const domainExample: z.input<typeof Domain> = {
       type: 'CNAME',
       name: 'q2w3e4r5t6._domainkey.shop.example.com',
       value: 'q2w3e4r5t6.dkim.amazonses.com',
+      zoneLine:
+        'q2w3e4r5t6._domainkey.shop.example.com. 3600 IN CNAME q2w3e4r5t6.dkim.amazonses.com.',
       purpose: 'dkim',
+      needed: true,
       status: 'pending',
+      found: [],
     },
     {
       type: 'TXT',
       name: '_everpost.shop.example.com',
       value: 'everpost-verification=5f0c1d1f6c0e4b0f9d5a3a7b1c2d3e4f',
+      strings: ['everpost-verification=5f0c1d1f6c0e4b0f9d5a3a7b1c2d3e4f'],
+      zoneLine:
+        '_everpost.shop.example.com. 3600 IN TXT "everpost-verification=5f0c1d1f6c0e4b0f9d5a3a7b1c2d3e4f"',
       purpose: 'ownership',
+      needed: true,
       status: 'pending',
+      found: [],
     },
   ],
 };

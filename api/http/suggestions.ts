@@ -104,6 +104,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
   TOPIC_EXISTS: 'Change that topic instead; GET /topics lists them.',
+  DOMAIN_NOT_SIGNING: 'First set `signing` to `own` with PATCH /domains/{id}.',
+  KEY_ROTATION_PENDING:
+    'Publish the record `dkim_next` of the domain. GET /domains/{id}/verify then takes the key into use.',
   DOMAIN_EXISTS:
     'Remove it from the project that has it, if that is yours, or use another domain, such as a ' +
     'subdomain.',

@@ -9,6 +9,7 @@ import type { Dns } from '../../providers/dns.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import type { Files } from '../../providers/files.ts';
 import type { OAuth } from '../../providers/login/oauth.ts';
+import type { DkimThreads } from '../../providers/mail/dkim/threads.ts';
 import type { Identities } from '../../providers/mail/identities.ts';
 import type { FeedbackReader } from '../../providers/mail/provider.ts';
 import type { Metrics } from '../../providers/metrics.ts';
@@ -32,6 +33,8 @@ export interface Services {
   metrics: Metrics;
   dispatcher: Dispatcher;
   cipher: Cipher;
+  /** Makes DKIM keys. */
+  dkim: DkimThreads;
   dns: Dns;
   domainLists: DomainLists;
   /** null: uploads are off. */

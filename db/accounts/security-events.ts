@@ -29,6 +29,7 @@ export type SecurityEventName =
   | 'event_subscription.replayed'
   | 'event_subscription.retried'
   | 'domain.added'
+  | 'domain.changed'
   | 'domain.removed'
   | 'send_policy.changed'
   | 'consent_policy.changed'

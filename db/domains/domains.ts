@@ -1,53 +1,91 @@
 import { type Selectable, sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
+import { deleteKeys, insertKeys, isKept, type NewKey } from './keys.ts';
 import { lockDomainName } from './ses-identities.ts';
-import { addressDomain, millisecondsUntil } from '../expressions.ts';
+import { addressDomain } from '../expressions.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import type { Domain } from '../tables.ts';
 import { openCampaignStatuses } from '../../domain/campaign/campaign.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
-import {
-  type DomainFinding,
-  type DomainStatus,
-  checkEveryMs,
-  stateAfterCheck,
-} from '../../domain/sender/domain-check.ts';
+import type { DomainStatus, RecordStates } from '../../domain/sender/domain-check.ts';
+import type {
+  DnsRecord,
+  DomainClaim,
+  DomainKey,
+  Signing,
+} from '../../domain/sender/sender-records.ts';
 
-const domainColumns = [
+const ownColumns = [
   'id',
   'project_id',
   'name',
   'status',
   'dkim_tokens',
   'ownership_token',
-  'record_statuses',
+  'signing',
+  'ed25519',
+  'revision',
   'last_checked_at',
   'verified_at',
   'created_at',
   'updated_at',
 ] as const;
 
+/** The keys that are not dropped yet (`isKept`). */
+const keys = sql<StoredKey[]>`(
+  select coalesce(jsonb_agg(jsonb_build_object('selector', key.selector,
+      'algorithm', key.algorithm, 'publicKey', key.public_key, 'state', key.state,
+      'createdAt', key.created_at, 'seenAt', key.seen_at, 'removeAfter', key.remove_after)
+      order by key.state, key.algorithm desc, key.created_at desc), '[]')
+    from domain_key key where key.domain_id = domain.id and ${isKept('key')})`.as('keys');
+
+/** The columns of a `DomainRow`, for `select` and `returning`. */
+export const domainColumns = [
+  ...ownColumns,
+  sql<RecordStates>`domain.record_states`.as('record_states'),
+  sql<DnsRecord[]>`domain.former_records`.as('former_records'),
+  keys,
+] as const;
+
+/** A key without its private part. Times are texts, because they come as JSON. */
+type StoredKey = Omit<DomainKey, 'createdAt' | 'seenAt' | 'removeAfter'> & {
+  createdAt: string;
+  seenAt: string | null;
+  removeAfter: string | null;
+};
+
 export type DomainRow = Omit<
-  Pick<Selectable<Domain>, (typeof domainColumns)[number]>,
-  'status' | 'record_statuses'
+  Pick<Selectable<Domain>, (typeof ownColumns)[number]>,
+  'status' | 'signing'
 > & {
   status: DomainStatus;
-  /** State of each DNS record found by the last check, by the record's type and name. */
-  record_statuses: Record<string, DomainStatus>;
+  signing: Signing | null;
+  record_states: RecordStates;
+  former_records: DnsRecord[];
+  keys: StoredKey[];
 };
 
 /** A domain in the form that its checks need. */
-export function claimOf(row: DomainRow) {
+export function claimOf(row: DomainRow): DomainClaim {
   return {
     name: row.name,
+    isVerified: row.status === 'verified',
     dkimTokens: row.dkim_tokens,
     ownershipToken: row.ownership_token,
+    signing: row.signing,
+    keys: row.keys.map((key) => ({
+      ...key,
+      createdAt: new Date(key.createdAt),
+      seenAt: key.seenAt === null ? null : new Date(key.seenAt),
+      removeAfter: key.removeAfter === null ? null : new Date(key.removeAfter),
+    })),
+    formerRecords: row.former_records,
   };
 }
 
-/** SQL that is true for a domain that is registered: while that is in progress, it has no tokens. */
-export const isComplete = sql<boolean>`dkim_tokens <> '{}'`;
+/** SQL that is true for a domain that is registered at the mail provider. */
+export const isComplete = sql<boolean>`is_registered`;
 
 /** Returns the status of a project's domain; undefined: the project has no such domain. */
 export async function findSenderDomain(
@@ -112,7 +150,7 @@ export async function deleteOverdueDomain(db: Database, id: string): Promise<voi
 /**
  * Returns true if another project holds the name. The result is stable while the name is locked.
  */
-async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
+export async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
   const holder = await tx
     .selectFrom('domain')
     .select('id')
@@ -128,30 +166,81 @@ async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' 
  * needed. Returns `taken` when another project has the name by now, and undefined when the claim is
  * gone.
  */
-export async function updateDomainTokens(
+export async function completeDomain(
   tx: Database,
   { id, name }: Pick<DomainRow, 'id' | 'name'>,
   domain: {
     dkimTokens: string[];
-    recordStatuses: Record<string, DomainStatus>;
+    signing: Signing | null;
+    ed25519: boolean;
+    keys: readonly NewKey[];
     verified: boolean;
   },
 ): Promise<DomainRow | 'taken' | undefined> {
   await lockDomainName(tx, name);
   if (domain.verified && (await isHeldElsewhere(tx, { id, name }))) return 'taken';
-  const row = (await tx
+  const { numUpdatedRows } = await tx
     .updateTable('domain')
     .set({
+      is_registered: true,
       dkim_tokens: domain.dkimTokens,
-      record_statuses: JSON.stringify(domain.recordStatuses),
+      signing: domain.signing,
+      ed25519: domain.ed25519,
       status: domain.verified ? 'verified' : 'pending',
       verified_at: domain.verified ? sql<Date>`now()` : null,
       next_check_at: sql<Date>`now()`,
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', id)
-    .returning(domainColumns)
-    .executeTakeFirst()) as DomainRow | undefined;
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return undefined;
+  await insertKeys(tx, id, domain.keys);
+  const row = await findDomain(tx, id);
+  if (row) await signalPoller(tx, row);
+  return row;
+}
+
+/** A change of the signing or of the keys of a domain. Fields that are left out stay. */
+export interface SigningChange {
+  signing?: Signing;
+  ed25519?: boolean;
+  formerRecords?: readonly DnsRecord[];
+  /** Keys that are deleted before the new ones are inserted. */
+  deletedKeys?: Parameters<typeof deleteKeys>[2];
+  newKeys?: readonly NewKey[];
+}
+
+/** Time until the first check after a change: a record is hardly in DNS earlier. */
+const firstCheckAfter = sql`interval '5 minutes'`;
+
+/**
+ * Changes the signing or the keys of a domain, in the caller's transaction, and signals its run.
+ * Returns undefined when the domain is gone, or has changed since it was read.
+ */
+export async function changeSigning(
+  tx: Database,
+  { id, revision }: Pick<DomainRow, 'id' | 'revision'>,
+  { signing, ed25519, formerRecords, deletedKeys, newKeys = [] }: SigningChange,
+): Promise<DomainRow | undefined> {
+  const { numUpdatedRows } = await tx
+    .updateTable('domain')
+    .set({
+      ...(signing === undefined ? {} : { signing }),
+      ...(ed25519 === undefined ? {} : { ed25519 }),
+      ...(formerRecords === undefined ? {} : { former_records: JSON.stringify(formerRecords) }),
+      revision: revision + 1,
+      // A failed domain has no regular checks.
+      next_check_at: sql<Date | null>`case when next_check_at is not null
+        then least(next_check_at, now() + ${firstCheckAfter}) end`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', id)
+    .where('revision', '=', revision)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return undefined;
+  if (deletedKeys) await deleteKeys(tx, id, deletedKeys);
+  await insertKeys(tx, id, newKeys);
+  const row = await findDomain(tx, id);
   if (row) await signalPoller(tx, row);
   return row;
 }
@@ -162,105 +251,6 @@ export function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun
     input: { projectId: project_id, domainId: id, name },
     summary: 'Checks of a sender domain',
   });
-}
-
-/**
- * Stores the result of a check. A claim of a name that another project holds is not verified.
- * `isScheduled`: stored only when the regular check is due, so that a repeated one counts once.
- * Returns undefined when the domain is gone.
- */
-export async function recordDomainCheck(
-  db: Database,
-  { id, name }: Pick<DomainRow, 'id' | 'name'>,
-  { recordStatuses, isProven }: DomainFinding,
-  { isScheduled }: { isScheduled: boolean },
-): Promise<DomainRow | undefined> {
-  return transact(db, async (tx) => {
-    // Locked before the row: if two projects are verified at the same time, one waits here for the
-    // other.
-    await lockDomainName(tx, name);
-    const before = await tx
-      .selectFrom('domain')
-      .select([...domainColumns, 'failed_checks', 'next_check_at'])
-      .select(sql<Date>`now()`.as('now'))
-      .where('id', '=', id)
-      .forUpdate()
-      .executeTakeFirst();
-    if (!before) return undefined;
-    const { now, failed_checks, next_check_at, ...unchanged } = before;
-    const isDue = next_check_at !== null && next_check_at <= now;
-    if (isScheduled && !isDue) return unchanged as DomainRow;
-    const domain = {
-      status: before.status as DomainStatus,
-      failedChecks: failed_checks,
-      createdAt: before.created_at,
-    };
-    const isHeld = domain.status !== 'verified' && (await isHeldElsewhere(tx, { id, name }));
-    const check = { isProven: isProven && !isHeld, isScheduled, now };
-    const { status, failedChecks } = stateAfterCheck(domain, check);
-    const isNew = status === 'verified' && before.status !== 'verified';
-    const next = status === 'failed' ? null : new Date(now.getTime() + checkEveryMs[status]);
-    const row = (await tx
-      .updateTable('domain')
-      .set({
-        status,
-        failed_checks: failedChecks,
-        record_statuses: sql`record_statuses || ${JSON.stringify(recordStatuses)}::jsonb`,
-        last_checked_at: now,
-        ...(isScheduled || status !== before.status ? { next_check_at: next } : {}),
-        ...(isNew ? { verified_at: now } : {}),
-        updated_at: now,
-      })
-      .where('id', '=', id)
-      .returning(domainColumns)
-      .executeTakeFirstOrThrow()) as DomainRow;
-    // A failed domain has no regular checks. Once it is verified, they start again.
-    const isBack = before.status === 'failed' && status === 'verified';
-    if (isBack) await signalPoller(tx, row);
-    return row;
-  });
-}
-
-/** Postpones a regular check that failed because a server did not respond. */
-export async function postponeDomainCheck(db: Database, id: string): Promise<void> {
-  await db
-    .updateTable('domain')
-    .set({ next_check_at: sql<Date>`now() + interval '5 minutes'` })
-    .where('id', '=', id)
-    .where('next_check_at', '<=', sql<Date>`now()`)
-    .execute();
-}
-
-/**
- * Signals the runs of domains whose check is ten minutes overdue: such a run is lost, or was ended.
- */
-export async function signalStalledPollers(db: Database, max: number): Promise<void> {
-  await transact(db, async (tx) => {
-    const { rows } = await sql<DomainOfRun>`
-      update domain set next_reconcile_at = now() + interval '10 minutes'
-        where id in (select id from domain
-          where next_check_at < now() - interval '10 minutes' and next_reconcile_at < now()
-          limit ${max} for update skip locked)
-        returning id, project_id, name`.execute(tx);
-    for (const row of rows) await signalPoller(tx, row);
-  });
-}
-
-/**
- * Returns when a domain's regular check is due, with its status; undefined: the domain is gone.
- * `dueMs` null: a failed domain has no regular checks.
- */
-export async function findDomainDue(
-  db: Database,
-  id: string,
-): Promise<{ status: DomainStatus; dueMs: number | null } | undefined> {
-  const row = await db
-    .selectFrom('domain')
-    .select('status')
-    .select(millisecondsUntil(sql`next_check_at`).as('dueMs'))
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return row && { status: row.status as DomainStatus, dueMs: row.dueMs };
 }
 
 /**

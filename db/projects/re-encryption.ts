@@ -11,6 +11,7 @@ export const encryptedColumns = [
   { table: 'event_subscription', key: 'id', column: 'secret' },
   { table: 'event_subscription', key: 'id', column: 'previous_secret' },
   { table: 'event_subscription', key: 'id', column: 'headers' },
+  { table: 'domain_key', key: 'id', column: 'private_key' },
   { table: 'suppression_key', key: 'owner_id', column: 'key' },
 ] as const;
 

@@ -1,9 +1,12 @@
 import { randomInt } from 'node:crypto';
 import {
   type DnsRecord,
+  type DnsSettings,
   type DomainClaim,
   senderRecords,
-} from '../../domain/sender/domain-name.ts';
+  type Signing,
+  signingOf,
+} from '../../domain/sender/sender-records.ts';
 
 /** A sender domain at the mail provider. */
 export interface Identity {
@@ -20,6 +23,10 @@ export interface Identities {
   /** True if the provider stores domains in an account, and checks their DNS records itself. */
   keepsDomains: boolean;
   dnsRecords(claim: DomainClaim): DnsRecord[];
+  /** Returns who signs the mail of a domain; null: only the provider can. */
+  signingOf(claim: Pick<DomainClaim, 'signing'>): Signing | null;
+  /** Who signs the mail of new domains, unless a request chooses it; null: only the provider can. */
+  signingOfNew: Signing | null;
   /** Returns the provider's state of a domain; null: the provider does not have the domain. */
   find(domain: string): Promise<Identity | null>;
   /**
@@ -32,12 +39,13 @@ export interface Identities {
 }
 
 /** Settings for the DNS records of all providers. */
-export interface RecordSettings {
-  /** Prefix of the MAIL FROM domain, such as `mail`. */
-  mailFromSubdomain: string;
-  /** Target of the DKIM records, such as `dkim.amazonses.com`. */
-  dkimTargetHost: string;
-}
+export type RecordSettings = Pick<
+  DnsSettings,
+  'mailFromSubdomain' | 'dkimTargetHost' | 'returnPath'
+> & {
+  /** DKIM_SIGNING; null: not set. */
+  dkimSigning: Signing | null;
+};
 
 /** The provider could not be reached or failed; a later try may succeed. */
 export class IdentityProviderError extends Error {
@@ -48,18 +56,33 @@ const tokenAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** The length of SES's tokens; ours look the same. */
 const tokenChars = 32;
 
+/** Returns the parts of identities that follow from settings alone. */
+export function recordsBy(
+  settings: DnsSettings & Pick<RecordSettings, 'dkimSigning'>,
+): Pick<Identities, 'dnsRecords' | 'signingOf' | 'signingOfNew'> {
+  const { transport, dkimSigning } = settings;
+  const isSmtp = transport === 'smtp';
+  return {
+    dnsRecords: (claim) => senderRecords(claim, settings),
+    signingOf: (claim) => signingOf(claim, settings),
+    signingOfNew: dkimSigning === 'own' ? 'own' : isSmtp ? (dkimSigning ?? 'own') : null,
+  };
+}
+
 /**
  * Creates identities for a provider that does not manage sender domains: the DNS records alone
  * decide.
  */
-export function localIdentities(settings: RecordSettings): Identities {
+export function localIdentities(
+  settings: RecordSettings,
+  { transport, verifiesReservedNames = true }: LocalTransport,
+): Identities {
   return {
-    verifiesReservedNames: true,
+    verifiesReservedNames,
     keepsDomains: false,
-    // The records of the return path are those of SES, although this provider does not need them.
-    // They need a region, and any will do.
-    dnsRecords: (claim) =>
-      senderRecords(claim, { ...settings, region: 'us-east-1', ownershipRecord: false }),
+    // The records of the local mailbox are those of SES, although it does not need them. They need a
+    // region, and any will do.
+    ...recordsBy({ ...settings, transport, region: 'us-east-1' }),
     async create() {
       return { dkimTokens: [randomToken(), randomToken(), randomToken()] };
     },
@@ -68,6 +91,12 @@ export function localIdentities(settings: RecordSettings): Identities {
     },
     async remove() {},
   };
+}
+
+export interface LocalTransport {
+  transport: 'smtp' | 'mailbox';
+  /** Default: true. */
+  verifiesReservedNames?: boolean;
 }
 
 function randomToken(): string {

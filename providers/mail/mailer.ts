@@ -10,11 +10,19 @@ export interface OutgoingMessage {
   raw: Buffer;
   /** True if the provider should insert its own pixel and links, if it can. */
   tracked: boolean;
+  /** Decides about signatures and return path, if the provider leaves them to Everpost. */
+  senderDomain?: SenderDomain;
   /**
    * Called just before the message is given to the provider; false stops the message. Absent: the
    * message cannot be stopped.
    */
   mayBegin?: () => boolean;
+}
+
+/** A sender domain, and the project that it belongs to; null: this server sends. */
+export interface SenderDomain {
+  projectId: string | null;
+  domain: string;
 }
 
 /** The outcome of one message. The failures differ in whether a retry is safe. */

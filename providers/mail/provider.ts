@@ -45,6 +45,10 @@ export interface MailSender {
   canToggleTracking: boolean;
   /** The AWS region that sends; null: none. */
   sesRegion: string | null;
+  /** True if Everpost signs the mail that this provider takes (DKIM). */
+  canSign: boolean;
+  /** The SPF mechanism of the server that it gives mail to; null: it has records of its own. */
+  spfMechanism: string | null;
 }
 
 /** The API endpoints to which a provider reports. */

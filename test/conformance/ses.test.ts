@@ -76,7 +76,12 @@ describe.runIf(moto)('SES of moto', () => {
 
   it('returns identities, and deletes them', async () => {
     const ses = { ...account, endpoint: moto!.endpoint };
-    const records = { mailFromSubdomain: 'mail', dkimTargetHost: 'dkim.test' };
+    const records = {
+      mailFromSubdomain: 'mail',
+      dkimTargetHost: 'dkim.test',
+      dkimSigning: null,
+      returnPath: { host: null, subdomain: 'bounces', spf: null },
+    };
     const identities = sesIdentities(ses, records);
     // Its DKIM status is NOT_STARTED, which is not verified.
     expect(await identities.find(domain)).toMatchObject({ dkimVerified: false });

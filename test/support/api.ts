@@ -132,6 +132,7 @@ function startServices(
     async closeDatabase() {
       await services.renderer.close();
       await services.drawer.close();
+      await services.dkim.close();
       await watch.close();
       await database.close();
     },

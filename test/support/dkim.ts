@@ -10,7 +10,7 @@ export interface VerifiedSignature {
   result: string;
 }
 
-/** Verifies the signatures of a message. `zone`: the TXT records by name. */
+/** Verifies the signatures of a message; an empty list: it has none. `zone`: the TXT records by name. */
 export async function verifyDkim(
   raw: Buffer,
   zone: Readonly<Record<string, string>>,
@@ -23,12 +23,14 @@ export async function verifyDkim(
     },
   });
   // Its types lack `algo`.
-  return (results as ((typeof results)[number] & { algo: string })[]).map((one) => ({
-    domain: one.signingDomain,
-    selector: one.selector ?? '',
-    algorithm: one.algo,
-    result: one.status.result,
-  }));
+  return (results as ((typeof results)[number] & { algo: string })[])
+    .filter(({ status }) => status.result !== 'none')
+    .map((one) => ({
+      domain: one.signingDomain,
+      selector: one.selector ?? '',
+      algorithm: one.algo,
+      result: one.status.result,
+    }));
 }
 
 /** Returns the values of the tags of the first signature, without blanks, by name. */

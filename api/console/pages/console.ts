@@ -9,6 +9,7 @@ import { logInEndpoints } from './log-in.ts';
 import { problemPage, projectPage, showProjectPage } from '../page.ts';
 import { campaignPages } from './campaigns.ts';
 import { contactPages } from './contacts.ts';
+import { domainPages } from './domains.ts';
 import { emailPages } from './emails.ts';
 import { erasurePages } from './erasures.ts';
 import { executionPages } from './executions.ts';
@@ -85,6 +86,7 @@ export const consolePages = [
   ...workflowPages,
   ...campaignPages,
   ...templatePages,
+  ...domainPages,
   ...subscriptionPages,
   showUnknownPage,
 ];

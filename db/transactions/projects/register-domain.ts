@@ -10,7 +10,7 @@ import { isBeingForgotten, lockDomainName } from '../../domains/ses-identities.t
 import { holdProject } from '../../projects/projects.ts';
 
 /**
- * Maximum time to complete a claim. If it has no tokens after this time, the process that
+ * Maximum time to complete a claim. If it is not registered after this time, the process that
  * registered it has died.
  */
 const registeringMax = sql`interval '2 minutes'`;
@@ -20,7 +20,7 @@ export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
 /**
  * Claims a name for a project. Returns `taken` when the project has claimed it already or another
  * project holds it, and `releasing` while the mail provider is removing it, which takes a moment.
- * The row has no tokens yet: `updateDomainTokens` completes it, `abandonDomain` removes it. If
+ * The row is not registered yet: `completeDomain` completes it, `abandonDomain` removes it. If
  * neither happens within two minutes, its run removes it.
  */
 export async function insertDomain(
@@ -50,6 +50,7 @@ export async function insertDomain(
         project_id: projectId,
         name,
         dkim_tokens: [],
+        is_registered: false,
         next_check_at: sql<Date>`now() + ${registeringMax}`,
       })
       .returning(['id', 'project_id', 'name', 'ownership_token'])

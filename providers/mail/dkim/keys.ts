@@ -1,5 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { DkimAlgorithm } from '../../../domain/sender/dkim-record.ts';
+import type { SigningKeys } from './signature.ts';
 
 /** A new key. */
 export interface NewDkimKey {
@@ -29,6 +31,27 @@ export function makeDkimKey(algorithm: DkimAlgorithm): NewDkimKey {
     // The key of Ed25519 is the last 32 bytes of its SubjectPublicKeyInfo (RFC 8410, 4).
     publicKey: (algorithm === 'rsa' ? spki : spki.subarray(-32)).toString('base64'),
   };
+}
+
+/**
+ * Reads the keys of a PEM file.
+ * @throws Error with a sentence for the operator.
+ */
+export function readKeyFile(
+  file: string,
+  { selector, domain }: { selector: string; domain: string },
+): SigningKeys {
+  let privateKey: KeyObject;
+  try {
+    privateKey = createPrivateKey(readFileSync(file));
+  } catch (cause) {
+    throw new Error(`${file} has no private key that can be read: ${String(cause)}`, { cause });
+  }
+  const algorithm = privateKey.asymmetricKeyType;
+  if (algorithm !== 'rsa' && algorithm !== 'ed25519') {
+    throw new Error(`${file} has a key of the kind ${algorithm}; DKIM needs RSA or Ed25519.`);
+  }
+  return { domain, keys: [{ selector, algorithm, privateKey }] };
 }
 
 /** @throws Error when it is no private key. */

@@ -1,14 +1,13 @@
 import { parentPort } from 'node:worker_threads';
 import { makeDkimKey } from './keys.ts';
 import { signatureHeaders } from './signature.ts';
-import type { DkimTask } from './threads.ts';
+import { type DkimTask, headBytes, type SignedMemory } from './threads.ts';
 
 /** The thread that signs messages and makes keys: one task at a time. */
-function answer(task: DkimTask): unknown {
-  if (task.kind === 'make') return makeDkimKey(task.algorithm);
-  const { buffer, byteOffset, byteLength } = task.raw;
-  return signatureHeaders(Buffer.from(buffer, byteOffset, byteLength), task.keys, task.now);
-}
-
-parentPort?.on('message', (task: DkimTask) => parentPort?.postMessage(answer(task), []));
+parentPort?.on('message', (task: DkimTask) => {
+  if (task.kind === 'make') return parentPort?.postMessage(makeDkimKey(task.algorithm), []);
+  const { memory, keys, now } = task;
+  const headers = signatureHeaders(Buffer.from(memory, headBytes), keys, now);
+  return parentPort?.postMessage({ memory, headers } satisfies SignedMemory, [memory]);
+});
 parentPort?.postMessage('ready', []);

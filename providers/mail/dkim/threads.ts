@@ -1,13 +1,29 @@
 import { availableParallelism } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import type { DkimAlgorithm } from '../../../domain/sender/dkim-record.ts';
 import { ThreadPool } from '../../rendering/thread-pool.ts';
 import type { NewDkimKey } from './keys.ts';
 import type { SigningKeys } from './signature.ts';
 
-/** A task for a thread. `raw`: a copy of the message, for the thread alone. */
+/** A task for a thread. `memory`: belongs to the thread until it is returned; see `headBytes`. */
 export type DkimTask =
-  | { kind: 'sign'; raw: Uint8Array<ArrayBuffer>; keys: SigningKeys; now: Date }
+  | { kind: 'sign'; memory: ArrayBuffer; keys: SigningKeys; now: Date }
   | { kind: 'make'; algorithm: DkimAlgorithm };
+
+/** A message in memory that has come back from a thread. */
+export interface SignedMemory {
+  memory: ArrayBuffer;
+  /** The signatures. */
+  headers: string;
+}
+
+/**
+ * Free bytes before a message in the memory of a task: a signature has about 1,200, and a message
+ * has two at most. So a large message is copied only once.
+ */
+export const headBytes = 4 * 1024;
+/** A message is copied in pieces of this size, in bytes, so that the event loop is not blocked. */
+const pieceBytes = 4 * 1024 * 1024;
 
 /** Signs and makes keys. Owners (projects) take turns. */
 export interface DkimThreads {
@@ -35,11 +51,11 @@ export function createDkimThreads(): DkimThreads {
   const threads = new ThreadPool<DkimTask>(import.meta.url, 'sign-worker', count, megabytes);
   return {
     async sign(raw, keys, owner) {
-      const copy = new Uint8Array(raw);
-      const task = { kind: 'sign', raw: copy, keys, now: new Date() } as const;
-      const headers = await threads.run(owner, task, taskMs, { transfer: [copy.buffer] });
-      if (typeof headers !== 'string') throw new Error('The message could not be signed (DKIM).');
-      return Buffer.concat([Buffer.from(headers), raw]);
+      const memory = await copyOf(raw);
+      const task = { kind: 'sign', memory, keys, now: new Date() } as const;
+      const signed = await threads.run(owner, task, taskMs, { transfer: [memory] });
+      if (typeof signed !== 'object') throw new Error('The message could not be signed (DKIM).');
+      return withHeaders(signed as SignedMemory);
     },
     async makeKey(algorithm, owner) {
       const made = await threads.run(owner, { kind: 'make', algorithm }, taskMs);
@@ -48,4 +64,22 @@ export function createDkimThreads(): DkimThreads {
     },
     close: () => threads.close(),
   };
+}
+
+async function copyOf(raw: Buffer): Promise<ArrayBuffer> {
+  const memory = new ArrayBuffer(headBytes + raw.length);
+  const bytes = new Uint8Array(memory);
+  for (let at = 0; at < raw.length; at += pieceBytes) {
+    if (at > 0) await setImmediate();
+    bytes.set(raw.subarray(at, at + pieceBytes), headBytes + at);
+  }
+  return memory;
+}
+
+function withHeaders({ memory, headers }: SignedMemory): Buffer {
+  const start = headBytes - headers.length;
+  if (start < 0) throw new Error(`The signatures have more than ${headBytes} bytes.`);
+  const message = Buffer.from(memory, start);
+  message.write(headers, 'latin1');
+  return message;
 }

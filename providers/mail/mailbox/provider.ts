@@ -24,12 +24,14 @@ export const mailbox: MailProvider = {
   configure({ LOCAL_MAILBOX_PUBLIC: isPublic }: MailboxVariables, { isProduction }) {
     return {
       createMailer: mailboxMailer,
-      createIdentities: localIdentities,
+      createIdentities: (records) => localIdentities(records, { transport: 'mailbox' }),
       defaultRatePerProjectPerSecond: 100,
       testsToMembersOnly: false,
       mailboxReaders: isPublic ? 'all' : isProduction ? 'none' : 'private',
       canToggleTracking: false,
       sesRegion: null,
+      canSign: false,
+      spfMechanism: null,
     };
   },
 };

@@ -1,9 +1,9 @@
-import { senderRecords } from '../../../domain/sender/domain-name.ts';
 import {
   type Identities,
   type Identity,
   IdentityProviderError,
   type RecordSettings,
+  recordsBy,
 } from '../identities.ts';
 import { type SesAccount, sesClient } from './client.ts';
 
@@ -37,7 +37,7 @@ export function sesIdentities(account: SesAccount, records: RecordSettings): Ide
   return {
     verifiesReservedNames: false,
     keepsDomains: true,
-    dnsRecords: (claim) => senderRecords(claim, { ...records, region, ownershipRecord: true }),
+    ...recordsBy({ ...records, transport: 'ses', region }),
     find: (domain) => asked((options) => find(domain, options)),
     create: (domain) =>
       asked(async (options) => {

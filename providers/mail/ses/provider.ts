@@ -61,6 +61,8 @@ export const ses: MailProvider = {
       mailboxReaders: 'none',
       canToggleTracking: Boolean(settings.configurationSet && settings.configurationSetNoTracking),
       sesRegion: settings.region,
+      canSign: false,
+      spfMechanism: null,
     };
   },
   feedback: sesFeedback,

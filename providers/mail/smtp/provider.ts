@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { z } from 'zod';
 import { flag, number, text } from '../../../config-fields.ts';
 import { localIdentities } from '../identities.ts';
@@ -21,7 +22,7 @@ export const smtp: MailProvider = {
   tracks: false,
   variables,
   rules: [],
-  configure(env: SmtpVariables) {
+  configure(env: SmtpVariables, { isProduction }) {
     if (!env.SMTP_HOST) return null;
     const settings = {
       host: env.SMTP_HOST,
@@ -33,12 +34,21 @@ export const smtp: MailProvider = {
     };
     return {
       createMailer: () => smtpMailer(settings),
-      createIdentities: localIdentities,
+      createIdentities: (records) =>
+        localIdentities(records, { transport: 'smtp', verifiesReservedNames: !isProduction }),
       defaultRatePerProjectPerSecond: 100,
       testsToMembersOnly: false,
       mailboxReaders: 'none',
       canToggleTracking: false,
       sesRegion: null,
+      canSign: true,
+      spfMechanism: spfMechanismOf(env.SMTP_HOST),
     };
   },
 };
+
+/** Returns the SPF mechanism for a mail server (RFC 7208, 5.3 and 5.6). */
+function spfMechanismOf(host: string): string {
+  const version = isIP(host);
+  return version === 0 ? `a:${host}` : `ip${version}:${host}`;
+}

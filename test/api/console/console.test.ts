@@ -121,6 +121,7 @@ describe('the console', () => {
       '/workflows',
       '/campaigns',
       '/templates',
+      '/domains',
     ]) {
       const { status, html } = await open(`${home}${path}`, bob.cookie);
       expect([path, status, html.includes('PROJECT_NOT_FOUND')]).toEqual([path, 404, true]);
@@ -163,6 +164,14 @@ describe('the console', () => {
     ]);
     expect((await call('GET', `/workflows/${made.body.id}`)).body.pausedAt).not.toBeNull();
     expect((await open(`${home}/workflows/${made.body.id}?done=paused`)).html).toContain('Paused.');
+  });
+
+  it('shows the records of a domain', async () => {
+    const { body: domain } = await call('POST', '/domains', { domain: `${randomUUID()}.dev` });
+    expect((await open(`${home}/domains`)).html).toContain(`/domains/${domain.id}"`);
+    const { html } = await open(`${home}/domains/${domain.id}`);
+    expect(html).toContain(`_dmarc.${domain.domain}. 3600 IN TXT &quot;v=DMARC1; p=none&quot;`);
+    expect(html).toContain('the mail provider');
   });
 
   it('lists the versions of a workflow with their changes, and restores one', async () => {

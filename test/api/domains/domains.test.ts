@@ -44,8 +44,11 @@ describe('POST /domains', () => {
       type: 'CNAME',
       name: `${first}._domainkey.${name}`,
       value: `${first}.dkim.amazonses.com`,
+      zoneLine: `${first}._domainkey.${name}. 3600 IN CNAME ${first}.dkim.amazonses.com.`,
       purpose: 'dkim',
+      needed: true,
       status: 'pending',
+      found: [],
     });
     expect(body.records[3]).toMatchObject({ type: 'MX', priority: 10, purpose: 'mail_from' });
   });
@@ -220,13 +223,15 @@ describe('with SES', async () => {
     expect(body.dkimTokens).toEqual(ses.identities.get(name)?.tokens);
     expect(ses.identities.get(name)?.mailFrom).toBe(`mail.${name}`);
     expect(body.records).toHaveLength(7);
-    expect(body.records[3]).toEqual({
+    expect(body.records[3]).toMatchObject({
       type: 'TXT',
       name: `_everpost.${name}`,
       value: expect.stringMatching(/^everpost-verification=[0-9a-f]{32}$/),
       purpose: 'ownership',
+      needed: true,
       status: 'pending',
     });
+    expect(body.records[4].needed).toBe(false);
     expect(body.records[4].value).toBe('feedback-smtp.eu-west-1.amazonses.com');
   });
 
@@ -261,7 +266,7 @@ describe('with SES', async () => {
       hosted.db.updateTable('domain').set({ created_at: at }).where('name', '=', name).execute();
     await hosted.db
       .insertInto('domain')
-      .values({ project_id: project.id, name, dkim_tokens: [] })
+      .values({ project_id: project.id, name, dkim_tokens: [], is_registered: false })
       .execute();
     expect((await addThere(name)).status).toBe(409);
     const listed = await hosted.request('GET', `/domains/project/${project.id}`, { key });

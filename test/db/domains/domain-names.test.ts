@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { insertDomain, type NewClaim } from '../../../db/transactions/projects/register-domain.ts';
-import { recordDomainCheck } from '../../../db/domains/domains.ts';
+import { recordDomainCheck } from '../../../db/domains/checks.ts';
 import { forgetUnclaimedIdentity, insertSesIdentity } from '../../../db/domains/ses-identities.ts';
 import { useApi } from '../../support/api.ts';
 
@@ -86,18 +86,13 @@ describe('the identity of a name', () => {
 });
 
 describe('claims of one name', () => {
-  const prove = (domain: NewClaim) =>
-    recordDomainCheck(
-      api.db,
-      domain,
-      { recordStatuses: {}, isProven: true },
-      { isScheduled: false },
-    );
-  const complete = () =>
-    api.db
-      .updateTable('domain')
-      .set({ dkim_tokens: ['a', 'b', 'c'] })
-      .execute();
+  const finding = { records: {}, isProven: true, isFormerlyProven: false, signing: null };
+  const prove = async (domain: NewClaim) => {
+    const claim = { ...domain, revision: 0 };
+    const row = await recordDomainCheck(api.db, claim, finding, { isScheduled: false });
+    return row === 'changed' ? undefined : row;
+  };
+  const complete = () => api.db.updateTable('domain').set({ is_registered: true }).execute();
 
   it('are verified one at a time: of several at one moment one is, the others stay', async () => {
     for (let round = 0; round < 5; round += 1) {

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  isReservedName,
-  normaliseDomainName,
-  senderRecords,
-} from '../../../domain/sender/domain-name.ts';
+import { isReservedName, normaliseDomainName } from '../../../domain/sender/domain-name.ts';
 
 describe('normaliseDomainName', () => {
   it.each([
@@ -76,53 +72,5 @@ describe('isReservedName', () => {
 
   it.each(['test.dev', 'example.com', 'mytest', 'a.test2'])('leaves %s alone', (name) => {
     expect(isReservedName(name)).toBe(false);
-  });
-});
-
-describe('senderRecords', () => {
-  it('names three DKIM records, return path, SPF and DMARC, and with SES that of the owner', () => {
-    const settings = {
-      dkimTargetHost: 'dkim.host',
-      mailFromSubdomain: 'mail',
-      region: 'eu-west-1',
-    };
-    const dkim = (token: string) => ({
-      type: 'CNAME',
-      name: `${token}._domainkey.shop.dev`,
-      value: `${token}.dkim.host`,
-      purpose: 'dkim',
-    });
-    const claim = { name: 'shop.dev', dkimTokens: ['k1', 'k2', 'k3'], ownershipToken: 'o1' };
-    const records = senderRecords(claim, { ...settings, ownershipRecord: false });
-    expect(records).toEqual([
-      dkim('k1'),
-      dkim('k2'),
-      dkim('k3'),
-      {
-        type: 'MX',
-        name: 'mail.shop.dev',
-        value: 'feedback-smtp.eu-west-1.amazonses.com',
-        priority: 10,
-        purpose: 'mail_from',
-      },
-      {
-        type: 'TXT',
-        name: 'mail.shop.dev',
-        value: 'v=spf1 include:amazonses.com ~all',
-        purpose: 'spf',
-      },
-      { type: 'TXT', name: '_dmarc.shop.dev', value: 'v=DMARC1; p=none', purpose: 'dmarc' },
-    ]);
-    const ownership = {
-      type: 'TXT',
-      name: '_everpost.shop.dev',
-      value: 'everpost-verification=o1',
-      purpose: 'ownership',
-    };
-    expect(senderRecords(claim, { ...settings, ownershipRecord: true })).toEqual([
-      ...records.slice(0, 3),
-      ownership,
-      ...records.slice(3),
-    ]);
   });
 });

@@ -1,10 +1,26 @@
-select id, project_id, name, status, dkim_tokens, ownership_token, record_statuses, last_checked_at,
-    verified_at, created_at, updated_at
+select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
+    last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
+    domain.former_records as former_records, (
+  select coalesce(jsonb_agg(jsonb_build_object('selector', key.selector, 'algorithm', key.algorithm,
+      'publicKey', key.public_key, 'state', key.state, 'createdAt', key.created_at, 'seenAt',
+      key.seen_at, 'removeAfter', key.remove_after)
+      order by key.state, key.algorithm desc, key.created_at desc), '[]')
+  from domain_key key where key.domain_id = domain.id and (key.state <> 'next' or key.created_at >
+      now() - interval '30 days') and (key.state <> 'previous' or key.remove_after > now() -
+      interval '30 days')) as keys
 from domain
-where id = $1 and dkim_tokens <> '{}'
+where id = $1 and is_registered
 
-select id, project_id, name, status, dkim_tokens, ownership_token, record_statuses, last_checked_at,
-    verified_at, created_at, updated_at, failed_checks, next_check_at, now() as now
+select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
+    last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
+    domain.former_records as former_records, (
+  select coalesce(jsonb_agg(jsonb_build_object('selector', key.selector, 'algorithm', key.algorithm,
+      'publicKey', key.public_key, 'state', key.state, 'createdAt', key.created_at, 'seenAt',
+      key.seen_at, 'removeAfter', key.remove_after)
+      order by key.state, key.algorithm desc, key.created_at desc), '[]')
+  from domain_key key where key.domain_id = domain.id and (key.state <> 'next' or key.created_at >
+      now() - interval '30 days') and (key.state <> 'previous' or key.remove_after > now() -
+      interval '30 days')) as keys, failed_checks, next_check_at, daily_check_at, now() as now
 from domain
 where id = $1
 for update
@@ -29,8 +45,17 @@ where id in (
 returning id, project_id, name
 
 update domain
-set status = $1, failed_checks = $2, record_statuses = record_statuses || $3::jsonb, last_checked_at
-    = $4, next_check_at = $5, updated_at = $6
-where id = $7
-returning id, project_id, name, status, dkim_tokens, ownership_token, record_statuses,
-    last_checked_at, verified_at, created_at, updated_at
+set status = $1, failed_checks = $2, record_states = $3, former_records = $4, signing = $5,
+    last_checked_at = $6, next_check_at = $7, daily_check_at = now() + interval '24 hours',
+    updated_at = $8
+where id = $9
+returning id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
+    last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
+    domain.former_records as former_records, (
+  select coalesce(jsonb_agg(jsonb_build_object('selector', key.selector, 'algorithm', key.algorithm,
+      'publicKey', key.public_key, 'state', key.state, 'createdAt', key.created_at, 'seenAt',
+      key.seen_at, 'removeAfter', key.remove_after)
+      order by key.state, key.algorithm desc, key.created_at desc), '[]')
+  from domain_key key where key.domain_id = domain.id and (key.state <> 'next' or key.created_at >
+      now() - interval '30 days') and (key.state <> 'previous' or key.remove_after > now() -
+      interval '30 days')) as keys

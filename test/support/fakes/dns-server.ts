@@ -69,5 +69,9 @@ export async function useDnsServer(): Promise<DnsServer> {
 function find(zone: Map<string, Answer[]>, name: string, type: string): Packet {
   const known = zone.get(name);
   if (!known) return { flags: codes.NXDOMAIN };
-  return { answers: known.filter((record) => record.type === type || record.type === 'CNAME') };
+  const answers = known.filter((record) => record.type === type || record.type === 'CNAME');
+  // A resolver follows aliases.
+  const alias = type === 'CNAME' ? undefined : answers.find((record) => record.type === 'CNAME');
+  const target = (alias as { data: string } | undefined)?.data ?? '';
+  return { answers: [...answers, ...(find(zone, target, type).answers ?? [])] };
 }

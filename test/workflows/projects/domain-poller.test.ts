@@ -47,7 +47,7 @@ async function timePasses(domain: AnsweredDomain, days = 0, on = engine) {
   await transact(db, async (tx) => {
     await tx
       .updateTable('domain')
-      .set({ next_check_at: sql<Date>`now()` })
+      .set({ next_check_at: sql<Date>`now()`, daily_check_at: sql<Date>`now()` })
       .$if(days > 0, (query) =>
         query.set({ created_at: sql<Date>`now() - ${days} * interval '1 day'` }),
       )
@@ -164,6 +164,69 @@ describe('the run of a domain', () => {
     await checked(domain, null);
     await engine.call('DELETE', `/domains/${domain.id}`);
     await runOf(domain).result();
+  });
+});
+
+describe('the run of a domain that Everpost signs for', async () => {
+  const smtp = await useEngine({ DNS_SERVERS: dns.address, SMTP_HOST: '127.0.0.1' });
+  const publishKey = ({ records }: AnsweredDomain, wanted: string) => {
+    for (const { name, purpose, value } of records) {
+      if (purpose !== wanted) continue;
+      dns.publish(name, 'TXT', [value.slice(0, 200), value.slice(200)]);
+    }
+  };
+  const states = async ({ id }: AnsweredDomain) =>
+    (await smtp.call('GET', `/domains/${id}`)).body.dkim;
+
+  it('takes a new key into use when DNS shows it, and looks for it every 5 minutes', async () => {
+    const domain = await add(`${randomUUID()}.dev`, smtp);
+    publishKey(domain, 'dkim');
+    await timePasses(domain, 0, smtp);
+    await waitFor('verification', async () => (await rowOf(domain, smtp)).status === 'verified');
+    const { body: rotated } = await smtp.call('POST', `/domains/${domain.id}/rotate-key`);
+    const last = await timePasses(domain, 0, smtp);
+    const row = await waitFor('a check', async () => {
+      const now = await rowOf(domain, smtp);
+      return now.last_checked_at?.getTime() !== last?.getTime() ? now : null;
+    });
+    expect(minutesAhead(row.next_check_at)).toBeLessThanOrEqual(5);
+    publishKey(rotated, 'dkim_next');
+    await timePasses(domain, 0, smtp);
+    const { selector } = rotated.dkim.next;
+    const changed = await waitFor('the new key', async () => {
+      const dkim = await states(domain);
+      return dkim.selector === selector ? dkim : null;
+    });
+    expect(changed).toMatchObject({ next: null, previous: { selector: rotated.dkim.selector } });
+    const after = await waitFor('the next daily check', async () => {
+      const now = await rowOf(domain, smtp);
+      return minutesAhead(now.next_check_at) > 23 * 60 ? now : null;
+    });
+    expect([after.status, after.failed_checks]).toEqual(['verified', 0]);
+  });
+
+  it('counts a missing record once a day, however often it looks for a new key', async () => {
+    const domain = await add(`${randomUUID()}.dev`, smtp);
+    publishKey(domain, 'dkim');
+    await smtp.call('GET', `/domains/${domain.id}/verify`);
+    await smtp.call('POST', `/domains/${domain.id}/rotate-key`);
+    dns.remove(domain.records[0]!.name);
+    const { db } = smtp.api;
+    for (let round = 0; round < 4; round += 1) {
+      const last = (await rowOf(domain, smtp)).last_checked_at;
+      await sql`update domain set next_check_at = now() where id = ${domain.id}`.execute(db);
+      await transact(db, async (tx) => {
+        const input = { projectId: smtp.project.id, domainId: domain.id, name: domain.domain };
+        await enqueue(tx, { kind: 'domainPoller', input, summary: 'test' });
+      });
+      await waitFor('a check', async () => {
+        const { last_checked_at: at } = await rowOf(domain, smtp);
+        return at?.getTime() !== last?.getTime();
+      });
+    }
+    const row = await rowOf(domain, smtp);
+    expect(row.status).toBe('verified');
+    expect(row.failed_checks).toBeLessThanOrEqual(1);
   });
 });
 

@@ -7,11 +7,24 @@ import {
 import { sesIdentities } from '../../../../providers/mail/ses/identities.ts';
 import { useFakeSes, type FakeSes } from '../../../support/fakes/ses.ts';
 
-const records = { mailFromSubdomain: 'mail', dkimTargetHost: 'dkim.test' };
-const claim = { name: 'shop.test', dkimTokens: ['a'], ownershipToken: 'o1' };
+const records = {
+  mailFromSubdomain: 'mail',
+  dkimTargetHost: 'dkim.test',
+  dkimSigning: null,
+  returnPath: { host: null, subdomain: 'bounces', spf: null },
+};
+const claim = {
+  name: 'shop.test',
+  isVerified: false,
+  dkimTokens: ['a'],
+  ownershipToken: 'o1',
+  signing: null,
+  keys: [],
+  formerRecords: [],
+};
 
 describe('identities, local mode', () => {
-  const identities = localIdentities(records);
+  const identities = localIdentities(records, { transport: 'mailbox' });
 
   it('makes up three tokens of 32 lower-case letters and digits', async () => {
     const { dkimTokens } = await identities.create('shop.test');

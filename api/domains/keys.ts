@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import type { NewKey } from '../../db/domains/keys.ts';
+import { type DkimAlgorithm, selectorFor } from '../../domain/sender/dkim-record.ts';
+import { countsAsFound } from '../../domain/sender/domain-check.ts';
+import type { Services } from '../services/services.ts';
+
+/** A domain for which keys are made. */
+interface Owner {
+  name: string;
+  projectId: string;
+}
+
+/** Makes the DKIM keys of a new selector: RSA, and Ed25519 if asked for. */
+export async function makeKeys(
+  services: Services,
+  owner: Owner,
+  state: NewKey['state'],
+  { ed25519 }: { ed25519: boolean },
+): Promise<NewKey[]> {
+  const selector = selectorFor(new Date(), randomBytes(4).toString('hex'));
+  const algorithms: DkimAlgorithm[] = ed25519 ? ['rsa', 'ed25519'] : ['rsa'];
+  const key = { selector, state };
+  return Promise.all(
+    algorithms.map((algorithm) => makeKey(services, owner, { ...key, algorithm })),
+  );
+}
+
+/** Makes one key. A next key waits for a check, even if its record counts as found. */
+export async function makeKey(
+  { dkim, cipher, identities }: Services,
+  { name, projectId }: Owner,
+  key: Pick<NewKey, 'selector' | 'algorithm' | 'state'>,
+): Promise<NewKey> {
+  const { publicKey, privateKey } = await dkim.makeKey(key.algorithm, projectId);
+  return {
+    ...key,
+    publicKey,
+    privateKey: cipher.encrypt(privateKey),
+    isSeen: key.state === 'current' && countsAsFound(name, identities),
+  };
+}

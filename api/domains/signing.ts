@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import {
+  changeSigning,
+  claimOf,
+  type DomainRow,
+  findDomain,
+  type SigningChange,
+} from '../../db/domains/domains.ts';
+import { transact } from '../../db/database.ts';
+import type { NewKey } from '../../db/domains/keys.ts';
+import { found, invalidField, Problem } from '../../domain/errors.ts';
+import type { DnsRecord } from '../../domain/sender/sender-records.ts';
+import { type Call, endpoint } from '../http/endpoint.ts';
+import { ById } from '../http/schemas.ts';
+import { requireDomain } from './access.ts';
+import { makeKey, makeKeys } from './keys.ts';
+import type { Services } from '../services/services.ts';
+import {
+  Domain,
+  domainExample,
+  type GivenSigning,
+  presentDomain,
+  signingFields,
+} from './record.ts';
+
+const updateDomain = endpoint({
+  id: 'updateDomain',
+  method: 'PATCH',
+  path: '/domains/{id}',
+  summary: 'Change who signs the mail of a sender domain',
+  description:
+    '`own`: a DKIM key is made, and mail is signed as soon as DNS shows its record. `provider`: ' +
+    'signing stops, and the key is deleted. A verified domain stays verified: its former records ' +
+    'count until the new ones have been found once.',
+  access: 'project',
+  role: 'ADMIN',
+  params: ById,
+  body: z.object(signingFields),
+  response: Domain,
+  problems: ['DOMAIN_NOT_FOUND'],
+  example: { body: { signing: 'own' }, response: domainExample },
+  async handle(call) {
+    const { params, body } = call;
+    const { domain, project } = await requireDomain(call, params.id);
+    const row = await change(call, domain, (now) => changeOf(call, now, body));
+    return presentDomain(row, project, call);
+  },
+});
+
+const rotateDomainKey = endpoint({
+  id: 'rotateDomainKey',
+  method: 'POST',
+  path: '/domains/{id}/rotate-key',
+  summary: 'Make a new DKIM key for a sender domain',
+  description:
+    'The old key signs until DNS shows the record `dkim_next`. Checks look for it every 5 minutes ' +
+    'for 72 hours, then daily; after 30 days the new key is dropped. Keep the record of the old ' +
+    'key (`dkim_old`) until `removeAfter`, because mail on its way has its signature. ' +
+    'KEY_ROTATION_PENDING: `details.selector` waits already.',
+  access: 'project',
+  role: 'ADMIN',
+  params: ById,
+  response: Domain,
+  problems: ['DOMAIN_NOT_FOUND', 'DOMAIN_NOT_SIGNING', 'KEY_ROTATION_PENDING'],
+  example: { response: domainExample },
+  async handle(call) {
+    const { params } = call;
+    const { domain, project } = await requireDomain(call, params.id);
+    const row = await change(call, domain, (now) => rotationOf(call, now));
+    return presentDomain(row, project, call);
+  },
+});
+
+export const signingEndpoints = [updateDomain, rotateDomainKey];
+
+type Changing = Services & Pick<Call<'project', unknown, unknown, unknown>, 'note'>;
+
+/**
+ * Changes a domain. Keys are made outside a transaction, so if another request has changed the
+ * domain meanwhile, the change is planned again for its new state.
+ * @param plan returns null when there is nothing to change
+ * @throws Problem of `plan`; DOMAIN_NOT_FOUND when the domain is gone.
+ */
+async function change(
+  call: Changing,
+  domain: DomainRow,
+  plan: (now: DomainRow) => Promise<(SigningChange & { fields: string }) | null>,
+): Promise<DomainRow> {
+  const { db, note } = call;
+  for (let now = domain; ; now = found('DOMAIN', domain.id, await findDomain(db, domain.id))) {
+    const planned = await plan(now);
+    if (!planned) return now;
+    const { fields, ...changes } = planned;
+    const row = await transact(db, async (tx) => {
+      const changed = await changeSigning(tx, now, changes);
+      const { id: domainId, name, project_id: projectId } = now;
+      const details = { domainId, domain: name, fields };
+      if (changed) await note({ event: 'domain.changed', projectId, details }, tx);
+      return changed;
+    });
+    if (row) return row;
+  }
+}
+
+/** @throws Problem VALIDATION_ERROR when only the provider signs, and `ed25519` is asked for. */
+async function changeOf(
+  services: Changing,
+  row: DomainRow,
+  body: GivenSigning,
+): Promise<(SigningChange & { fields: string }) | null> {
+  const { identities } = services;
+  const owner = { name: row.name, projectId: row.project_id };
+  const before = identities.signingOf(row);
+  const signing = body.signing ?? before;
+  requireOwnFor(signing, body.ed25519);
+  const ed25519 = signing === 'own' && (body.ed25519 ?? row.ed25519);
+  const isOther = body.signing !== undefined && body.signing !== row.signing;
+  if (!isOther && ed25519 === row.ed25519) return null;
+  const fields = Object.keys(body).join(', ');
+  if (isOther && signing !== null) {
+    const formerRecords = formerRecordsOf(services, row);
+    const newKeys =
+      signing === 'own' ? await makeKeys(services, owner, 'current', { ed25519 }) : [];
+    return { signing, ed25519, formerRecords, deletedKeys: 'all', newKeys, fields };
+  }
+  if (!ed25519) return { ed25519, deletedKeys: 'ed25519', fields };
+  const selectors = row.keys.filter(({ algorithm }) => algorithm === 'rsa');
+  const newKeys = await Promise.all(
+    selectors.flatMap(({ selector, state }): Promise<NewKey>[] =>
+      state === 'previous'
+        ? []
+        : [makeKey(services, owner, { selector, algorithm: 'ed25519', state })],
+    ),
+  );
+  return { ed25519, newKeys, fields };
+}
+
+/** @throws Problem VALIDATION_ERROR */
+export function requireOwnFor(signing: string | null, ed25519: boolean | undefined): void {
+  if (!ed25519 || signing === 'own') return;
+  const message = 'Can only be true if `signing` is `own`.';
+  throw invalidField('ed25519', 'not_allowed', message, 'true');
+}
+
+/** Returns the records that keep a domain verified after a change of its signing. */
+function formerRecordsOf({ identities }: Changing, row: DomainRow): DnsRecord[] {
+  if (row.status !== 'verified') return [];
+  const records = identities.dnsRecords(claimOf(row));
+  const former = records.filter(({ wasNeeded }) => wasNeeded);
+  return former.length > 0 ? former : records.filter(({ isNeeded }) => isNeeded);
+}
+
+/** @throws Problem DOMAIN_NOT_SIGNING, KEY_ROTATION_PENDING. */
+async function rotationOf(
+  services: Changing,
+  row: DomainRow,
+): Promise<SigningChange & { fields: string }> {
+  if (services.identities.signingOf(row) !== 'own') throw new Problem('DOMAIN_NOT_SIGNING');
+  const next = row.keys.find(({ state }) => state === 'next');
+  if (next) throw new Problem('KEY_ROTATION_PENDING', { details: { selector: next.selector } });
+  const owner = { name: row.name, projectId: row.project_id };
+  const newKeys = await makeKeys(services, owner, 'next', { ed25519: row.ed25519 });
+  return { deletedKeys: 'dropped', newKeys, fields: 'dkim' };
+}

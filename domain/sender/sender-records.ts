@@ -1,0 +1,230 @@
+import { type DkimPublicKey, dkimLabel, dkimText } from './dkim-record.ts';
+
+/** The DNS records of a sender domain. */
+
+export const recordPurposes = [
+  'dkim',
+  'dkim_ed25519',
+  'dkim_next',
+  'dkim_old',
+  'ownership',
+  'mail_from',
+  'return_path',
+  'spf',
+  'dmarc',
+] as const;
+
+export interface DnsRecord {
+  type: 'CNAME' | 'MX' | 'TXT';
+  name: string;
+  value: string;
+  priority?: number;
+  purpose: (typeof recordPurposes)[number];
+  /** True if the domain is verified by this record and all others that are needed. */
+  isNeeded?: boolean;
+  /** True if this record was needed before the signing of a verified domain was changed. */
+  wasNeeded?: boolean;
+  /** From this time on, the record can be removed. */
+  removeAfter?: Date;
+}
+
+/** Who signs the mail of a domain: Everpost, or the server that takes the mail. */
+export type Signing = 'own' | 'provider';
+
+/** A DKIM key of a domain. `current` signs; `next` waits for its record, `previous` has signed. */
+export interface DomainKey extends DkimPublicKey {
+  state: 'current' | 'next' | 'previous';
+  createdAt: Date;
+  /** When a check first found its record; null: never. Such a key does not sign. */
+  seenAt: Date | null;
+  /** Set for a previous key: until then, mail on its way must stay verifiable. */
+  removeAfter: Date | null;
+}
+
+/** A project's claim of a name. */
+export interface DomainClaim {
+  name: string;
+  isVerified: boolean;
+  /** Labels of the DKIM records at SES, or for the local mailbox. */
+  dkimTokens: readonly string[];
+  /** Unique to this claim. */
+  ownershipToken: string;
+  /** null: it was never chosen. */
+  signing: Signing | null;
+  keys: readonly DomainKey[];
+  /** Records that were needed before the signing of a verified domain was changed. */
+  formerRecords: readonly DnsRecord[];
+}
+
+export interface DnsSettings {
+  transport: 'ses' | 'smtp' | 'mailbox';
+  /** Target of the DKIM records at SES, such as `dkim.amazonses.com`. */
+  dkimTargetHost: string;
+  /** Prefix of the MAIL FROM domain at SES, such as `mail`. */
+  mailFromSubdomain: string;
+  /** AWS region that receives bounces. */
+  region: string;
+  returnPath: ReturnPathSettings;
+}
+
+/** How bounces of mail by SMTP come back. */
+export interface ReturnPathSettings {
+  /** Host that receives them for `<subdomain>.<sender domain>`; null: none does. */
+  host: string | null;
+  subdomain: string;
+  /** Mechanisms of the SPF record beside it, such as `a:mail.example.com`; null: no record. */
+  spf: string | null;
+}
+
+/** Prefix of an ownership record; the token of the claim follows. */
+export const ownershipPrefix = 'everpost-verification=';
+
+/** Returns who signs; null: only the provider can (Amazon SES, the local mailbox). */
+export function signingOf(
+  { signing }: Pick<DomainClaim, 'signing'>,
+  { transport }: Pick<DnsSettings, 'transport'>,
+): Signing | null {
+  return signing ?? (transport === 'smtp' ? 'provider' : null);
+}
+
+/**
+ * Returns the DNS records of a sender domain, each name and type once. The needed ones prove the
+ * claim. SES gives the same DKIM records to every claim of a name, so an ownership record must prove
+ * it as well. A key of Everpost is unique to its claim, and proves it.
+ */
+export function senderRecords(claim: DomainClaim, settings: DnsSettings): DnsRecord[] {
+  const { name, keys } = claim;
+  const isSes = settings.transport === 'ses';
+  const signing = signingOf(claim, settings);
+  const hasTokens = isSes || signing === null;
+  const records: DnsRecord[] = [
+    ...(hasTokens ? tokenRecords(claim, settings) : []),
+    ...(isSes || signing === 'provider' ? [ownershipRecord(claim)] : []),
+    ...(signing === 'own' ? keys.map((key) => keyRecord(name, key)) : []),
+    ...formerRecords(claim, settings),
+    ...(hasTokens ? mailFromRecords(name, settings) : []),
+    ...(isSes || signing === null ? [] : returnPathRecords(name, settings.returnPath)),
+    { type: 'TXT', name: `_dmarc.${name}`, value: 'v=DMARC1; p=none', purpose: 'dmarc' },
+  ];
+  const byKey = new Map<string, DnsRecord>();
+  for (const record of records) {
+    const known = byKey.get(recordKey(record));
+    if (!known) byKey.set(recordKey(record), record);
+    else if (record.wasNeeded) known.wasNeeded = true;
+  }
+  return [...byKey.values()];
+}
+
+function tokenRecords(
+  { name, dkimTokens }: DomainClaim,
+  { dkimTargetHost }: DnsSettings,
+): DnsRecord[] {
+  return dkimTokens.map((token) => ({
+    type: 'CNAME',
+    name: `${token}._domainkey.${name}`,
+    value: `${token}.${dkimTargetHost}`,
+    purpose: 'dkim',
+    isNeeded: true,
+  }));
+}
+
+function ownershipRecord({ name, ownershipToken }: DomainClaim): DnsRecord {
+  return {
+    type: 'TXT',
+    name: `_everpost.${name}`,
+    value: `${ownershipPrefix}${ownershipToken}`,
+    purpose: 'ownership',
+    isNeeded: true,
+  };
+}
+
+function keyRecord(domain: string, key: DomainKey): DnsRecord {
+  const record = {
+    type: 'TXT' as const,
+    name: `${dkimLabel(key)}._domainkey.${domain}`,
+    value: dkimText(key),
+  };
+  if (key.state === 'next') return { ...record, purpose: 'dkim_next' };
+  if (key.state === 'previous') {
+    return {
+      ...record,
+      purpose: 'dkim_old',
+      ...(key.removeAfter && { removeAfter: key.removeAfter }),
+    };
+  }
+  if (key.algorithm === 'ed25519') return { ...record, purpose: 'dkim_ed25519' };
+  return { ...record, purpose: 'dkim', isNeeded: true };
+}
+
+/**
+ * Returns the records that keep a domain verified until those that are needed now have been found
+ * once. A domain of the local mailbox has no signing: with an SMTP server, its tokens were needed.
+ */
+function formerRecords(claim: DomainClaim, settings: DnsSettings): DnsRecord[] {
+  if (!claim.isVerified) return [];
+  const isFromMailbox = claim.signing === null && settings.transport === 'smtp';
+  const former =
+    isFromMailbox && claim.formerRecords.length === 0
+      ? tokenRecords(claim, settings)
+      : claim.formerRecords;
+  return former.map(({ type, name, value, purpose }) => ({
+    type,
+    name,
+    value,
+    purpose,
+    wasNeeded: true,
+  }));
+}
+
+/** Returns the records of the MAIL FROM domain at SES. */
+function mailFromRecords(domain: string, { mailFromSubdomain, region }: DnsSettings): DnsRecord[] {
+  const name = `${mailFromSubdomain}.${domain}`;
+  const value = `feedback-smtp.${region}.amazonses.com`;
+  return [
+    { type: 'MX', name, value, priority: 10, purpose: 'mail_from' },
+    { type: 'TXT', name, value: 'v=spf1 include:amazonses.com ~all', purpose: 'spf' },
+  ];
+}
+
+function returnPathRecords(
+  domain: string,
+  { host, subdomain, spf }: ReturnPathSettings,
+): DnsRecord[] {
+  if (host === null) return [];
+  const name = `${subdomain}.${domain}`;
+  return [
+    { type: 'MX', name, value: host, priority: 10, purpose: 'return_path' },
+    ...(spf === null
+      ? []
+      : [{ type: 'TXT' as const, name, value: `v=spf1 ${spf} ~all`, purpose: 'spf' as const }]),
+  ];
+}
+
+export function recordKey(record: Pick<DnsRecord, 'type' | 'name'>): string {
+  return `${record.type} ${record.name}`;
+}
+
+/** Longest string of a TXT record (RFC 1035, 3.3.14), in bytes; our texts are ASCII. */
+const stringBytesMax = 255;
+
+/** Returns the strings of which a TXT record is made. */
+export function stringsOf(value: string): string[] {
+  const count = Math.max(1, Math.ceil(value.length / stringBytesMax));
+  return Array.from({ length: count }, (_, at) =>
+    value.slice(at * stringBytesMax, (at + 1) * stringBytesMax),
+  );
+}
+
+/** Seconds for which resolvers may cache a record of a zone line. */
+const ttlSeconds = 3600;
+
+/** Returns a record as a line of a zone file (RFC 1035, 5.1). */
+export function zoneLine({ type, name, value, priority }: DnsRecord): string {
+  const data =
+    type === 'TXT'
+      ? stringsOf(value)
+          .map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`)
+          .join(' ')
+      : `${type === 'MX' ? `${priority} ` : ''}${value}.`;
+  return `${name}. ${ttlSeconds} IN ${type} ${data}`;
+}

@@ -1,0 +1,124 @@
+import { LRUCache } from 'lru-cache';
+import { type DkimAlgorithm, dkimLabel } from '../../../domain/sender/dkim-record.ts';
+import type { Cipher } from '../../encryption.ts';
+import type { Mailer, OutgoingMessage, SenderDomain, SendOutcome } from '../mailer.ts';
+import { readPrivateKey } from './keys.ts';
+import type { SigningKeys } from './signature.ts';
+import type { DkimThreads } from './threads.ts';
+
+/** A key as it is stored: encrypted, with the selector of its RSA key. */
+interface SealedKey {
+  selector: string;
+  algorithm: DkimAlgorithm;
+  privateKey: Buffer;
+}
+
+/** The signatures and the return path of a sender domain. */
+interface Sender<Key> {
+  /** Empty: it is not signed. */
+  keys: readonly Key[];
+  /** Host of its own return path; null: it has none. */
+  returnPathHost: string | null;
+}
+
+export interface SigningServices {
+  dkim: Pick<DkimThreads, 'sign'>;
+  cipher: Pick<Cipher, 'decrypt'>;
+  findSender(projectId: string, domain: string): Promise<Sender<SealedKey>>;
+  /** Returns the envelope sender of a message at a host. */
+  returnPathAt(emailId: string, host: string): string;
+  /** Signs the mail of this server; null: it is not signed. */
+  platformKeys: SigningKeys | null;
+}
+
+/** A change takes effect after this time, in milliseconds: the documentation says a minute. */
+const knownMs = 15_000;
+const domainsMax = 1_000;
+
+type OpenSender = Sender<SigningKeys['keys'][number]>;
+
+const nothing: OpenSender = { keys: [], returnPathHost: null };
+
+/**
+ * Wraps a mailer: messages get the signatures and the return path of their sender domain first. If a
+ * key cannot be read, the message is tried again, and never leaves unsigned.
+ */
+export function signingMailer(mailer: Mailer, services: SigningServices): Mailer {
+  const known = new LRUCache<string, OpenSender>({ max: domainsMax, ttl: knownMs });
+  const asked = new Map<string, Promise<OpenSender>>();
+
+  async function readSender(key: string, projectId: string, domain: string): Promise<OpenSender> {
+    try {
+      const { keys, returnPathHost } = await services.findSender(projectId, domain);
+      const sender = { keys: keys.map(opened), returnPathHost };
+      known.set(key, sender);
+      return sender;
+    } finally {
+      asked.delete(key);
+    }
+  }
+
+  function opened({ selector, algorithm, privateKey }: SealedKey) {
+    return {
+      selector: dkimLabel({ selector, algorithm }),
+      algorithm,
+      privateKey: readPrivateKey(services.cipher.decrypt(privateKey)),
+    };
+  }
+
+  /** Returns a known sender at once, so that its mail costs no promise. */
+  function senderOf({ projectId, domain }: SenderDomain): OpenSender | Promise<OpenSender> {
+    if (projectId === null) {
+      const { platformKeys } = services;
+      return platformKeys?.domain === domain ? { ...nothing, keys: platformKeys.keys } : nothing;
+    }
+    const key = `${projectId} ${domain}`;
+    const found = known.get(key);
+    if (found) return found;
+    const reading = asked.get(key) ?? readSender(key, projectId, domain);
+    asked.set(key, reading);
+    return reading;
+  }
+
+  async function prepare(
+    message: OutgoingMessage,
+    { projectId, domain }: SenderDomain,
+    { keys, returnPathHost }: OpenSender,
+  ): Promise<OutgoingMessage> {
+    const { emailId, raw, envelopeFrom } = message;
+    return {
+      ...message,
+      envelopeFrom: returnPathHost ? services.returnPathAt(emailId, returnPathHost) : envelopeFrom,
+      raw:
+        keys.length === 0 ? raw : await services.dkim.sign(raw, { domain, keys }, projectId ?? ''),
+    };
+  }
+
+  async function sendPrepared(
+    message: OutgoingMessage,
+    domain: SenderDomain,
+    reading: OpenSender | Promise<OpenSender>,
+  ): Promise<SendOutcome> {
+    let prepared: OutgoingMessage;
+    try {
+      prepared = await prepare(message, domain, await reading);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      // The mail server is not to blame, so its circuit stays closed.
+      const text = `The message was not signed (DKIM): ${reason}`;
+      return { kind: 'retry', error: text, isAboutMessage: true };
+    }
+    return mailer.send(prepared);
+  }
+
+  return {
+    ...mailer,
+    send(message) {
+      const domain = message.senderDomain;
+      const sender = domain ? senderOf(domain) : nothing;
+      const isPlain =
+        !(sender instanceof Promise) && sender.keys.length === 0 && !sender.returnPathHost;
+      return !domain || isPlain ? mailer.send(message) : sendPrepared(message, domain, sender);
+    },
+  };
+}

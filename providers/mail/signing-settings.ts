@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { hostName, text } from '../../config-fields.ts';
+
+/** Variables about the signatures and the DNS records of sender domains. */
+export const signingVariables = {
+  DKIM_SIGNING: z.enum(['own', 'provider']).optional(),
+  RETURN_PATH_HOST: hostName,
+  BOUNCE_SUBDOMAIN: z
+    .string()
+    .regex(/^[a-z0-9-]{1,63}$/i, 'must be one label of a host name')
+    .default('bounces'),
+  RETURN_PATH_SPF: z
+    .string()
+    .regex(/^[!-~]+( [!-~]+)*$/, 'must be SPF mechanisms, separated by single spaces')
+    .optional(),
+  PLATFORM_DKIM_SELECTOR: z
+    .string()
+    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i, 'must be labels of a host name')
+    .optional(),
+  PLATFORM_DKIM_KEY: text,
+};
+
+type SigningVariables = z.output<z.ZodObject<typeof signingVariables>>;
+
+/** @param spfMechanism that of the server that takes mail; null: it has records of its own */
+export function signingSettings(env: SigningVariables, spfMechanism: string | null) {
+  return {
+    /** Who signs the mail of new domains; null: Everpost with an SMTP server, else the provider. */
+    dkimSigning: env.DKIM_SIGNING ?? null,
+    returnPath: {
+      host: env.RETURN_PATH_HOST ?? null,
+      subdomain: env.BOUNCE_SUBDOMAIN.toLowerCase(),
+      spf: env.RETURN_PATH_SPF ?? spfMechanism,
+    },
+    /** The key that signs account mail given to an SMTP server; null: none. `file`: a PEM file. */
+    platformDkim:
+      env.PLATFORM_DKIM_SELECTOR && env.PLATFORM_DKIM_KEY
+        ? { selector: env.PLATFORM_DKIM_SELECTOR, file: env.PLATFORM_DKIM_KEY }
+        : null,
+  };
+}
