@@ -2177,7 +2177,8 @@ export interface Api {
             body: string | null;
             messageClass: string;
             outcome: 'send' | 'withheld' | 'held';
-            reason: string | null;
+            /** Why it is withheld or held */
+            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
             heldUntil: string | null;
             /** At most 100 */
             warnings: Array<{

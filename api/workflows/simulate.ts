@@ -29,6 +29,7 @@ import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { GivenContact } from '../contacts/given.ts';
 import { Key } from './graph/starts.ts';
+import { ReasonCode } from '../emails/record.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../http/schemas.ts';
 import { withinEventData } from '../public/track.ts';
@@ -141,7 +142,7 @@ const Played = z.object({
       body: z.string().nullable(),
       messageClass: z.string(),
       outcome: z.enum(['send', 'withheld', 'held']),
-      reason: z.string().nullable(),
+      reason: ReasonCode.nullable().describe('Why it is withheld or held'),
       heldUntil: Time.nullable(),
       warnings: TemplateWarnings,
     }),

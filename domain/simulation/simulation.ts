@@ -2,6 +2,7 @@ import type { Condition } from '../filter/filter.ts';
 import type { ContactHistory } from '../filter/history.ts';
 import type { TimedSuppression } from '../mail/suppression.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
+import type { PolicyHold, WithheldReason } from '../outcomes/outcome.ts';
 import type { Renderer } from '../template/render.ts';
 import type { Inspector, TemplateWarning } from '../template/warnings.ts';
 import type { Graph } from '../workflow/graph.ts';
@@ -127,7 +128,7 @@ export interface SimulatedMail {
   messageClass: string;
   /** `held`: it is sent when its last hold has ended. */
   outcome: 'send' | 'withheld' | 'held';
-  reason: string | null;
+  reason: WithheldReason | PolicyHold | null;
   heldUntil: Date | null;
   /** Warnings, as in a preview. */
   warnings: TemplateWarning[];
