@@ -65,8 +65,10 @@ export function claimOf(
       isHeld: sql`email.status = 'SENDING' and ${isOwn}`,
       wasHeld: isOwn,
       attempt: 0,
-      dueAt: sql`case when outcome.kind = 'again'
-        then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.due_at end`,
+      // A chunk that has expired had the due time of its messages.
+      dueAt: sql`case outcome.kind
+        when 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0)
+        when 'released' then coalesce(email.due_at, now()) else email.due_at end`,
       isPlain: sql`false`,
       tracePlain: trace,
       trace,

@@ -222,6 +222,19 @@ describe('a message whose chunk is claimed', () => {
     ]);
   });
 
+  it('is due again when a process that seemed dead has not handed it over', async () => {
+    await started(2);
+    const { ids, record } = await claim();
+    await expire();
+    await expireChunks(db, 10);
+    await record([
+      { emailId: ids[0]!, kind: 'released' },
+      { emailId: ids[1]!, kind: 'again', error: 'away', delayMs: 0, isProviderFailure: true },
+    ]);
+    expect(await queueLeftovers(db, { id: campaignId, projectId })).toBe(2);
+    expect((await claim()).ids.toSorted()).toEqual(ids.toSorted());
+  });
+
   it('is taken from a dead process by the sweep', async () => {
     await started(1);
     await claim();
