@@ -6,7 +6,7 @@ const errorCharsMax = 500;
 
 /**
  * Wraps a mailer with rules for all: domains in ASCII, short errors of one line, no exceptions, and
- * a close that waits for sends in progress.
+ * notes of the beginning and the outcome, and a close that waits for sends in progress.
  */
 export function guarded(mailer: Mailer): Mailer {
   let underWay = 0;
@@ -20,9 +20,11 @@ export function guarded(mailer: Mailer): Mailer {
     ...mailer,
     async send(message) {
       if (message.mayBegin?.() === false) return stopped;
+      if (!mailer.notesBegin && message.notes?.begin() === false) return stopped;
       underWay += 1;
       try {
         const outcome = await mailer.send({ ...message, to: withAsciiDomain(message.to) });
+        message.notes?.end(outcome);
         if (outcome.kind === 'accepted') return outcome;
         return { ...outcome, error: oneLine(outcome.error) };
       } catch (error) {

@@ -17,6 +17,19 @@ export interface OutgoingMessage {
    * message cannot be stopped.
    */
   mayBegin?: () => boolean;
+  /** Notes that survive the death of the process. Absent: there are none. */
+  notes?: HandOverNotes;
+}
+
+/** Notes about giving one message to the mail provider. */
+export interface HandOverNotes {
+  /**
+   * Notes that the provider may accept the message from now on. Call it right before the last byte is
+   * written by which it can. false: the note could not be made, so this byte must not be written.
+   */
+  begin(): boolean;
+  /** Notes the outcome. Call it as soon as the outcome is known. A second call changes nothing. */
+  end(outcome: SendOutcome): void;
 }
 
 /** A sender domain, and the project that it belongs to; null: this server sends. */
@@ -66,6 +79,10 @@ export interface Mailer {
   defaultRatePerSecond: number;
   /** Maximum number of concurrent sends. More would only wait for a connection. */
   maxConcurrency: number;
+  /**
+   * True if `send` calls `notes.begin` at the last moment. Absent: it is called before `send`.
+   */
+  notesBegin?: boolean;
   /**
    * Gives one message to the mail provider. Never throws: any failure of provider or network is an
    * outcome.

@@ -193,13 +193,7 @@ export class SmtpConnection {
     // The server wants data although it refused the sender. It might accept an empty message, so
     // end the connection.
     if (refusal?.what === 'the sender') return this.#end(replyText(refusal.reply));
-    if (!refusal && isStopped(current.delivery)) {
-      current.delivery.resolve(stopped);
-      this.#current = null;
-      // The server expects data now. Only the end of the connection ends this state without a
-      // message.
-      return this.#end('Sending was stopped before the message was complete.');
-    }
+    if (!refusal && isStopped(current.delivery)) return this.#stop(current);
     if (!refusal) return this.#writeBody(current, 0);
     // The server expects data although no recipient was accepted. Only the dot ends that state.
     current.stage = 'nothing';
@@ -223,8 +217,19 @@ export class SmtpConnection {
       else wire.onceDrained(() => this.#writeBody(current, end));
       return;
     }
+    if (current.delivery.message.notes?.begin() === false) return this.#stop(current);
     current.stage = 'end';
     this.#writeLast(chunk, dataEnd(raw));
+  }
+
+  /**
+   * Stops a message that the server expects. Only the end of the connection ends this state without
+   * a message.
+   */
+  #stop({ delivery }: Transaction): void {
+    delivery.resolve(stopped);
+    this.#current = null;
+    this.#end('Sending was stopped before the message was complete.');
   }
 
   /** Writes the end of a message, and the commands of the next one, if one waits. */

@@ -34,6 +34,7 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
     defaultRatePerSecond: 200,
     // Twice the connections: the next message's commands follow the message that is being written.
     maxConcurrency: 2 * connectionsMax,
+    notesBegin: true,
     send: (message) => pool.send(message),
     async quotaPerSecond() {
       return null;
@@ -72,7 +73,12 @@ class SmtpPool {
         kind: 'retry',
         error: 'The worker is stopping: it has closed its connections to the mail server.',
       });
-    return new Promise((resolve) => {
+    return new Promise((settle) => {
+      const resolve = (outcome: SendOutcome) => {
+        // At once, so that the note is written together with that of the next message.
+        message.notes?.end(outcome);
+        settle(outcome);
+      };
       const startBy = Date.now() + waitMs;
       this.#queue.push({ message, resolve, startBy, isSecondTry: false });
       this.#serve();
