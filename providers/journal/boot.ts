@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+/**
+ * Returns an id of the current start of this machine; null: the system has none. Files that were
+ * written before another start may lack their last lines, because nothing waits for the disk.
+ */
+export async function readBootId(): Promise<string | null> {
+  const read =
+    process.platform === 'darwin'
+      ? async () =>
+          (await promisify(execFile)('/usr/sbin/sysctl', ['-n', 'kern.bootsessionuuid'])).stdout
+      : () => readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+  return read().then(
+    (id) => id.trim() || null,
+    () => null,
+  );
+}

@@ -1,0 +1,85 @@
+import type { JournalClaim } from './lines.ts';
+import {
+  type LeftFilesOptions,
+  type LeftJournal,
+  removeOldFiles,
+  takeLeftFiles,
+} from './left-files.ts';
+import { readBootId } from './boot.ts';
+import { type AttemptNotes, JournalWriter, noNotes } from './writer.ts';
+
+/**
+ * The journal of a worker: a file that says which messages it has begun to give to the mail
+ * provider, and what the provider answered. After the death of the process, another one reads it.
+ */
+export interface Journal {
+  /** Notes that an attempt is about to claim messages. Call it before the claim. */
+  claim(claim: JournalClaim): AttemptNotes;
+  /** Calls `settle` for each file of a dead process. A file stays if `settle` throws. */
+  takeLeft(settle: (journal: LeftJournal) => Promise<void>): Promise<void>;
+  /** Removes files that are no longer needed. */
+  removeOld(): Promise<void>;
+  close(): void;
+}
+
+/** The journal of a worker that keeps none. */
+export const noJournal: Journal = {
+  claim: () => noNotes,
+  async takeLeft() {},
+  async removeOld() {},
+  close() {},
+};
+
+export interface JournalSettings {
+  /** null: no journal is kept. */
+  dir: string | null;
+  /** Days for which files are kept when the database has all their outcomes. */
+  retentionDays: number;
+}
+
+/** Milliseconds between two log entries about lines that cannot be written. */
+const warnEveryMs = 60_000;
+
+/** @param given.database identifies the database; files of another one are left alone. */
+export async function openJournal(
+  { dir, retentionDays }: JournalSettings,
+  given: {
+    database: string;
+    log: { warn(details: object, message: string): void };
+    countFailure(): void;
+  },
+): Promise<Journal> {
+  if (dir === null) return noJournal;
+  const { database, log, countFailure } = given;
+  const tryLock = await loadLocks();
+  const boot = await readBootId();
+  if (!tryLock || boot === null) {
+    log.warn({}, 'No journal is kept: this system has no locks of files, or no id of its start');
+    return noJournal;
+  }
+  let warnAt = 0;
+  const onFailure = (error: unknown) => {
+    countFailure();
+    if (Date.now() < warnAt) return;
+    warnAt = Date.now() + warnEveryMs;
+    log.warn({ error, dir }, 'The journal cannot be written. Mail is sent without it');
+  };
+  const writer = new JournalWriter({ dir, boot, database, tryLock, onFailure });
+  const isOwn = (name: string) => writer.writes(name);
+  const options: LeftFilesOptions = { dir, boot, database, tryLock, isOwn };
+  return {
+    claim: (claim) => writer.claim(claim),
+    takeLeft: (settle) => takeLeftFiles(options, settle),
+    removeOld: () => removeOldFiles(options, retentionDays),
+    close: () => writer.close(),
+  };
+}
+
+/** Returns null on a system for which the package has no build. */
+async function loadLocks(): Promise<((fd: number) => boolean) | null> {
+  try {
+    return (await import('fs-native-extensions')).tryLock;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,185 @@
+import { crc32 } from 'node:zlib';
+
+/**
+ * The lines of a journal file: a kind, a checksum and fields without spaces. A file has its final
+ * size from the beginning, filled up with zero bytes, so that a reader notices if it was cut.
+ */
+
+/** The first line of a file. */
+export interface JournalHeader {
+  /** Identifies the start of the machine. */
+  boot: string;
+  /** Identifies the database of the worker. */
+  database: string;
+  /** The size of the file. */
+  bytes: number;
+}
+
+/** An attempt to give messages to the mail provider. */
+export interface JournalClaim {
+  attemptId: string;
+  projectId: string;
+  /** null: mail of no campaign. */
+  campaignId: string | null;
+}
+
+/** The content from which the messages of a campaign are made. */
+export interface ClaimedContent {
+  version: number;
+  /** ISO time since which the sending limits have delayed the messages; null: no limit has. */
+  throttledAt: string | null;
+}
+
+/** What the mail provider answered, without its text, which may contain addresses. */
+export type Answer =
+  | { kind: 'accepted'; messageId: string; delivered: boolean }
+  | { kind: 'refused'; code: string; isRecipient: boolean }
+  | { kind: 'retry'; code: string; isAboutMessage: boolean; retryAfterMs: number };
+
+/** An attempt, as a file describes it. */
+export interface ReadAttempt extends JournalClaim {
+  /** null: the attempt ended before the content was known, or it belongs to no campaign. */
+  content: ClaimedContent | null;
+  /** True if a line of the attempt could not be written, so messages are missing in `begun`. */
+  isVoid: boolean;
+  /** True if all its outcomes are in the database. */
+  hasEnded: boolean;
+  /** Messages of which the last byte was about to leave, with the answer; null: there was none. */
+  begun: Map<string, Answer | null>;
+}
+
+export interface ReadJournal {
+  /** null: its line is damaged. */
+  header: JournalHeader | null;
+  attempts: ReadAttempt[];
+  /** True if the file has all lines that were written. */
+  isWhole: boolean;
+}
+
+export const headerLine = ({ boot, database, bytes }: JournalHeader, at: number): string =>
+  line('h', `${fieldText(boot)} ${fieldText(database)} ${bytes} ${at}`);
+
+/** @param number identifies the attempt in the lines that follow. */
+export const claimLine = (number: number, claim: JournalClaim, at: number): string =>
+  line('c', `${number} ${claim.attemptId} ${claim.projectId} ${claim.campaignId ?? '-'} ${at}`);
+
+/** Replaces the first character of a claim's line when a line of the attempt cannot be written. */
+export const voidMark = 'v';
+
+export const contentLine = (number: number, { version, throttledAt }: ClaimedContent): string =>
+  line('m', `${number} ${version} ${throttledAt ?? '-'}`);
+
+/** Says that the last byte by which the provider can accept a message is about to leave. */
+export const begunLine = (number: number, emailId: string, at: number): string =>
+  line('b', `${number} ${emailId} ${at}`);
+
+export const answerLine = (number: number, emailId: string, answer: Answer, at: number): string =>
+  line('a', `${number} ${emailId} ${at} ${answerText(answer)}`);
+
+export const endLine = (number: number): string => line('e', String(number));
+
+function answerText(answer: Answer): string {
+  const { kind } = answer;
+  if (kind === 'accepted') return `${kind} ${answer.delivered} ${fieldText(answer.messageId)}`;
+  const code = fieldText(answer.code);
+  if (kind === 'refused') return `${kind} ${answer.isRecipient} ${code}`;
+  return `${kind} ${answer.isAboutMessage} ${code} ${answer.retryAfterMs}`;
+}
+
+/** @param text fields, separated by spaces. They are put together one by one, because it is fast. */
+function line(kind: string, text: string): string {
+  return `${kind}${checksum(kind, text)} ${text}\n`;
+}
+
+function fieldText(field: string): string {
+  return /^[\w@.:+-]+$/.test(field) ? field : `%${Buffer.from(field).toString('base64url')}`;
+}
+
+function checksum(kind: string, text: string): string {
+  return crc32(kind + text).toString(36);
+}
+
+/** Returns what a file says. Never throws, whatever the bytes are. */
+export function readJournal(bytes: Buffer): ReadJournal {
+  const zero = bytes.indexOf(0);
+  const end = zero < 0 ? bytes.length : zero;
+  const read = { header: null as JournalHeader | null, byNumber: new Map<string, ReadAttempt>() };
+  const lines = bytes.toString('latin1', 0, end).split('\n');
+  let isWhole = lines.pop() === '' && isBlank(bytes, end);
+  for (const text of lines) isWhole = readLine(text, read) && isWhole;
+  const { header, byNumber } = read;
+  return {
+    header,
+    attempts: [...byNumber.values()],
+    isWhole: isWhole && header?.bytes === bytes.length,
+  };
+}
+
+const blank = Buffer.alloc(64 * 1024);
+
+/** Returns true if the file has only zero bytes from `at` on. */
+function isBlank(bytes: Buffer, at: number): boolean {
+  for (let from = at; from < bytes.length; from += blank.length) {
+    const part = bytes.subarray(from, from + blank.length);
+    if (!part.equals(blank.subarray(0, part.length))) return false;
+  }
+  return true;
+}
+
+/** Returns false if a line is damaged, or belongs to no known attempt. */
+function readLine(
+  text: string,
+  read: { header: JournalHeader | null; byNumber: Map<string, ReadAttempt> },
+): boolean {
+  const mark = text[0] ?? '';
+  const kind = mark === voidMark ? 'c' : mark;
+  const space = text.indexOf(' ');
+  const rest = text.slice(space + 1);
+  if (text.slice(1, space) !== checksum(kind, rest)) return false;
+  const fields = rest.split(' ').map(readField);
+  const [number = '', first = '', second = '', third = ''] = fields;
+  if (kind === 'h') {
+    const [boot = '', database = '', bytes] = fields;
+    read.header = { boot, database, bytes: Number(bytes) };
+    return true;
+  }
+  if (kind === 'c') {
+    read.byNumber.set(number, {
+      attemptId: first,
+      projectId: second,
+      campaignId: third === '-' ? null : third,
+      content: null,
+      isVoid: mark === voidMark,
+      hasEnded: false,
+      begun: new Map(),
+    });
+    return true;
+  }
+  const attempt = read.byNumber.get(number);
+  if (!attempt) return false;
+  if (kind === 'm') {
+    attempt.content = { version: Number(first), throttledAt: second === '-' ? null : second };
+  } else if (kind === 'b') attempt.begun.set(first, null);
+  else if (kind === 'a') attempt.begun.set(first, readAnswer(fields.slice(3)));
+  else if (kind === 'e') attempt.hasEnded = true;
+  return true;
+}
+
+function readField(field: string): string {
+  return field.startsWith('%') ? Buffer.from(field.slice(1), 'base64url').toString() : field;
+}
+
+function readAnswer([kind, flag, text = '', ms]: readonly string[]): Answer {
+  const isSet = flag === 'true';
+  if (kind === 'accepted') return { kind, messageId: text, delivered: isSet };
+  if (kind === 'refused') return { kind, code: text, isRecipient: isSet };
+  return { kind: 'retry', code: text, isAboutMessage: isSet, retryAfterMs: Number(ms) };
+}
+
+/** Codes in an error of a mailer: of SMTP, with the enhanced status of RFC 3463, or of Amazon SES. */
+const codePattern = /\b[245]\d\d(?:[ -][245]\.\d{1,3}\.\d{1,3})?\b|^\w+ \(\d{3}\)/;
+
+/** Returns the code in an error of a mailer; empty: there is none. */
+export function codeIn(error: string): string {
+  return codePattern.exec(error)?.[0] ?? '';
+}

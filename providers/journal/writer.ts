@@ -1,0 +1,293 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { HandOverNotes, SendOutcome } from '../mail/mailer.ts';
+import {
+  answerLine,
+  begunLine,
+  claimLine,
+  type ClaimedContent,
+  codeIn,
+  contentLine,
+  endLine,
+  headerLine,
+  type JournalClaim,
+  voidMark,
+} from './lines.ts';
+
+/** Notes about one attempt to give messages to the mail provider. */
+export interface AttemptNotes {
+  /** Notes the content of the claimed messages, if they belong to a campaign. */
+  content(content: ClaimedContent): void;
+  /** Returns the notes about one message, for the mailer. */
+  messageNotes(emailId: string): HandOverNotes;
+  /** Notes that the database has all outcomes, or that the claim was released. */
+  end(): void;
+}
+
+/** Notes that are kept nowhere: after the death of the process, the outcomes are unknown. */
+export const noNotes: AttemptNotes = {
+  content() {},
+  messageNotes: () => ({ begin: () => true, end() {} }),
+  end() {},
+};
+
+export interface WriterOptions {
+  dir: string;
+  /** Identifies the start of the machine. */
+  boot: string;
+  database: string;
+  /** Locks an open file until the process ends; false: another process has locked it. */
+  tryLock: (fd: number) => boolean;
+  /** Called when a line cannot be written. */
+  onFailure(error: unknown): void;
+  /** The size of a file, by default 16 MB. */
+  fileBytes?: number;
+  /** Writes to a file. Tests replace it. */
+  write?: typeof writeSync;
+}
+
+/** Endings of the names of files. */
+export const endings = {
+  /** It is being created: its writer has not locked it yet. */
+  new: '.new',
+  /** It may have attempts whose outcomes are not in the database. */
+  open: '.open',
+  /** All its outcomes are in the database. */
+  done: '.done',
+} as const;
+
+/** Half of it is for the rest of attempts that began in the first half: see `claim`. */
+const fileBytesDefault = 16 * 1024 * 1024;
+/** Milliseconds after which a file takes no more attempts, so that old files can be removed. */
+const fileAgeMaxMs = 24 * 60 * 60_000;
+/** Milliseconds until another file is tried after one could not be created. */
+const createAgainMs = 10_000;
+
+/**
+ * Writes the journal of this process. What it has written survives the death of the process, not
+ * that of the machine, because it does not wait for the disk.
+ */
+export class JournalWriter {
+  readonly #options: WriterOptions;
+  readonly #files = new Set<JournalFile>();
+  /** The file that takes the next attempts. */
+  #current: JournalFile | null = null;
+  #createAt = 0;
+  #isClosed = false;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  /** Notes that an attempt is about to claim messages. Call it before the claim. */
+  claim(claim: JournalClaim): AttemptNotes {
+    return this.#fileForClaims()?.claim(claim) ?? noNotes;
+  }
+
+  /** Returns true for a file that this process writes. */
+  writes(name: string): boolean {
+    return [...this.#files].some((file) => file.name === name);
+  }
+
+  /** Closes all files. Those with open attempts are left to another process. */
+  close(): void {
+    this.#isClosed = true;
+    for (const file of this.#files) file.retire();
+    for (const file of this.#files) file.close();
+  }
+
+  #fileForClaims(): JournalFile | null {
+    if (this.#isClosed) return null;
+    if (this.#current?.takesClaims()) return this.#current;
+    this.#current?.retire();
+    this.#current = null;
+    if (Date.now() < this.#createAt) return null;
+    try {
+      const file = new JournalFile(this.#options, () => this.#files.delete(file));
+      this.#files.add(file);
+      this.#current = file;
+    } catch (error) {
+      this.#createAt = Date.now() + createAgainMs;
+      this.#options.onFailure(error);
+    }
+    return this.#current;
+  }
+}
+
+/** One file. Its writer keeps it locked. */
+class JournalFile {
+  readonly name: string;
+  readonly #options: WriterOptions & { fileBytes: number };
+  readonly #onClosed: () => void;
+  readonly #createdAt = Date.now();
+  /** null: closed. Another file may then have the same number. */
+  #fd: number | null;
+  #position = 0;
+  /** Number of attempts so far, and of those that have not ended. */
+  #attempts = 0;
+  #open = 0;
+  #isRetired = false;
+  /** Lines to be written with the next one, or at the end of the current callback. */
+  #added = '';
+
+  /** @throws when the file cannot be created or locked. */
+  constructor(options: WriterOptions, onClosed: () => void) {
+    this.#options = { ...options, fileBytes: options.fileBytes ?? fileBytesDefault };
+    this.#onClosed = onClosed;
+    const { dir, boot, database, fileBytes, tryLock } = this.#options;
+    const time = new Date(this.#createdAt).toISOString().replaceAll(/[-:]|\..*/g, '');
+    const name = `${time}-${randomBytes(4).toString('hex')}`;
+    this.name = name + endings.open;
+    mkdirSync(dir, { recursive: true });
+    // Other processes look only for `.open`, which this file becomes once it is locked.
+    const path = join(dir, name + endings.new);
+    this.#fd = openSync(path, 'wx+', 0o600);
+    try {
+      ftruncateSync(this.#fd, fileBytes);
+      if (!tryLock(this.#fd)) throw new Error('The new file of the journal is locked.');
+      const header = headerLine({ boot, database, bytes: fileBytes }, this.#createdAt);
+      if (!this.#write(header)) throw new Error('The new file of the journal cannot be written.');
+      renameSync(path, join(dir, this.name));
+    } catch (error) {
+      closeSync(this.#fd);
+      unlinkSync(path);
+      throw error;
+    }
+  }
+
+  /** The second half of the file is for lines of attempts that began in its first half. */
+  takesClaims(): boolean {
+    const isYoung = Date.now() - this.#createdAt < fileAgeMaxMs;
+    return isYoung && this.#position < this.#options.fileBytes / 2;
+  }
+
+  /** Returns null if the claim could not be noted. */
+  claim(claim: JournalClaim): AttemptNotes | null {
+    const number = this.#attempts;
+    const line = claimLine(number, claim, Date.now());
+    if (!this.write(line)) return null;
+    const at = this.#position - line.length;
+    this.#attempts += 1;
+    this.#open += 1;
+    let isVoid = false;
+    return {
+      content: (content) => this.#add(contentLine(number, content)),
+      messageNotes: (emailId) => {
+        let hasEnded = false;
+        return {
+          begin: () => {
+            if (this.write(begunLine(number, emailId, Date.now()))) return true;
+            isVoid ||= this.#overwrite(at, voidMark);
+            return isVoid;
+          },
+          end: (outcome) => {
+            if (!hasEnded) this.#add(outcomeLine(number, emailId, outcome));
+            hasEnded = true;
+          },
+        };
+      },
+      end: () => {
+        this.#add(endLine(number));
+        this.#open -= 1;
+        if (this.#isRetired) this.retire();
+      },
+    };
+  }
+
+  /** Ends the file as soon as no attempt is open. */
+  retire(): void {
+    this.#isRetired = true;
+    if (this.#open > 0 || this.#fd === null) return;
+    this.#flush();
+    const { dir } = this.#options;
+    try {
+      ftruncateSync(this.#fd, this.#position);
+      renameSync(join(dir, this.name), join(dir, this.name.replace(endings.open, endings.done)));
+    } catch {
+      // Another process finds the file, and ends it.
+    }
+    this.close();
+  }
+
+  close(): void {
+    if (this.#fd === null) return;
+    this.#flush();
+    closeSync(this.#fd);
+    this.#fd = null;
+    this.#onClosed();
+  }
+
+  /** Writes a line at once, after those that wait. Returns false if it could not be written. */
+  write(line: string): boolean {
+    const text = this.#added + line;
+    this.#added = '';
+    return this.#write(text);
+  }
+
+  /**
+   * Writes a line with the next one, at the latest when the current callback ends. An SMTP server
+   * often answers a message and asks for the next one in one packet: both then take one write.
+   */
+  #add(line: string): void {
+    if (this.#fd === null || line === '') return;
+    if (this.#added === '') queueMicrotask(() => this.#flush());
+    this.#added += line;
+  }
+
+  #flush(): void {
+    if (this.#added !== '') this.write('');
+  }
+
+  #write(text: string): boolean {
+    const { fileBytes, onFailure, write = writeSync } = this.#options;
+    try {
+      if (this.#fd === null) throw new Error('The journal is closed.');
+      if (this.#position + text.length > fileBytes) throw new Error('The file is full.');
+      const written = write(this.#fd, text, this.#position, 'latin1');
+      if (written < text.length) throw new Error('The line was written in part.');
+    } catch (error) {
+      onFailure(error);
+      return false;
+    }
+    this.#position += text.length;
+    return true;
+  }
+
+  /** Replaces a character in place, which needs no space on the disk. */
+  #overwrite(at: number, character: string): boolean {
+    const { onFailure, write = writeSync } = this.#options;
+    try {
+      if (this.#fd === null) throw new Error('The journal is closed.');
+      return write(this.#fd, character, at, 'latin1') === 1;
+    } catch (error) {
+      onFailure(error);
+      return false;
+    }
+  }
+}
+
+/** Returns the line that notes an outcome; empty: there is nothing to note. */
+function outcomeLine(number: number, emailId: string, outcome: SendOutcome): string {
+  const now = Date.now();
+  const { kind } = outcome;
+  // An earlier line may say so, but not if the provider answered too early.
+  if (kind === 'uncertain') return begunLine(number, emailId, now);
+  if (kind === 'stopped') return '';
+  if (kind === 'accepted') return answerLine(number, emailId, outcome, now);
+  const code = codeIn(outcome.error);
+  if (kind === 'refused') {
+    const { isRecipient = false } = outcome;
+    return answerLine(number, emailId, { kind, code, isRecipient }, now);
+  }
+  const { isAboutMessage = false, retryAfterMs = 0 } = outcome;
+  return answerLine(number, emailId, { kind, code, isAboutMessage, retryAfterMs }, now);
+}
