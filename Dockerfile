@@ -35,9 +35,10 @@ RUN npm ci --omit=dev --ignore-scripts \
 
 COPY --from=build /app/dist dist
 
-# Uploaded files, unless they are stored in S3.
+# Uploaded files, unless they are stored in S3, and the journals of workers.
 ENV STORAGE_LOCAL_DIR=/data/uploads
-RUN mkdir -p /data/uploads && chown -R node:node /data
+ENV JOURNAL_DIR=/data/journal
+RUN mkdir -p /data/uploads /data/journal && chown -R node:node /data
 VOLUME /data
 
 USER node

@@ -21,6 +21,7 @@ import {
 import { findSender } from './db/domains/keys.ts';
 import { recordKey, type ReturnPathSettings } from './domain/sender/sender-records.ts';
 import { findFleet } from './db/delivery/workers.ts';
+import { findDatabaseId } from './db/subscriptions/cluster.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
 import { disableForReputation } from './db/transactions/projects/suspend-project.ts';
 import { dispatchStore } from './workflows/client/dispatch-store.ts';
@@ -30,6 +31,7 @@ import { readDomainLists } from './providers/domain-lists.ts';
 import { createCipher, createSigner, derivedTokens } from './providers/encryption.ts';
 import { createFiles } from './providers/files.ts';
 import { createReturnPaths } from './providers/return-paths.ts';
+import { openJournal } from './providers/journal/journal.ts';
 import { createFeedbackReaders } from './providers/mail-providers.ts';
 import { readKeyFile } from './providers/mail/dkim/keys.ts';
 import type { SigningKeys } from './providers/mail/dkim/signature.ts';
@@ -181,9 +183,15 @@ export async function composeWorker(opened: Opened): Promise<{
       : provider,
   );
   const { taskQueue } = config.temporal;
+  const journal = await openJournal(config.journal, {
+    database: await findDatabaseId(db),
+    log,
+    countFailure: () => shared.metrics.countJournalFailure(),
+  });
   const services: WorkersOptions['services'] = {
     ...shared,
     mailer,
+    journal,
     apiUrl: config.apiUrl,
     tracking:
       config.mail.tracking === 'own'
@@ -227,6 +235,7 @@ export async function composeWorker(opened: Opened): Promise<{
     async close() {
       await shared.dispatcher.close();
       await mailer.close();
+      journal.close();
       await shared.renderer.close();
       await shared.dkim.close();
     },

@@ -23,8 +23,8 @@ import { mailProviders } from './providers/mail-providers.ts';
 import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
 
 /**
- * Reads all settings from the environment. An empty variable counts as not set. All errors are
- * reported at once.
+ * Reads all settings from the environment. An empty variable counts as not set, except for
+ * `offIfEmpty`. All errors are reported at once.
  */
 
 /** Default number of attempts of a webhook. */
@@ -120,6 +120,8 @@ const Environment = z.object({
   STRIPE_API_BASE: url.optional(),
   FREE_TIER_EMAILS_PER_MONTH: number(1000),
   EVERPOST_DATA_DIR: z.string().default('./var'),
+  JOURNAL_DIR: text,
+  JOURNAL_RETENTION_DAYS: number(7),
   STORAGE_DRIVER: z.enum(['s3', 'local', 'none']).optional(),
   STORAGE_LOCAL_DIR: text,
   UPLOAD_QUOTA_MB: number(1000),
@@ -157,10 +159,15 @@ export function settingDefaults(): Record<string, unknown> {
 
 type Settings = z.output<typeof Environment>;
 
+/** Variables that turn something off if they are empty. */
+const offIfEmpty: ReadonlySet<string> = new Set(['JOURNAL_DIR']);
+
 /** @throws ConfigError with one line per wrong variable. */
 function readEnvironment(environment: Record<string, string | undefined>): Settings {
   const given = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+    Object.entries(environment).filter(
+      ([name, value]) => value !== undefined && (value !== '' || offIfEmpty.has(name)),
+    ),
   );
   const parsed = AllVariables.safeParse(given);
   const problems = [
@@ -256,6 +263,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       failingSeconds: env.EVENT_DELIVERY_FAILING_SECONDS,
     },
     mail,
+    journal: journalSettings(env),
     /** Resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,
     domainLists: domainListFiles(env),
@@ -264,12 +272,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
     attachmentMegabytesMax: env.MAX_ATTACHMENT_SIZE_MB,
     signupsEnabled: !env.DISABLE_SIGNUPS,
-    rateLimit: {
-      enabled: env.RATE_LIMIT_ENABLED,
-      projectPerMinute: env.RATE_LIMIT_PROJECT_PER_MINUTE,
-      ipPerMinute: env.RATE_LIMIT_IP_PER_MINUTE,
-      authPerMinute: env.RATE_LIMIT_AUTH_PER_MINUTE,
-    },
+    rateLimit: rateLimitSettings(env),
     idempotencyTtlHours: env.IDEMPOTENCY_KEY_TTL_HOURS,
     /** Sender of account mail; null: no account mail is sent, and addresses count as verified. */
     platformFrom: env.PLATFORM_FROM_ADDRESS ?? null,
@@ -296,6 +299,24 @@ function webhookSettings(env: Settings, { mode }: MailProvider) {
     allowPrivate: env.WEBHOOK_ALLOW_PRIVATE === true,
     /** On a laptop, the receivers of webhooks usually run on the laptop, too. */
     allowLoopback: isLaptop && env.WEBHOOK_ALLOW_PRIVATE === undefined,
+  };
+}
+
+function rateLimitSettings(env: Settings) {
+  return {
+    enabled: env.RATE_LIMIT_ENABLED,
+    projectPerMinute: env.RATE_LIMIT_PROJECT_PER_MINUTE,
+    ipPerMinute: env.RATE_LIMIT_IP_PER_MINUTE,
+    authPerMinute: env.RATE_LIMIT_AUTH_PER_MINUTE,
+  };
+}
+
+function journalSettings(env: Settings) {
+  return {
+    /** null: workers keep no journal. */
+    dir: (env.JOURNAL_DIR ?? `${env.EVERPOST_DATA_DIR}/journal`) || null,
+    /** Days for which files are kept when the database has all their outcomes. */
+    retentionDays: env.JOURNAL_RETENTION_DAYS,
   };
 }
 

@@ -39,6 +39,7 @@ const slow = [
   'test/workflows/campaigns/local-time.test.ts',
   'test/workflows/delivery/progress.test.ts',
   'test/workflows/emails/held.test.ts',
+  'test/workflows/emails/killed-worker.test.ts',
   'test/workflows/emails/lost-answers.test.ts',
   'test/workflows/emails/scheduled.test.ts',
   'test/workflows/emails/stopped.test.ts',

@@ -3678,7 +3678,7 @@ export type Email = {
   /** Every state it had and why, oldest first */
   trace: Array<{
     at: string;
-    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
+    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released';
     detail: Record<string, unknown> | null;
   }>;
 };
@@ -3826,7 +3826,7 @@ export type ContactExport = {
     /** Every state it had and why, oldest first */
     trace: Array<{
       at: string;
-      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld';
+      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released';
       detail: Record<string, unknown> | null;
     }>;
   }>;

@@ -71,6 +71,12 @@ export class Metrics {
     ['task'],
   );
 
+  readonly #journalFailures = this.#counter(
+    'journal_failures_total',
+    'Lines of the journal that could not be written.',
+    [],
+  );
+
   #counter<T extends string>(name: string, help: string, labelNames: T[]): Counter<T> {
     return new Counter({ name: `everpost_${name}`, help, labelNames, registers: [this.#registry] });
   }
@@ -98,6 +104,10 @@ export class Metrics {
 
   countWorkflowTaskFailure(): void {
     this.#workflowTaskFailures.inc();
+  }
+
+  countJournalFailure(): void {
+    this.#journalFailures.inc();
   }
 
   countSweep(): void {

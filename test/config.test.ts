@@ -113,6 +113,18 @@ describe('the settings', () => {
   });
 });
 
+describe('the journal', () => {
+  it('is below the data directory, unless set otherwise', () => {
+    expect(read({}).journal).toEqual({ dir: './var/journal', retentionDays: 7 });
+    expect(read({ EVERPOST_DATA_DIR: '/data' }).journal.dir).toBe('/data/journal');
+    expect(read({ JOURNAL_DIR: '/fast' }).journal.dir).toBe('/fast');
+  });
+
+  it('is off with an empty JOURNAL_DIR', () => {
+    expect(read({ JOURNAL_DIR: '' }).journal.dir).toBeNull();
+  });
+});
+
 describe('where files lie', () => {
   const s3 = { S3_BUCKET: 'files', S3_ACCESS_KEY_ID: 'a', S3_ACCESS_KEY_SECRET: 'b' };
 
@@ -188,6 +200,7 @@ describe('docs/configuration.md', () => {
   const inWords = [
     'API_URL',
     'DASHBOARD_URL',
+    'JOURNAL_DIR',
     'STORAGE_LOCAL_DIR',
     'STORAGE_DRIVER',
     'TRACKING_MODE',

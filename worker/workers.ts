@@ -26,6 +26,7 @@ import {
   createFeedbackMailboxActivities,
   type FeedbackMailboxServices,
 } from '../activities/mail/feedback-mailbox.ts';
+import { startTakeOvers, type TakeOverServices } from '../activities/mail/take-over.ts';
 import { createWaitSlots } from '../activities/mail/wait-slots.ts';
 import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
 import { createOptInActivities, type OptInServices } from '../activities/opt-in.ts';
@@ -68,6 +69,7 @@ export interface WorkersOptions {
   bundle: WorkflowBundleOption;
   services: StepServices &
     SendingServices &
+    TakeOverServices &
     SweepServices &
     ImportServices &
     BulkServices &
@@ -245,12 +247,14 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const isRunning = () => workers.every((worker) => worker.getState() === 'RUNNING');
   const { db, rates, mailer } = services;
   const heartbeat = startHeartbeat({ db, rates, provider: mailer.provider }, isRunning);
+  const takeOvers = startTakeOvers(services);
   return {
     isRunning,
     done,
     async stop() {
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await done.finally(heartbeat.stop);
+      await takeOvers.stop();
     },
   };
 }

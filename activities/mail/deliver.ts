@@ -5,9 +5,11 @@ import type { DeliveryOutcome } from '../../db/transactions/mail/attempts.ts';
 import { listStopped } from '../../db/transactions/mail/recheck.ts';
 import type { SendingRates } from '../../db/delivery/send-rate.ts';
 import { domainOf } from '../../domain/email-address.ts';
-import { providerFailuresMax, retryDelayMs } from '../../domain/runs/retry.ts';
+import { providerFailuresMax } from '../../domain/runs/retry.ts';
 import { type Sign, type TrackingSetting, isTracked } from '../../domain/mail/tracking.ts';
-import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+import type { Journal } from '../../providers/journal/journal.ts';
+import type { AttemptNotes } from '../../providers/journal/writer.ts';
+import type { Mailer } from '../../providers/mail/mailer.ts';
 import type { Metrics } from '../../providers/metrics.ts';
 import type { ReturnPaths } from '../../providers/return-paths.ts';
 import {
@@ -18,32 +20,33 @@ import {
   leaveCircuit,
 } from './circuit.ts';
 import { type Semaphore, createSemaphore } from './semaphore.ts';
+import {
+  type Attempted,
+  deliveryOutcomeOf,
+  isProviderFailure,
+  type OutcomeRules,
+} from './outcomes.ts';
 import { type Recheck, startRecheck } from './recheck.ts';
 import { endClaim, recordOutcomes } from './record-outcomes.ts';
 import type { MessageClass } from '../../domain/mail/headers.ts';
 import type { Suppression } from '../../domain/mail/suppression.ts';
 import { suppressionReason } from '../../domain/mail/send-decision.ts';
 import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
-import { simulatedFeedback } from '../../domain/mail/feedback.ts';
 
 /**
  * Delivers one batch of emails, from the claim to the outcomes. Campaigns, transactional mail and
  * workflow mail share this; system mail does not.
  */
 
-export interface SendingServices extends CircuitServices {
+export interface SendingServices extends CircuitServices, OutcomeRules {
   metrics: Pick<Metrics, 'countOutcomes'>;
+  journal: Pick<Journal, 'claim'>;
   rates: SendingRates;
   returnPaths: Pick<ReturnPaths, 'pathOf'>;
   /** null: the mail provider inserts pixel and links, if any. */
   tracking: Tracking | null;
   /** null: billing is off. */
   billingRules: BillingRules;
-  /**
-   * Milliseconds after the first attempt for which a message is retried. After that time, the
-   * message fails.
-   */
-  retryMs: number;
 }
 
 export interface Tracking {
@@ -52,14 +55,11 @@ export interface Tracking {
 }
 
 /** The columns of a claimed message that every sender needs. */
-export interface Sendable extends ClaimedShare {
+export interface Sendable extends ClaimedShare, Attempted {
+  id: string;
   project_id: string;
-  to_email: string;
   from_email: string;
   message_class: string;
-  attempts: number;
-  /** Start of the first attempt; null: none was made. */
-  first_attempt_at: string | null;
   contact_email: string;
   contact_subscribed: boolean;
   project_disabled: boolean;
@@ -187,6 +187,8 @@ const unrecordedMs = 5_000;
 
 interface Progress<E> {
   attemptIds: string[];
+  /** The notes of these attempts. */
+  notes: AttemptNotes[];
   emails: E[];
   /** The last chunk claimed. */
   chunk: CampaignChunk | undefined;
@@ -226,6 +228,7 @@ export async function deliverBatch<E extends Sendable>(
   const { projectId, campaign } = batch;
   const progress: Progress<E> = {
     attemptIds: [],
+    notes: [],
     emails: [],
     chunk: undefined,
     outcomes: [],
@@ -249,6 +252,7 @@ export async function deliverBatch<E extends Sendable>(
         ...(campaign && progress.chunk && { campaign: { ...campaign, chunk: progress.chunk } }),
       };
       await recordOutcomes(services, attempt, stop);
+      for (const notes of progress.notes) notes.end();
       services.metrics.countOutcomes(services.mailer.provider, outcomes);
     }
     await leaveCircuit(services, permit, outcomes);
@@ -271,6 +275,8 @@ async function deliverChunk<E extends Sendable>(
   const { db } = services;
   const { projectId, campaign } = batch;
   const attemptId = randomUUID();
+  const campaignId = campaign?.id ?? null;
+  const notes = services.journal.claim({ attemptId, projectId, campaignId });
   const claimedAt = performance.now();
   const handOverUntil = Date.now() + leaseSeconds * 1000 - leaseMarginMs;
   const max = Math.min(chunkSize, batchMax - progress.emails.length);
@@ -278,7 +284,11 @@ async function deliverChunk<E extends Sendable>(
   try {
     const { emails, chunk } = await batch.claim({ attemptId, leaseSeconds, max });
     progress.chunk = chunk;
-    if (emails.length === 0) return false;
+    if (emails.length === 0) {
+      notes.end();
+      return false;
+    }
+    if (chunk) notes.content({ version: chunk.contentVersion, throttledAt: chunk.throttledAt });
     // Mail that will not be sent must not count against the allowance of the project.
     const meant = emails.filter((email) => reasonAgainst(email) === null);
     const overLimit = await takeAllowances(db, services.billingRules, projectId, meant);
@@ -287,12 +297,14 @@ async function deliverChunk<E extends Sendable>(
     // The claim may have been committed even if the call failed. A release is safe, because nothing
     // has been given to the mail provider yet.
     await endClaim(services, projectId, stop, () => batch.release(attemptId));
+    notes.end();
     throw error;
   }
   // The count of the claim is used for the first chunk only. Later, the count of this batch is
   // newer.
   if (progress.emails.length === 0) progress.refusedInRow = progress.chunk?.refusedInRow ?? 0;
   progress.attemptIds.push(attemptId);
+  progress.notes.push(notes);
   progress.emails.push(...ready.emails);
   const isOver = () =>
     stop.aborted ||
@@ -307,11 +319,12 @@ async function deliverChunk<E extends Sendable>(
   const recheck = startRecheck(ids, claimedAt, async (emailIds) =>
     (await hasOpened(services, permit))
       ? emailIds
-      : listStopped(db, { projectId, campaignId: campaign?.id ?? null, emailIds }),
+      : listStopped(db, { projectId, campaignId, emailIds }),
   );
   try {
     await handOver(services, {
       progress,
+      notes,
       isOver,
       recheck,
       urgent: campaign === undefined,
@@ -328,6 +341,7 @@ interface HandOver<E extends Sendable> {
   overLimit: ReadonlySet<string>;
   compose: (email: E, tracking: Tracking | null) => Composed | Promise<Composed>;
   progress: Progress<E>;
+  notes: AttemptNotes;
   /** Returns true if no further message should be given to the mail provider. */
   isOver: () => boolean;
   recheck: Recheck;
@@ -345,15 +359,16 @@ function reasonAgainst(email: Sendable): WithheldReason | null {
  */
 async function handOver<E extends Sendable>(
   services: SendingServices,
-  { emails, overLimit, compose, progress, isOver, recheck, urgent }: HandOver<E>,
+  { emails, overLimit, isOver, urgent, ...given }: HandOver<E>,
 ): Promise<void> {
+  const { progress, recheck } = given;
   const { outcomes } = progress;
   const connections = connectionsOf(services.mailer);
   async function attempt(email: E): Promise<DeliveryOutcome> {
     if (isOver()) return { emailId: email.id, kind: 'released' };
     const reason = reasonAgainst(email) ?? (overLimit.has(email.id) ? 'billing_limit' : null);
     if (reason) return { emailId: email.id, kind: 'withheld', reason };
-    const outcome = await deliver(services, email, { compose, progress, recheck });
+    const outcome = await deliver(services, email, given);
     if (outcome.kind === 'accepted') progress.refusedInRow = 0;
     if (outcome.kind === 'refused') progress.refusedInRow += 1;
     if (isProviderFailure(outcome)) progress.failedInRow += 1;
@@ -398,10 +413,16 @@ function bytesOf({ attachments }: Sendable): number {
 
 /** Gives one message to the mail provider. Never throws. */
 async function deliver<E extends Sendable>(
-  { mailer, returnPaths, tracking, retryMs }: SendingServices,
+  services: SendingServices,
   email: E,
-  { compose, progress, recheck }: Pick<HandOver<E>, 'compose' | 'progress' | 'recheck'>,
+  {
+    compose,
+    progress,
+    recheck,
+    notes,
+  }: Pick<HandOver<E>, 'compose' | 'progress' | 'recheck' | 'notes'>,
 ): Promise<DeliveryOutcome> {
+  const { mailer, returnPaths, tracking } = services;
   const emailId = email.id;
   // A confirmation mail is not tracked, because only its reader may see the link.
   const tracked =
@@ -420,13 +441,14 @@ async function deliver<E extends Sendable>(
     }
     // An internal error must not affect the rest of the batch.
     const failed = { kind: 'retry', error: String(error), isAboutMessage: true } as const;
-    return deliveryOutcomeOf(email, failed, undefined, retryMs);
+    return deliveryOutcomeOf(email, failed, undefined, services);
   }
   await recheck.renew();
   const domain = domainOf(email.from_email);
   const answer = await mailer.send({
     emailId,
     mayBegin: () => recheck.mayBegin(emailId),
+    notes: notes.messageNotes(emailId),
     envelopeFrom: returnPaths.pathOf(emailId, domain),
     senderDomain: { projectId: email.project_id, domain },
     to: email.to_email,
@@ -435,53 +457,11 @@ async function deliver<E extends Sendable>(
   });
   const { content } = composed;
   progress.unrecordedChars += charsOf(content);
-  const outcome = deliveryOutcomeOf(email, answer, content, retryMs);
-  if (outcome.kind === 'accepted' && isSimulated(mailer, email.to_email)) {
-    outcome.delivered = false;
-    outcome.simulator = email.to_email;
-  }
-  return outcome;
+  return deliveryOutcomeOf(email, answer, content, services);
 }
 
 function charsOf(content: Composed['content']): number {
   if (!content) return 0;
   if ('body' in content) return content.body.length;
   return content.values.reduce((sum, value) => sum + value.length, 0);
-}
-
-function deliveryOutcomeOf(
-  { id: emailId, attempts, first_attempt_at: firstAt }: Sendable,
-  outcome: SendOutcome,
-  content: Composed['content'],
-  retryMs: number,
-): DeliveryOutcome {
-  // The spread comes last, because V8 makes a hidden class for each object in which a new property
-  // follows a spread.
-  if (outcome.kind === 'refused') {
-    const refusal = outcome.isRecipient ? 'recipient_refused' : 'provider_refused';
-    return { emailId, content, kind: 'refused', error: outcome.error, refusal };
-  }
-  if (outcome.kind === 'stopped') return { emailId, kind: 'released' };
-  if (outcome.kind !== 'retry') return { emailId, content, ...outcome };
-  const { error } = outcome;
-  const isProviderFailure = !outcome.isAboutMessage;
-  const isOver = firstAt !== null && Date.now() - Date.parse(firstAt) >= retryMs;
-  if (isOver) {
-    const refusal = 'provider_unavailable';
-    return { emailId, content, kind: 'refused', error, refusal, isProviderFailure };
-  }
-  const delayMs = Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0);
-  return { emailId, content, kind: 'again', error, delayMs, isProviderFailure };
-}
-
-function isProviderFailure(outcome: DeliveryOutcome): boolean {
-  return 'isProviderFailure' in outcome && outcome.isProviderFailure;
-}
-
-/**
- * Returns true if the reports about mail to this address are simulated: it is an address such as
- * `bounce@simulator.test`, and the provider reports no deliveries.
- */
-export function isSimulated(mailer: Mailer, address: string): boolean {
-  return !mailer.reportsDelivery && simulatedFeedback(address, new Date()) !== null;
 }

@@ -97,6 +97,7 @@ export const Trace = z
         'bounced',
         'complained',
         'withheld',
+        'released',
       ]),
       detail: JsonObject.meta({ type: 'object', additionalProperties: true }).nullable(),
     }),

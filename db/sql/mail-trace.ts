@@ -22,7 +22,8 @@ export type TraceState =
   | 'clicked'
   | 'bounced'
   | 'complained'
-  | 'withheld';
+  | 'withheld'
+  | 'released';
 
 export interface TraceEntry {
   at: string;

@@ -47,6 +47,20 @@ async function readSystemIdentifier(db: Database): Promise<string | null> {
   return found[0]?.id ?? null;
 }
 
+/**
+ * Returns an id of the database that this handle is connected to. It differs from that of another
+ * database, also if one was copied from the other.
+ */
+export async function findDatabaseId(db: Database): Promise<string> {
+  const systemIdentifier = await readSystemIdentifier(db);
+  const { rows } = await sql<{ objects: string }>`select ${objectIds} as objects`.execute(db);
+  return [systemIdentifier, rows[0]?.objects].join(' ').trim();
+}
+
+/** SQL: the ids of the database and of a table. */
+const objectIds = sql<string>`(select oid from pg_database where datname = current_database())::text
+  || ' ' || 'event'::regclass::oid::text`;
+
 interface Cluster {
   systemIdentifier: string | null;
   objects: string | null;
@@ -61,8 +75,7 @@ async function compareCluster(db: Database, systemIdentifier: string | null): Pr
     const { rows } = await sql<Cluster>`
       select system_identifier as "systemIdentifier", objects, log_offset::text as "logOffset",
           confirmed_at::text as "confirmedAt",
-          (select oid from pg_database where datname = current_database())::text || ' '
-            || 'event'::regclass::oid::text as "objectsNow"
+          ${objectIds} as "objectsNow"
         from database_cluster for update`.execute(tx);
     const [before] = rows;
     if (!before)

@@ -40,14 +40,16 @@ const namePattern = /^\d{8}T\d{6}-[\da-f]{8}\.(?:new|open|done)$/;
  * Calls `settle` for each file of a dead process on this database, and marks the file as done. A
  * file stays as it is if `settle` throws. The lock of a file says whether its process lives; a
  * stopped process keeps it.
+ * @throws AggregateError when a file could not be taken over. The others were tried, too.
  */
 export async function takeLeftFiles(
   options: LeftFilesOptions,
   settle: (journal: LeftJournal) => Promise<void>,
 ): Promise<void> {
+  const failures: unknown[] = [];
   for (const name of await listFiles(options.dir)) {
     if (!name.endsWith(endings.open) || options.isOwn(name)) continue;
-    await withLocked(options, name, async (file) => {
+    const work = withLocked(options, name, async (file) => {
       const { mtimeMs } = await file.stat();
       // A clock that was set back must not make the file wait.
       if (Math.abs(Date.now() - mtimeMs) < restMs) return;
@@ -59,7 +61,9 @@ export async function takeLeftFiles(
       const path = join(options.dir, name);
       await rename(path, path.replace(endings.open, endings.done));
     });
+    await work.catch((error: unknown) => failures.push(error));
   }
+  if (failures.length > 0) throw new AggregateError(failures, 'A journal was not taken over.');
 }
 
 /**

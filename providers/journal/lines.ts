@@ -30,7 +30,7 @@ export interface ClaimedContent {
   throttledAt: string | null;
 }
 
-/** What the mail provider answered, without its text, which may contain addresses. */
+/** An answer of the mail provider, without its text, which may contain addresses. */
 export type Answer =
   | { kind: 'accepted'; messageId: string; delivered: boolean }
   | { kind: 'refused'; code: string; isRecipient: boolean }

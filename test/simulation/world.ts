@@ -15,6 +15,7 @@ import { cancelAllExecutions } from '../../db/transactions/executions/cancel-exe
 import { executionOfRun, executionRunId } from '../../domain/runs/execution.ts';
 import type { Dispatcher } from '../../domain/runs/runs.ts';
 import type { RunState } from '../../domain/runs/reconcile.ts';
+import { noJournal } from '../../providers/journal/journal.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import type { WorkersOptions } from '../../worker/workers.ts';
 import { createDispatcher } from '../../workflows/client/dispatcher.ts';
@@ -173,6 +174,7 @@ export function startWorker(made: Made, name: string): Process {
     billingRules: null,
     log: quiet,
     metrics: { countOutcomes() {} },
+    journal: noJournal,
     apiUrl: 'https://api.test',
     renderer,
     webhookAttemptsMax: 1,

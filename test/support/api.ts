@@ -77,6 +77,7 @@ export async function startTestApi(
     API_URL: url,
     RATE_LIMIT_ENABLED: 'false',
     LOG_LEVEL: 'trace',
+    JOURNAL_DIR: '',
     ...overrides,
   });
   server.on('request', createApp(services).callback());

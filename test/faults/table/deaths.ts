@@ -1,5 +1,7 @@
 import { bulk, deletion, importing, systemMail } from './jobs.ts';
+import { readFile, truncate } from 'node:fs/promises';
 import type { Break, Fault } from './faults.ts';
+import { listLeft } from './world.ts';
 import type { Point } from './points.ts';
 import type { Program } from '../../support/processes/processes.ts';
 import { campaign, executions, type PartMaker, type Play, sends } from './workload.ts';
@@ -8,7 +10,7 @@ import { campaign, executions, type PartMaker, type Play, sends } from './worklo
 
 const killApi: Break = async ({ world }) => {
   await Promise.all(world.apis.splice(0).map((api) => api.kill()));
-  await world.runOutClaims();
+  await world.runOutKeys();
   return async () => void world.apis.push(await world.startApi());
 };
 
@@ -16,8 +18,9 @@ const killWorker: Break = async ({ world }) => {
   await Promise.all(world.workers.map((worker) => worker.kill()));
   world.workerLines.push(...world.workers.splice(0).flatMap(({ lines }) => lines));
   return async () => {
-    await world.runOutClaims();
     world.workers.push(await world.startWorker());
+    await world.journalsTaken();
+    await world.runOutClaims();
   };
 };
 
@@ -186,7 +189,20 @@ export const deaths: readonly Fault[] = [
       const [api, worker] = [world.apis.shift(), world.workers.shift()];
       await Promise.all([api?.kill(), worker?.kill()]);
       world.workerLines.push(...(worker?.lines ?? []));
+      await world.runOutKeys();
+      await world.journalsTaken();
       await world.runOutClaims();
+    },
+  },
+  {
+    name: 'worker killed midway, its journal cut in half',
+    async breaks(play) {
+      const mend = await killWorker(play);
+      for (const file of await listLeft(play.world.journalDir)) {
+        const used = (await readFile(file)).indexOf(0);
+        await truncate(file, Math.floor(used / 2));
+      }
+      return mend;
     },
   },
   {

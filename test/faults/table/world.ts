@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { tryLock } from 'fs-native-extensions';
 import { sql } from 'kysely';
 import type { Database } from '../../../db/database.ts';
 import { migrateToLatest } from '../../../db/migrate.ts';
@@ -57,6 +58,8 @@ export interface World {
   startWorker(env?: Record<string, string>): Promise<Program>;
   /** Log lines of workers that have ended. */
   workerLines: string[];
+  /** The folder of the workers' journals. */
+  journalDir: string;
   /**
    * Sends a request to the API processes, repeated under one idempotency key until it is
    * answered, as a careful client does.
@@ -64,7 +67,11 @@ export interface World {
   ask(method: string, path: string, body: unknown, key: string): Promise<TestAnswer>;
   /** Returns to one running process of each kind. */
   restore(): Promise<void>;
-  /** Ends the claims of dead processes, instead of waiting for minutes. */
+  /** Waits until the journals of dead workers are taken over. */
+  journalsTaken(): Promise<void>;
+  /** Ends the claims of dead APIs on idempotency keys, instead of waiting for minutes. */
+  runOutKeys(): Promise<void>;
+  /** Ends the claims of dead workers on mail, instead of waiting for minutes. */
   runOutClaims(): Promise<void>;
 }
 
@@ -99,6 +106,7 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
     CAMPAIGN_PAUSE_ON_FAILURES: '0',
   };
   const engine = await useEngine(environment, { worker: false, temporalAddress: address });
+  const journalDir = join(dataDir, 'journal');
   const { db } = engine.api;
   const world: World = {
     engine,
@@ -110,6 +118,7 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
     apis: [],
     workers: [],
     workerLines: [],
+    journalDir,
     startApi: (env = {}) =>
       startApiProcess(engine, {
         ...environment,
@@ -120,6 +129,7 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
     startWorker: (env = {}) =>
       startWorkerProcess(engine, {
         ...environment,
+        JOURNAL_DIR: journalDir,
         DATABASE_URL: through(lines['worker–PostgreSQL']),
         TEMPORAL_ADDRESS: lines['worker–Temporal'].address,
         ...env,
@@ -128,6 +138,14 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
     async restore() {
       world.apis = await onlyOne(world.apis, world.startApi);
       world.workers = await onlyOne(world.workers, world.startWorker);
+    },
+    journalsTaken: async () => {
+      const isTaken = async () => (await listLeft(journalDir)).length === 0;
+      await waitFor('the journals of dead workers to be taken over', isTaken, 60_000);
+    },
+    async runOutKeys() {
+      await sql`update idempotency set created_at = now() - interval '1 hour', renewed_at = null
+        where status_code is null`.execute(db);
     },
     async runOutClaims() {
       const past = new Date(Date.now() - 60 * 60_000);
@@ -140,14 +158,24 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
       await sql`update campaign_chunk set lease_until = ${past}
         where (campaign_id, number) in (select campaign_id, number from campaign_chunk
           where attempt_id is not null for update skip locked)`.execute(db);
-      await sql`update idempotency set created_at = ${past}, renewed_at = null
-        where status_code is null`.execute(db);
     },
   };
   world.apis.push(await world.startApi());
   world.workers.push(await world.startWorker());
   atEnd(() => Promise.all([...world.apis, ...world.workers].map((program) => program.stop())));
   return world;
+}
+
+/** Returns the files of dead workers, whose journal is not taken over yet. */
+export async function listLeft(dir: string): Promise<string[]> {
+  const names = await readdir(dir).catch(() => []);
+  const left: string[] = [];
+  for (const name of names.filter((one) => one.endsWith('.open'))) {
+    const file = await open(join(dir, name), 'r+').catch(() => null);
+    if (file && tryLock(file.fd)) left.push(join(dir, name));
+    await file?.close();
+  }
+  return left;
 }
 
 async function onlyOne<P extends Program>(programs: P[], start: () => Promise<P>): Promise<P[]> {

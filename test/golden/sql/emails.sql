@@ -850,28 +850,28 @@ limit (
 with settled as (
   update email
   set status = outcome.status, message_id = outcome.message_id, error = outcome.error, refusal =
-      outcome.refusal, due_at = case when outcome.kind = 'again' then now() + make_interval(secs =>
-      outcome.delay_ms / 1000.0) else email.due_at end, retry_at = case when outcome.kind = 'again'
-      then now() + make_interval(secs => outcome.delay_ms / 1000.0) else email.retry_at end,
-      attempts = email.attempts + $1::int - case when outcome.kind in ('released', 'withheld') then
-      1 else 0 end, derived_events = 0, lease_until = case when outcome.status = 'SENDING' then
-      now() end, sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
-      delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end, subject =
-      coalesce(outcome.subject, email.subject), headers = case when outcome.subject is null then
-      email.headers else coalesce(outcome.headers, '[]') end, body = case when outcome.subject is
-      null then email.body else outcome.body end, body_template = case when outcome.subject is null
-      then email.body_template else outcome.body_template end, body_values = case when
-      outcome.subject is null then email.body_values else outcome.body_values end, trace = case when
-      false then email.trace when outcome.kind = 'accepted' then email.trace ||
-      trace_entry('accepted', jsonb_build_object('messageId', outcome.message_id)) || case when
-      outcome.status = 'DELIVERED' then trace_entry('delivered', null) else '[]' end when
-      outcome.kind = 'refused' then email.trace || trace_entry('refused',
-      jsonb_build_object('error', outcome.error)) when outcome.kind = 'again' then email.trace ||
-      trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
-      outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace ||
-      trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when outcome.kind =
-      'withheld' then email.trace - (-1) || trace_entry('withheld', jsonb_build_object('reason',
-      outcome.error)) else email.trace - (-1) end, updated_at = now()
+      outcome.refusal, due_at = case outcome.kind when 'again' then now() + make_interval(secs =>
+      outcome.delay_ms / 1000.0) when 'released' then coalesce(email.due_at, now()) else
+      email.due_at end, retry_at = case when outcome.kind = 'again' then now() + make_interval(secs
+      => outcome.delay_ms / 1000.0) else email.retry_at end, attempts = email.attempts + $1::int -
+      case when outcome.kind in ('released', 'withheld') then 1 else 0 end, derived_events = 0,
+      lease_until = case when outcome.status = 'SENDING' then now() end, sent_at = case when
+      outcome.kind = 'accepted' then clock_timestamp() end, delivered_at = case when outcome.status
+      = 'DELIVERED' then clock_timestamp() end, subject = coalesce(outcome.subject, email.subject),
+      headers = case when outcome.subject is null then email.headers else coalesce(outcome.headers,
+      '[]') end, body = case when outcome.subject is null then email.body else outcome.body end,
+      body_template = case when outcome.subject is null then email.body_template else
+      outcome.body_template end, body_values = case when outcome.subject is null then
+      email.body_values else outcome.body_values end, trace = case when false then email.trace when
+      outcome.kind = 'accepted' then email.trace || trace_entry('accepted',
+      jsonb_build_object('messageId', outcome.message_id)) || case when outcome.status = 'DELIVERED'
+      then trace_entry('delivered', null) else '[]' end when outcome.kind = 'refused' then
+      email.trace || trace_entry('refused', jsonb_build_object('error', outcome.error)) when
+      outcome.kind = 'again' then email.trace || trace_entry('refused', jsonb_build_object('error',
+      outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
+      email.trace || trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when
+      outcome.kind = 'withheld' then email.trace - (-1) || trace_entry('withheld',
+      jsonb_build_object('reason', outcome.error)) else email.trace - (-1) end, updated_at = now()
   from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
       error text, refusal text, delay_ms int, subject text, body text, body_template text,
       body_values jsonb, headers jsonb)

@@ -198,15 +198,17 @@ describe('the file of another worker', () => {
     expect(taken).toEqual([]);
   });
 
-  it('stays when it cannot be settled', async () => {
+  it('stays when it cannot be settled, and keeps no other waiting', async () => {
     const dir = await useFolder();
     await die(dir);
+    await die(dir);
     await rest(dir);
-    const away = takeLeftFiles(optionsIn(dir), async () => {
-      throw new Error('The database is away.');
+    const [first] = (await readdir(dir)).toSorted();
+    const away = takeLeftFiles(optionsIn(dir), async ({ name }) => {
+      if (name === first) throw new Error('The database is away.');
     });
-    await expect(away).rejects.toThrow('The database is away.');
-    expect(await take(dir)).toHaveLength(1);
+    await expect(away).rejects.toThrow('A journal was not taken over.');
+    expect(await take(dir)).toMatchObject([{ name: first }]);
   });
 
   it('is incomplete after another start of the machine', async () => {

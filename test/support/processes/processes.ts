@@ -99,6 +99,7 @@ function environmentOf({ api, taskQueue }: Engine): Record<string, string> {
     API_URL: api.url,
     LOG_LEVEL: 'warn',
     RATE_LIMIT_ENABLED: 'false',
+    JOURNAL_DIR: '',
   };
 }
 

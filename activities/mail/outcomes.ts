@@ -1,0 +1,65 @@
+import type { DeliveryOutcome } from '../../db/transactions/mail/attempts.ts';
+import { simulatedFeedback } from '../../domain/mail/feedback.ts';
+import { retryDelayMs } from '../../domain/runs/retry.ts';
+import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+
+/** The columns of a claimed message on which its outcome depends. */
+export interface Attempted {
+  id: string;
+  to_email: string;
+  /** Number of its attempts, with this one. */
+  attempts: number;
+  /** Start of the first attempt; null: none was made before this one. */
+  first_attempt_at: string | null;
+}
+
+export interface OutcomeRules {
+  mailer: Mailer;
+  /**
+   * Milliseconds after the first attempt for which a message is retried. After that time, the
+   * message fails.
+   */
+  retryMs: number;
+}
+
+/** Returns what an answer of the mailer means for a message. */
+export function deliveryOutcomeOf(
+  { id: emailId, to_email: to, attempts, first_attempt_at: firstAt }: Attempted,
+  outcome: SendOutcome,
+  content: DeliveryOutcome['content'],
+  { mailer, retryMs }: OutcomeRules,
+): DeliveryOutcome {
+  // The spread comes last, because V8 makes a hidden class for each object in which a new property
+  // follows a spread.
+  if (outcome.kind === 'refused') {
+    const refusal = outcome.isRecipient ? 'recipient_refused' : 'provider_refused';
+    return { emailId, content, kind: 'refused', error: outcome.error, refusal };
+  }
+  if (outcome.kind === 'stopped') return { emailId, kind: 'released' };
+  if (outcome.kind === 'accepted' && isSimulated(mailer, to)) {
+    return { emailId, content, ...outcome, delivered: false, simulator: to };
+  }
+  if (outcome.kind !== 'retry') return { emailId, content, ...outcome };
+  const { error } = outcome;
+  const isProviderFailure = !outcome.isAboutMessage;
+  const isOver = firstAt !== null && Date.now() - Date.parse(firstAt) >= retryMs;
+  if (isOver) {
+    const refusal = 'provider_unavailable';
+    return { emailId, content, kind: 'refused', error, refusal, isProviderFailure };
+  }
+  const delayMs = Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0);
+  return { emailId, content, kind: 'again', error, delayMs, isProviderFailure };
+}
+
+/** Returns true if the outcome shows that the provider could take no mail at all. */
+export function isProviderFailure(outcome: DeliveryOutcome): boolean {
+  return 'isProviderFailure' in outcome && outcome.isProviderFailure;
+}
+
+/**
+ * Returns true if the reports about mail to this address are simulated: it is an address such as
+ * `bounce@simulator.test`, and the provider reports no deliveries.
+ */
+function isSimulated(mailer: Mailer, address: string): boolean {
+  return !mailer.reportsDelivery && simulatedFeedback(address, new Date()) !== null;
+}
