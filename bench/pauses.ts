@@ -7,6 +7,7 @@ import type { Benchmark } from './measuring/benchmark.ts';
 import { figure, median, percentile, printTable } from './measuring/numbers.ts';
 import { createProject, type Project } from './measuring/project.ts';
 import { freePort, type Stack, stackOptions, startStack } from './measuring/stack.ts';
+import { followInsertedMail } from './measuring/inserted-mail.ts';
 
 /**
  * The longest pause of a request while its own project, or another one, changes very many rows:
@@ -72,7 +73,7 @@ interface Action {
 }
 
 /** Functions that insert the rows and read them. */
-function fixtures({ pool }: Stack, project: Project, rows: number) {
+function fixtures({ pool, databaseUrl }: Stack, project: Project, rows: number) {
   const value = async (text: string, values: unknown[]) =>
     Object.values((await pool.query<Record<string, unknown>>(text, values)).rows[0] ?? {})[0];
   const isNone = async (text: string, values: unknown[]) =>
@@ -121,6 +122,7 @@ function fixtures({ pool }: Stack, project: Project, rows: number) {
           from campaign join contact on contact.project_id = campaign.project_id limit $3`,
       [id, status, rows, mailStatus, project.sender],
     );
+    await followInsertedMail(databaseUrl);
     return id;
   };
   const segment = async (given: object) => {

@@ -8,6 +8,7 @@ import {
 } from '../measuring/questions.ts';
 import { stackOptions, startStack } from '../measuring/stack.ts';
 import { until } from '../measuring/waiting.ts';
+import { followInsertedMail } from '../measuring/inserted-mail.ts';
 
 /** The activity feed, its numbers and the analytics, compared with plain queries. */
 export const activity: Benchmark = {
@@ -27,6 +28,7 @@ export const activity: Benchmark = {
       { insert: insertEmails, rows },
       { insert: insertEvents, rows },
     ]);
+    await followInsertedMail(stack.databaseUrl);
     const isCounted = async () => {
       const { rows: left } = await stack.pool.query(
         `select from watermark where name = 'email_tally' and at < now() - interval '4 days'`,

@@ -2,7 +2,8 @@ import type { Pool } from 'pg';
 import type { Benchmark } from '../measuring/benchmark.ts';
 import { figure, median, printTable } from '../measuring/numbers.ts';
 import { createProject, type Project } from '../measuring/project.ts';
-import { stackOptions, startStack } from '../measuring/stack.ts';
+import { type Stack, stackOptions, startStack } from '../measuring/stack.ts';
+import { followInsertedMail } from '../measuring/inserted-mail.ts';
 
 /**
  * Counting and computing segments through the API, compared with hand-written SQL for the same
@@ -18,10 +19,11 @@ export const segments: Benchmark = {
     ...stackOptions,
   },
   async run(run) {
-    const { apiUrl, pool } = await startStack(run);
+    const stack = await startStack(run);
+    const { apiUrl, pool } = stack;
     const project = await createProject(apiUrl);
     const contacts = run.count('contacts');
-    await fill(pool, project, contacts);
+    await fill(stack, project, contacts);
     console.log(`${contacts} contacts, as many events and mails; milliseconds\n`);
     const rows: string[][] = [];
     const add = (name: string, rounds: readonly Round[]) => void rows.push(rowOf(name, rounds));
@@ -85,7 +87,11 @@ const counts: Readonly<Record<string, Subject>> = {
   },
 };
 
-async function fill(pool: Pool, { id }: Project, contacts: number): Promise<void> {
+async function fill(
+  { pool, databaseUrl }: Stack,
+  { id }: Project,
+  contacts: number,
+): Promise<void> {
   await pool.query(
     `insert into contact (project_id, email, subscribed, data, created_at)
       select $1, 'user' || i || '@example.com', i % 10 > 0,
@@ -111,6 +117,7 @@ async function fill(pool: Pool, { id }: Project, contacts: number): Promise<void
         from contact where project_id = $1`,
     [id],
   );
+  await followInsertedMail(databaseUrl);
   await pool.query('vacuum analyze contact, event, email');
 }
 

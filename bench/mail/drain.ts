@@ -12,6 +12,7 @@ import { createProject, type Project } from '../measuring/project.ts';
 import { freePort, type Stack, stackOptions, startStack } from '../measuring/stack.ts';
 import { until } from '../measuring/waiting.ts';
 import type { Arrival } from '../reference/sink.ts';
+import { followInsertedMail } from '../measuring/inserted-mail.ts';
 
 /**
  * How long a backlog takes at a quota of the provider, compared with backlog ÷ quota, and how
@@ -130,7 +131,7 @@ async function drainBacklog(
 }
 
 /** Inserts the rows that `/v1/send` would, one for each contact. */
-async function insertOtherMail({ pool }: Stack, project: Project): Promise<void> {
+async function insertOtherMail({ pool, databaseUrl }: Stack, project: Project): Promise<void> {
   await pool.query(
     `insert into email (project_id, contact_id, to_email, subject, body, from_email, message_class,
           source_type)
@@ -139,6 +140,7 @@ async function insertOtherMail({ pool }: Stack, project: Project): Promise<void>
         from contact where project_id = $1`,
     [project.id, project.sender],
   );
+  await followInsertedMail(databaseUrl);
   await pool.query('analyze email');
 }
 

@@ -17,6 +17,7 @@ import type {
 import { figure, median, percentile, printTable } from '../measuring/numbers.ts';
 import { createProject, type Project } from '../measuring/project.ts';
 import { type Stack, stackOptions, startStack } from '../measuring/stack.ts';
+import { followInsertedMail } from '../measuring/inserted-mail.ts';
 
 /**
  * CPU and WAL of a notification by Amazon SNS (a delivery, an open and a click of each mail) and
@@ -121,7 +122,7 @@ interface Mail {
 
 /** Inserts sent mail to new contacts: half of a campaign, half of /v1/send. */
 async function insertMails(
-  { pool }: Stack,
+  { pool, databaseUrl }: Stack,
   projects: readonly Project[],
   count: number,
 ): Promise<Mail[]> {
@@ -150,6 +151,7 @@ async function insertMails(
     );
     mails.push(...rows);
   }
+  await followInsertedMail(databaseUrl);
   await pool.query('analyze email, contact, campaign');
   // Mixes the mail of all projects.
   return mails.map(

@@ -9,6 +9,7 @@ import {
 } from '../../domain/billing.ts';
 import { Problem } from '../../domain/errors.ts';
 import { type Database, transact } from '../database.ts';
+import { allowanceCategory } from '../sql/ledger.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 
@@ -315,9 +316,7 @@ async function countAllowance(
           select source_type, billed_units from email
             where project_id = ${projectId} and source_type = 'INBOUND' and created_at >= ${start}
               and created_at < ${end}
-        ) counted on kind.category = case counted.source_type
-          when 'WORKFLOW' then 'workflows' when 'CAMPAIGN' then 'campaigns'
-          else lower(counted.source_type) end
+        ) counted on kind.category = ${allowanceCategory('counted')}
         group by kind.category
       on conflict do nothing`.execute(tx);
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
-import { suppressed } from '../sql/campaign-mail.ts';
+import { suppressed } from '../sql/mail-status.ts';
+import { following, ledgerColumns, whenFailing } from '../sql/ledger.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
 import { handedOver } from '../sql/mail-trace.ts';
 
@@ -53,9 +54,10 @@ export async function queueLeftovers(
         where waiting.due_at <= now() and status = 'PENDING' and email.due_at <= now()
         order by waiting.due_at, id limit ${queuedPage}
         for update of email skip locked
-    ), held as (
+    ), changed as (
       update email set due_at = null from unqueued where email.id = unqueued.id
-    ), queued as (
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'changed' }, ['queue'])}, queued as (
       ${queueing(campaign, sql`select id, due_at from unqueued`)}
     )
     select count(*)::int as count from unqueued`.execute(db);
@@ -157,8 +159,8 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
             trace = email.trace || ${handedOver(sql`expired.claimed_at`)}
           from expired, unnest(expired.email_ids) as claimed(id)
           where email.id = claimed.id and email.status = 'PENDING'
-          returning email.id
-      ), departed as (
+          returning ${ledgerColumns('email')}
+      ), ${following({ now: 'changed' }, ['queue'])}, departed as (
         select expired.campaign_id, expired.project_id, count(*) as count
           from expired, unnest(expired.email_ids) as claimed(id)
           where claimed.id not in (select id from changed) and not exists (
@@ -202,7 +204,8 @@ export async function failCampaignEmails(
       update email set ${suppressed('email')}
         where id in (select unnest(email_ids) from dropped union all select id from unqueued)
           and status = 'PENDING'
-    )
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'failed' }, whenFailing)}
     select ((select count(*) from dropped) + (select count(*) from unqueued))::int as count`.execute(
     db,
   );

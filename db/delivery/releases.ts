@@ -5,6 +5,7 @@ import { type Database, transact } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import { pageInTurn } from '../pages.ts';
+import { following, ledgerColumns } from '../sql/ledger.ts';
 
 /** Maximum number of messages made due in one transaction. */
 const pageSize = 2_000;
@@ -52,10 +53,12 @@ async function releasePage(db: Database, projectId: string): Promise<boolean> {
             and email.status = 'PENDING' and email.hold_reason is not null and email.held_until > now()
             and email.updated_at <= released_to
           limit ${pageSize} for update of email skip locked
-      )
-      update email set due_at = now(), hold_reason = null, held_until = now(), updated_at = now()
-        from held where email.id = held.id
-        returning campaign_id`.execute(tx);
+      ), released as (
+        update email set due_at = now(), hold_reason = null, held_until = now(), updated_at = now()
+          from held where email.id = held.id
+          returning ${ledgerColumns('email')}
+      ), ${following({ now: 'released' }, ['queue'])}
+      select campaign_id from released`.execute(tx);
     const campaignIds = new Set(rows.map((row) => row.campaign_id));
     if (campaignIds.delete(null))
       notifyAfterCommit(tx, [{ runId: deliveryRunId(projectId), projectId }]);

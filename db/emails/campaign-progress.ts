@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { suppressed } from '../sql/campaign-mail.ts';
+import { suppressed } from '../sql/mail-status.ts';
+import { following, ledgerColumns, whenFailing } from '../sql/ledger.ts';
 import { type PlainRendering, plainRendering } from '../sql/mail-trace.ts';
 
 /**
@@ -46,8 +47,12 @@ export async function recordCampaignProgress(
   // Without a row, the campaign was cancelled and then deleted.
   if (waiting.length === 0 || (row && row.status !== 'CANCELLED')) return waiting;
   await sql`
-    update email set ${suppressed('email')}
-      where id = any(${waiting}::uuid[]) and status = 'PENDING'`.execute(tx);
+    with failed as (
+      update email set ${suppressed('email')}
+        where id = any(${waiting}::uuid[]) and status = 'PENDING'
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'failed' }, whenFailing)}
+    select from failed`.execute(tx);
   return [];
 }
 

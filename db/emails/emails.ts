@@ -1,7 +1,9 @@
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
+import { references } from '../columns.ts';
 import { notifyAfterCommit } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
+import { following, ledgerColumns } from '../sql/ledger.ts';
 import { hasAddressKey, isSenderGone, firstAttemptAt } from '../sql/mail-claims.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 import {
@@ -69,7 +71,7 @@ export async function insertEmail(
     ...(email.scheduled_for ? [scheduledEntry(email.scheduled_for)] : []),
     ...(withheld ? [withheldEntry] : []),
   ];
-  const { numInsertedOrUpdatedRows: inserted } = await tx
+  const inserting = tx
     .insertInto('email')
     .values({
       ...email,
@@ -79,10 +81,12 @@ export async function insertEmail(
       headers: JSON.stringify(email.headers),
       attachments: JSON.stringify(email.attachments ?? []),
     })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
+    .onConflict((conflict) => conflict.doNothing());
+  const { rows } = await sql`
+    with made as (${inserting} returning ${ledgerColumns('email')}), ${following({ now: 'made' }, ['queue'])}
+    select id from made`.execute(tx);
   if (!withheld) await noteDelivery(tx, email);
-  return inserted === 1n;
+  return rows.length > 0;
 }
 
 /**
@@ -267,8 +271,6 @@ export interface EmailClaim {
  * may exceed that.
  */
 export async function claimDueEmails(db: Database, given: EmailClaim): Promise<ClaimedEmail[]> {
-  const columns = (table: string) =>
-    sql.join(claimedColumns.map((column) => sql.ref(`${table}.${column}`)));
   const { rows } = await sql<ClaimedEmail>`
     with due as (
       select id, email.due_at, octet_length(body) as body_bytes
@@ -286,10 +288,10 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
     ), claimed as (
       update email set ${claimed(given)}
         from weighed where email.id = weighed.id and bytes_before < ${claimBodyBytes}
-        returning ${columns('email')}, email.due_at, email.topic_id,
+        returning ${ledgerColumns('email', claimedColumns)}, email.topic_id,
           case when email.attempts > 1 then ${firstAttemptAt('email')} end as first_attempt_at
-    )
-    select ${columns('claimed')}, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
+    ), ${following({ now: 'claimed' }, ['queue'])}
+    select ${references(claimedColumns, 'claimed')}, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
         contact.email as contact_email,
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('claimed')} as sender_gone,
@@ -323,19 +325,14 @@ function claimed(given: { attemptId: string; leaseSeconds: number; throttled: bo
  * become due again.
  */
 export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
-  await db
-    .updateTable('email')
-    .set((eb) => ({
-      status: 'PENDING',
-      attempt_id: null,
-      attempts: eb('attempts', '-', 1),
-      lease_until: null,
-      trace: sql`trace - (-1)`,
-      updated_at: sql<Date>`now()`,
-    }))
-    .where('status', '=', 'SENDING')
-    .where('attempt_id', '=', attemptId)
-    .execute();
+  await sql`
+    with released as (
+      update email set status = 'PENDING', attempt_id = null, attempts = attempts - 1,
+          lease_until = null, trace = trace - (-1), updated_at = now()
+        where status = 'SENDING' and attempt_id = ${attemptId}
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'released' }, ['queue'])}
+    select from released`.execute(db);
 }
 
 /** Milliseconds until the project's next message is due (0: now); null: no message waits. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { following, ledgerColumns, whenFailing } from '../sql/ledger.ts';
 import { traceEntry } from '../sql/mail-trace.ts';
 
 /** Fails the unsent mail of ended executions. The caller has locked their contacts. */
@@ -10,9 +11,11 @@ export async function failWaitingMail(
 ): Promise<void> {
   if (executionIds.length === 0) return;
   await sql`
-    update email set status = 'FAILED', error = ${reason}, updated_at = now(),
-        trace = trace || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason}::text)`)}
-      where workflow_execution_id = any(${executionIds}::uuid[]) and status = 'PENDING'`.execute(
-    tx,
-  );
+    with failed as (
+      update email set status = 'FAILED', error = ${reason}, updated_at = now(),
+          trace = trace || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason}::text)`)}
+        where workflow_execution_id = any(${executionIds}::uuid[]) and status = 'PENDING'
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'failed' }, whenFailing)}
+    select from failed`.execute(tx);
 }

@@ -7,8 +7,8 @@ import { momentKinds, tallied, countedTo } from '../sql/mail-moments.ts';
 const momentNumbers = sql`generate_series(1, ${sql.lit(Object.keys(momentKinds).length)}) as number`;
 
 /**
- * Time from the beginning of a day until it is counted, that is, two days after its end. A trigger
- * adds changes of moments that are older than 24 hours to `email_tally`. So no change is missed, unless
+ * Time from the beginning of a day until it is counted, that is, two days after its end. The
+ * ledger adds changes of moments that are older than 24 hours to `email_tally`. So no change is missed, unless
  * a transaction takes a day.
  */
 const dayIsCountedAfter = sql`interval '72 hours'`;

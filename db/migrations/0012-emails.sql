@@ -1,13 +1,14 @@
 -- Messages, and the tables that find them. Columns that change have no index: it would make
 -- PostgreSQL move the row's entries in all indexes at each change. Without one, it changes the row
--- in place (a HOT update). So separate tables find messages by these columns. Triggers keep them,
--- because a message changes in many places.
+-- in place (a HOT update). So separate tables find messages by these columns. Each statement that
+-- changes messages also changes these tables: see db/sql/ledger.ts.
 
 -- The ledger: one row for each message to one recipient.
 create table email (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
-  contact_id uuid not null references contact on delete cascade,
+  -- Without a cascade, because other tables follow each message: see `deleteMail`.
+  contact_id uuid not null references contact,
   to_name text,
   to_email text not null,
   subject text not null,
@@ -83,7 +84,7 @@ create table email (
   refusal text
       check (refusal in ('provider_refused', 'recipient_refused', 'provider_unavailable')),
   check ((status = 'SENDING') = (lease_until is not null))
-) with (fillfactor = 50);
+) with (fillfactor = 40);
 comment on table email is 'The ledger: one row for each message to one recipient, written before anything is sent.';
 comment on column email.scheduled_for is 'The requested time of sending; null: at once.';
 comment on column email.retry_at is 'The end of the pause after its last attempt.';
@@ -128,24 +129,6 @@ create unique index email_received_once on email (received_id, from_email)
 create index email_with_error on email (project_id, created_at desc, id desc)
   where error is not null;
 
--- Derived events are counted in `event_tally` when they happen. This function takes them off again
--- when their messages are deleted.
-create function tally_derived_events() returns trigger language plpgsql as $$
-begin
-  insert into event_tally (project_id, name, day, count)
-    select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, -count(*)
-      from removed where derived_events & 1 <> 0 group by 1, 3
-    union all
-    select project_id, 'email.delivery', (delivered_at at time zone 'UTC')::date, -count(*)
-      from removed where derived_events & 2 <> 0 group by 1, 3;
-  return null;
-end
-$$;
-
--- A trigger, because mail is also deleted with its contact.
-create trigger email_derived_events after delete on email
-  referencing old table as removed for each statement execute function tally_derived_events();
-
 -- Attachments of one request, stored once for any number of recipients. The email rows refer to
 -- them by id.
 create table attachment (
@@ -172,64 +155,6 @@ comment on table email_moment is 'When messages were sent (1: neither FAILED nor
   'clicked (4), bounced (5), complained about (6): the feed, and what is counted by time. Bounces (7) and complaints '
   '(8) that came from the provider''s own list of the account are counted once more.';
 
-create function keep_email_moments() returns trigger language plpgsql as $$
-declare
-  was timestamptz[];
-  becomes timestamptz[];
-begin
-  if tg_op <> 'INSERT' then
-    was := array[case when old.status <> 'FAILED' and old.source_type <> 'INBOUND' then old.sent_at end,
-      old.delivered_at, old.opened_at, old.clicked_at, old.bounced_at, old.complained_at,
-      case when old.bounce_listed then old.bounced_at end,
-      case when old.complaint_listed then old.complained_at end];
-  end if;
-  if tg_op <> 'DELETE' then
-    becomes := array[case when new.status <> 'FAILED' and new.source_type <> 'INBOUND' then new.sent_at end,
-      new.delivered_at, new.opened_at, new.clicked_at, new.bounced_at, new.complained_at,
-      case when new.bounce_listed then new.bounced_at end,
-      case when new.complaint_listed then new.complained_at end];
-  end if;
-  for number in 1..8 loop
-    continue when was[number] is not distinct from becomes[number];
-    if was[number] is not null then
-      delete from email_moment
-        where project_id = old.project_id and kind = number and at = was[number] and email_id = old.id;
-    end if;
-    if becomes[number] is not null then
-      insert into email_moment (project_id, kind, at, email_id)
-        values (new.project_id, number, becomes[number], new.id)
-        on conflict do nothing;
-    end if;
-  end loop;
-  return null;
-end
-$$;
-
-create trigger email_moments_begin after insert on email for each row
-  when (coalesce(new.sent_at, new.delivered_at, new.opened_at, new.clicked_at, new.bounced_at,
-    new.complained_at) is not null)
-  execute function keep_email_moments();
-
--- A statement that settles a chunk of messages also records their moments. It sets `everpost.noted`,
--- so that this trigger does not record them again.
-create trigger email_moments_change
-  after update of status, sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at,
-    bounce_listed, complaint_listed on email
-  for each row
-  when ((old.sent_at is distinct from new.sent_at or old.delivered_at is distinct from new.delivered_at
-      or old.opened_at is distinct from new.opened_at or old.clicked_at is distinct from new.clicked_at
-      or old.bounced_at is distinct from new.bounced_at
-      or old.complained_at is distinct from new.complained_at
-      or old.bounce_listed <> new.bounce_listed or old.complaint_listed <> new.complaint_listed
-      or (old.status = 'FAILED') <> (new.status = 'FAILED'))
-    and current_setting('everpost.noted', true) is distinct from 'together')
-  execute function keep_email_moments();
-
-create trigger email_moments_end after delete on email for each row
-  when (coalesce(old.sent_at, old.delivered_at, old.opened_at, old.clicked_at, old.bounced_at,
-    old.complained_at) is not null)
-  execute function keep_email_moments();
-
 create table email_tally (
   project_id uuid not null,
   kind smallint not null,
@@ -241,26 +166,6 @@ comment on table email_tally is 'How many moments of mail there were on a UTC da
   'appended to, folded by the sweep.';
 create index email_tally_key on email_tally (project_id, kind, day) include (count);
 create index email_tally_fresh on email_tally (project_id, kind, day) where fresh;
-
-create function tally_email_moment() returns trigger language plpgsql as $$
-begin
-  if tg_op = 'INSERT' then
-    insert into email_tally (project_id, kind, day, count)
-      values (new.project_id, new.kind, (new.at at time zone 'UTC')::date, 1);
-  else
-    insert into email_tally (project_id, kind, day, count)
-      values (old.project_id, old.kind, (old.at at time zone 'UTC')::date, -1);
-  end if;
-  return null;
-end
-$$;
-
--- A day is counted two days after it is over: `dayIsCountedAfter` in db/emails/moments.ts.
-create trigger email_tally_more after insert on email_moment for each row
-  when (new.at < now() - interval '24 hours') execute function tally_email_moment();
-
-create trigger email_tally_less after delete on email_moment for each row
-  when (old.at < now() - interval '24 hours') execute function tally_email_moment();
 
 create table email_queue (
   email_id uuid primary key,
@@ -285,77 +190,12 @@ create index email_queue_held on email_queue (project_id, campaign_id, held_unti
 create index email_queue_under_way on email_queue (project_id)
   where lease_until is not null;
 
-create function keep_email_queue() returns trigger language plpgsql as $$
-begin
-  if new.status = 'SENDING'
-      or new.status = 'PENDING' and new.due_at is not null then
-    insert into email_queue as queued
-        (email_id, project_id, campaign_id, due_at, lease_until, held_until, hold_reason)
-      values (new.id, new.project_id, new.campaign_id, new.due_at,
-        case when new.status = 'SENDING' then new.lease_until end,
-        case when new.status = 'PENDING' and new.hold_reason is not null then new.held_until end,
-        new.hold_reason)
-      on conflict (email_id) do update set due_at = excluded.due_at,
-        lease_until = excluded.lease_until, held_until = excluded.held_until,
-        hold_reason = excluded.hold_reason;
-  else
-    delete from email_queue where email_id = old.id;
-  end if;
-  return null;
-end
-$$;
-
-create trigger email_queue_begin after insert on email for each row
-  when (new.status = 'SENDING'
-    or new.status = 'PENDING' and new.due_at is not null)
-  execute function keep_email_queue();
-
-create trigger email_queue_change
-  after update of status, due_at, lease_until, hold_reason, held_until on email for each row
-  when ((old.status = 'SENDING' or new.status = 'SENDING'
-      or old.status = 'PENDING' and old.due_at is not null
-      or new.status = 'PENDING' and new.due_at is not null)
-    and (old.status <> new.status or old.due_at is distinct from new.due_at
-      or old.lease_until is distinct from new.lease_until
-      or old.hold_reason is distinct from new.hold_reason
-      or old.held_until is distinct from new.held_until))
-  execute function keep_email_queue();
-
-create trigger email_queue_end after delete on email for each row
-  when (old.status in ('PENDING', 'SENDING'))
-  execute function keep_email_queue();
-
 create table provider_message (
   message_id text primary key,
   email_id uuid not null
 );
 comment on table provider_message is 'The ids that providers have given to messages. Those that our own mailers give '
   'begin with that of the message.';
-
-create function keep_provider_message() returns trigger language plpgsql as $$
-begin
-  if tg_op <> 'INSERT' then
-    delete from provider_message where message_id = old.message_id and email_id = old.id;
-  end if;
-  if tg_op <> 'DELETE' and left(new.message_id, 36) <> new.id::text then
-    insert into provider_message (message_id, email_id) values (new.message_id, new.id);
-  end if;
-  return null;
-end
-$$;
-
-create trigger provider_message_begin after insert on email for each row
-  when (new.source_type <> 'INBOUND' and left(new.message_id, 36) <> new.id::text)
-  execute function keep_provider_message();
-
-create trigger provider_message_change after update of message_id on email for each row
-  when (new.source_type <> 'INBOUND' and old.message_id is distinct from new.message_id
-    and (left(old.message_id, 36) <> old.id::text or left(new.message_id, 36) <> new.id::text))
-  execute function keep_provider_message();
-
-create trigger provider_message_end after delete on email for each row
-  when (old.source_type <> 'INBOUND' and left(old.message_id, 36) <> old.id::text)
-  execute function keep_provider_message();
 
 create table late_mail (
   contact_id uuid not null,
@@ -365,45 +205,6 @@ create table late_mail (
 );
 comment on table late_mail is 'What counts for frequency caps and was sent more than a day after it was made. The rest is '
   'found by when it was made.';
-
-create function keep_late_mail() returns trigger language plpgsql as $$
-begin
-  delete from late_mail where contact_id = old.contact_id and email_id = old.id;
-  if tg_op <> 'DELETE' and new.sent_at - new.created_at > interval '24 hours' then
-    insert into late_mail (contact_id, sent_at, email_id) values (new.contact_id, new.sent_at, new.id);
-  end if;
-  return null;
-end
-$$;
-
-create trigger late_mail_begin after insert on email for each row
-  when (new.sent_at - new.created_at > interval '24 hours' and new.message_class = 'MARKETING'
-    and new.source_type in ('CAMPAIGN', 'WORKFLOW'))
-  execute function keep_late_mail();
-
-create trigger late_mail_change after update of sent_at, created_at on email for each row
-  when ((new.sent_at - new.created_at > interval '24 hours'
-      or old.sent_at - old.created_at > interval '24 hours')
-    and (old.sent_at, old.created_at) is distinct from (new.sent_at, new.created_at)
-    and new.message_class = 'MARKETING'
-    and new.source_type in ('CAMPAIGN', 'WORKFLOW'))
-  execute function keep_late_mail();
-
-create trigger late_mail_end after delete on email for each row
-  when (old.sent_at - old.created_at > interval '24 hours' and old.message_class = 'MARKETING'
-    and old.source_type in ('CAMPAIGN', 'WORKFLOW'))
-  execute function keep_late_mail();
-
-create function keep_received_id() returns trigger language plpgsql as $$
-begin
-  new.received_id := new.message_id;
-  return new;
-end
-$$;
-
-create trigger email_received_id before insert on email for each row
-  when (new.source_type = 'INBOUND' and new.received_id is null)
-  execute function keep_received_id();
 
 create table campaign_tally (
   campaign_id uuid not null,
@@ -417,43 +218,6 @@ comment on table campaign_tally is 'How many messages of a campaign have failed,
   'accepted before; appended to, folded by the sweep.';
 create index campaign_tally_key on campaign_tally (campaign_id, code) include (count, sent);
 create index campaign_tally_fresh on campaign_tally (campaign_id, code) where fresh;
-
-create function tally_campaign_mail() returns trigger language plpgsql as $$
-begin
-  if tg_op = 'DELETE' then
-    insert into campaign_tally (campaign_id, project_id, code, count, sent)
-      values (old.campaign_id, old.project_id, case when old.status = 'SENDING' and old.lease_until < now()
-        then 'delivery_unknown' else 'contact_deleted' end, 1, 0);
-    return null;
-  end if;
-  if tg_op = 'UPDATE' and old.status = 'FAILED' then
-    insert into campaign_tally (campaign_id, project_id, code, count, sent)
-      values (old.campaign_id, old.project_id, coalesce(old.refusal, old.error, ''), -1,
-        -(old.sent_at is not null)::int);
-  end if;
-  if new.status = 'FAILED' then
-    insert into campaign_tally (campaign_id, project_id, code, count, sent)
-      values (new.campaign_id, new.project_id, coalesce(new.refusal, new.error, ''), 1,
-        (new.sent_at is not null)::int);
-  end if;
-  return null;
-end
-$$;
-
--- Triggers, because a message fails or is deleted in many places.
-create trigger campaign_tally_begin after insert on email for each row
-  when (new.campaign_id is not null and new.status = 'FAILED')
-  execute function tally_campaign_mail();
-
-create trigger campaign_tally_change after update of status on email for each row
-  when (new.campaign_id is not null and 'FAILED' in (old.status, new.status)
-    and (old.status, old.refusal, old.error, old.sent_at is null)
-      is distinct from (new.status, new.refusal, new.error, new.sent_at is null))
-  execute function tally_campaign_mail();
-
-create trigger campaign_tally_end after delete on email for each row
-  when (old.campaign_id is not null and old.status in ('PENDING', 'SENDING'))
-  execute function tally_campaign_mail();
 
 create function lock_marketing_mail(project uuid, contacts uuid[], own_attempt uuid,
     since timestamptz, most integer)

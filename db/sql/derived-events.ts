@@ -113,11 +113,14 @@ export function derivedId({ version }: DerivedEvent, emailId: RawBuilder<unknown
   return sql<string>`overlay(${emailId}::text placing ${sql.lit(version)} from 15 for 1)::uuid`;
 }
 
-/** SQL, as a part of a statement, that counts the derived events of messages. */
-export function tallying(from: string): RawBuilder<unknown> {
+/**
+ * SQL, as a part of a statement, that counts the derived events of messages.
+ * @param sign -1 if the messages were deleted, so that their events no longer count.
+ */
+export function tallying(from: string, sign: 1 | -1 = 1): RawBuilder<unknown> {
   const parts = derivedEvents.map(
     ({ name, bit, at }) => sql`
-      select project_id, ${sql.lit(name)}, (${sql.ref(at)} at time zone 'UTC')::date, count(*)
+      select project_id, ${sql.lit(name)}, (${sql.ref(at)} at time zone 'UTC')::date, ${sql.lit(sign)} * count(*)
         from ${sql.table(from)} where derived_events & ${sql.lit(bit)} <> 0 group by 1, 3`,
   );
   return sql`insert into event_tally (project_id, name, day, count) ${sql.join(parts, sql` union all `)}`;

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * When messages were sent, delivered, opened and so on: rows of `email_moment`, which triggers
- * keep. Their index finds the newest messages of a project, or all of a period. It does not have
+ * When messages were sent, delivered, opened and so on: rows of `email_moment`, which follow the
+ * messages (see `ledger.ts`). Their index finds the newest messages of a project, or all of a period. It does not have
  * the contacts: for their moments, read their mail.
  */
 

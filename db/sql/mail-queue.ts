@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 
 /**
  * Messages that wait, or are being given to the mail provider, outside of chunks: rows of
- * `email_queue`, which triggers keep as the messages change. Code that changes a message locks the
+ * `email_queue`, which follow the messages (see `ledger.ts`). Code that changes a message locks the
  * message's row, never the queue's.
  */
 

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ReasonCode, refusals, withheldReasons } from '../../domain/outcomes/outcome.ts';
 import { unqueuedOf } from './mail-queue.ts';
+import { traceEntry } from './mail-trace.ts';
 
 /**
  * The status and the outcome with which messages are shown. Campaign mail that is being given to the
@@ -122,4 +123,27 @@ export function hasFailedBy(email: string, code: ReasonCode): RawBuilder<boolean
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<boolean>`(${column('status')} = 'FAILED' and ${column('error')} is not null
     and left(coalesce(${column('refusal')}, ${column('error')}), 40) = ${code})`;
+}
+
+/**
+ * SQL assignments that fail a waiting message because its campaign was cancelled, maybe because the
+ * project was disabled.
+ * @param email the table or its alias, which is updated.
+ */
+export function suppressed(email: string): RawBuilder<unknown> {
+  const reason = endedBy(email);
+  return sql`status = 'FAILED', error = ${reason}, updated_at = now(),
+    trace = ${sql.ref(`${email}.trace`)}
+      || ${traceEntry('withheld', sql`jsonb_build_object('reason', ${reason})`)}`;
+}
+
+/**
+ * SQL that selects the reason why a campaign has ended, as `email.error` stores it.
+ * @param email the table or its alias.
+ */
+export function endedBy(email: string): RawBuilder<string> {
+  return sql<string>`case when exists (select from project inner_disabled
+      where inner_disabled.id = ${sql.ref(`${email}.project_id`)}
+        and inner_disabled.disabled_reason is not null)
+    then 'project_disabled' else 'campaign_cancelled' end`;
 }

@@ -7,7 +7,7 @@ import { columns } from '../../db/tables.ts';
 import { mayReceive } from '../../db/reads/audience.ts';
 import { isPolicedCampaign, holdsMail } from '../../db/sql/send-policy.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { endedBy } from '../../db/sql/campaign-mail.ts';
+import { endedBy } from '../../db/sql/mail-status.ts';
 import { isSenderGone } from '../../db/sql/mail-claims.ts';
 import { countMoments, momentsOf } from '../../db/sql/mail-moments.ts';
 import { unqueuedOf, waitingOf } from '../../db/sql/mail-queue.ts';

@@ -7,6 +7,7 @@ import { newAddress } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { holdAt, type Point } from './table/points.ts';
 import { useWorld } from './table/world.ts';
+import { writeMail } from '../support/mail-tables.ts';
 
 /** Kills a worker while the sweep does one of its tasks. */
 
@@ -87,13 +88,15 @@ const chores: readonly Chore[] = [
     at: { table: 'email', when: 'update', condition: "new.status = 'FAILED'" },
     async arrange() {
       const contactId = await createContact(engine, newAddress());
-      const { rows } = await sql<{ id: string }>`
+      const { rows } = await writeMail(db, (tx) =>
+        sql<{ id: string }>`
         insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
             source_type, status, attempts, attempt_id, lease_until)
           values (${projectId}, ${contactId}, 'to@people.test', 'Hi', ${`a@${engine.domain}`},
             'TRANSACTIONAL', 'TRANSACTIONAL', 'SENDING', 1, ${randomUUID()},
             now() - interval '1 hour')
-          returning id`.execute(db);
+          returning id`.execute(tx),
+      );
       return sql`select from email where id = ${rows[0]!.id} and status <> 'FAILED'`;
     },
   },

@@ -4,6 +4,7 @@ import { useEngine } from '../support/engine.ts';
 import { useApiProcess, useWorkerProcess } from '../support/processes/processes.ts';
 import { newAddress } from '../support/projects/shop.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { writeMail } from '../support/mail-tables.ts';
 
 /** Limits the memory that the mail of one request may need in a process. */
 
@@ -24,13 +25,15 @@ describe('twenty mails of 20 MB, as they were accepted once', () => {
     const { db } = engine.api;
     const made = await engine.call('POST', '/contacts', { email: newAddress() });
     contactId = made.body.id;
-    await sql`
+    await writeMail(db, (tx) =>
+      sql`
       insert into email (project_id, contact_id, to_email, subject, body, from_email,
           message_class, source_type)
         select ${engine.project.id}, ${contactId}, 'large@people.test', 'Large',
             repeat('<p>large</p> ', ${Math.ceil((20 * megabyte) / 13)}::int), ${`a@${engine.domain}`},
             'TRANSACTIONAL', 'TRANSACTIONAL'
-          from generate_series(1, ${count}::int)`.execute(db);
+          from generate_series(1, ${count}::int)`.execute(tx),
+    );
   }, 120_000);
 
   it('are listed by an API with little memory', async () => {

@@ -15,6 +15,7 @@ import { useSmtpSink } from '../support/fakes/smtp-sink.ts';
 import { sweepNow } from '../support/sweep-now.ts';
 import { useTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { writeMail } from '../support/mail-tables.ts';
 
 /** Kills real processes of Everpost at the worst moments. */
 
@@ -214,7 +215,7 @@ describe('a worker process that ends', async () => {
       expect(sink.countTo(email)).toBeGreaterThanOrEqual(delivered);
       expect(sink.countTo(email)).toBeLessThanOrEqual(3);
     }
-    await db.deleteFrom('email').execute();
+    await writeMail(db, (tx) => tx.deleteFrom('email').execute());
   }, 180_000);
 
   it('killed during a delay and started after its end leaves the next step to happen once', async () => {
@@ -257,7 +258,7 @@ describe('a worker process that ends', async () => {
         .executeTakeFirst();
     await waitFor('the end of the journey', ended, 60_000);
     expect(sink.countTo(email)).toBe(1);
-    await db.deleteFrom('email').execute();
+    await writeMail(db, (tx) => tx.deleteFrom('email').execute());
   }, 120_000);
 
   it('asked to stop in the middle of a batch hands over what it has claimed, and no more', async () => {
@@ -300,11 +301,13 @@ describe('a worker process that ends', async () => {
     expect(to.map((email) => now.get(email))).toEqual(to.map(() => 'SENDING'));
     await second.stop();
 
-    await db
-      .updateTable('email')
-      .set({ lease_until: new Date(0) })
-      .where('status', '=', 'SENDING')
-      .execute();
+    await writeMail(db, (tx) =>
+      tx
+        .updateTable('email')
+        .set({ lease_until: new Date(0) })
+        .where('status', '=', 'SENDING')
+        .execute(),
+    );
     await useWorkerProcess(engine, { ...smtp, DELIVERY_SETTLE_MINUTES: '0' });
     await sweepNow(engine);
     const settled = await db

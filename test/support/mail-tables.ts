@@ -1,5 +1,7 @@
-import { sql } from 'kysely';
-import type { Database } from '../../db/database.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { type Database, transact } from '../../db/database.ts';
+import { deleteMail } from '../../db/emails/removal.ts';
+import { following, ledgerColumns } from '../../db/sql/ledger.ts';
 
 /** SQL of the tables that find mail, as they should be for the rows of `email`. */
 const meant = `
@@ -63,13 +65,53 @@ export const mailTableFaults = `${meant} ${tables
   select 'email ' || id || ' is FAILED without an error' from email
     where status = 'FAILED' and error is null`;
 
-/** Builds these tables anew, after a change that only tests make: giving a message another id. */
-export async function rebuildMailTables(db: Database): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    for (const { name, from, columns } of tables) {
-      await sql`delete from ${sql.table(name)}`.execute(tx);
-      await sql`${sql.raw(meant)} insert into ${sql.table(name)} (${sql.raw(columns)})
-        select ${sql.raw(columns)} from ${sql.table(from)}`.execute(tx);
-    }
+/**
+ * Runs statements of a test that change messages in a way of their own, and then changes the tables that
+ * follow, as the product does.
+ */
+export async function writeMail<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (tx) => {
+    // Other writers wait, so `was` is what this transaction changes.
+    await sql`lock table email in share row exclusive mode`.execute(tx);
+    const copy = (name: string, from: RawBuilder<unknown>) =>
+      sql`create temp table ${sql.table(name)} on commit drop as ${from}`.execute(tx);
+    const rows = ledgerColumns('email');
+    await copy('mail_was', sql`select ${rows} from email`);
+    const result = await work(tx);
+    await copy(
+      'mail_gone',
+      sql`select mail_was.* from mail_was left join email using (id)
+      where email.id is null`,
+    );
+    await copy(
+      'mail_new',
+      sql`select ${rows} from email left join mail_was using (id)
+      where mail_was.id is null`,
+    );
+    await copy(
+      'mail_now',
+      sql`select ${rows} from email except table mail_was except table mail_new`,
+    );
+    await copy('mail_changed', sql`select mail_was.* from mail_was join mail_now using (id)`);
+    await sql`with ${following({ was: 'mail_gone' })} select`.execute(tx);
+    await sql`with ${following({ now: 'mail_new' })} select`.execute(tx);
+    await sql`with ${following({ was: 'mail_changed', now: 'mail_now' })} select`.execute(tx);
+    return result;
   });
+}
+
+/** Deletes contacts with their mail: by default all. */
+export async function dropContacts(
+  db: Database,
+  where: RawBuilder<boolean> = sql<boolean>`true`,
+): Promise<void> {
+  const drop = async (tx: Database) => {
+    // No mail for them is inserted from now on.
+    await sql`select from contact where ${where} order by id for update`.execute(tx);
+    await deleteMail(tx, {
+      where: sql<boolean>`contact_id in (select contact.id from contact where ${where})`,
+    });
+    await sql`delete from contact where ${where}`.execute(tx);
+  };
+  await (db.isTransaction ? drop(db) : transact(db, drop));
 }

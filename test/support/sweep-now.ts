@@ -4,17 +4,20 @@ import { sql } from 'kysely';
 import { createSweepActivities, type SweepServices } from '../../activities/upkeep/sweep.ts';
 import type { TestApi } from './api.ts';
 import type { Engine } from './engine.ts';
+import { writeMail } from './mail-tables.ts';
 
 /** Ends the grace time of everything that is due, so that a sweep treats it as forgotten. */
 export async function outliveGrace({ api: { db } }: Engine): Promise<void> {
   const past = sql<Date>`now() - interval '1 minute'`;
   await db.updateTable('outbox').set({ due_at: past }).execute();
-  await db
-    .updateTable('email')
-    .set({ due_at: past })
-    .where('status', '=', 'PENDING')
-    .where('due_at', '<=', sql<Date>`now()`)
-    .execute();
+  await writeMail(db, (tx) =>
+    tx
+      .updateTable('email')
+      .set({ due_at: past })
+      .where('status', '=', 'PENDING')
+      .where('due_at', '<=', sql<Date>`now()`)
+      .execute(),
+  );
 }
 
 /** Sweeps once, on a worker of the engine's task queue, and waits for the end. */

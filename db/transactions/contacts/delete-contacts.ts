@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { notifyAfterCommit } from '../../commits.ts';
 import { signalRunsOf } from '../../consent/opt-ins.ts';
 import type { Database } from '../../database.ts';
+import { deleteMail } from '../../emails/removal.ts';
 import { anyOf } from '../../expressions.ts';
 import { deletePage } from '../../pages.ts';
 import { keepOptOuts } from '../../suppression/erased.ts';
@@ -53,7 +54,8 @@ export async function deleteContactHistory(
       const { rows: more } = await sql`
         select from ${sql.table(table)} where ${where} limit 1 offset ${historyMax}`.execute(db);
       if (more.length === 0) break;
-      await deletePage(db, { table, where, rows: historyMax });
+      const page = { where, rows: historyMax };
+      await (table === 'email' ? deleteMail(db, page) : deletePage(db, { table, ...page }));
     }
   }
 }
@@ -87,6 +89,7 @@ export async function deleteContacts(
     .where('status', 'in', activeStatuses)
     .execute();
   await signalRunsOf(tx, deleted);
+  await deleteMail(tx, { where: sql<boolean>`contact_id = ${anyOf(deleted)}` });
   await tx.deleteFrom('contact').where('id', '=', anyOf(deleted)).execute();
   const runIds = executions.map(({ id }) => executionRunId(id));
   notifyAfterCommit(

@@ -4,6 +4,7 @@ import { type Database, transact } from '../../database.ts';
 import { completeErasure, type ErasureRow, noteErased } from '../../erasure/erasures.ts';
 import { anyOf } from '../../expressions.ts';
 import { deletePage } from '../../pages.ts';
+import { following, ledgerColumns, whenFailing } from '../../sql/ledger.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import { skipDeliveriesOf } from '../../subscriptions/upkeep.ts';
@@ -114,11 +115,14 @@ async function deleteEmails(tx: Database, { contact_id }: Open): Promise<Page> {
   const rows = 500;
   const underWay = sql<boolean>`(status = 'SENDING' or ${isClaimedByChunk('email')})`;
   const { rows: deleted } = await sql<{ id: string; files: string[] }>`
-    delete from email where id in (select id from email
-        where contact_id = ${contact_id} and not ${underWay}
-        order by created_at desc limit ${rows} for update)
-      returning id, array(select file ->> 'attachmentId'
-        from jsonb_array_elements(attachments) as file) as files`.execute(tx);
+    with gone as (
+      delete from email where id in (select id from email
+          where contact_id = ${contact_id} and not ${underWay}
+          order by created_at desc limit ${rows} for update)
+        returning ${ledgerColumns('email')}, array(select file ->> 'attachmentId'
+          from jsonb_array_elements(attachments) as file) as files
+    ), ${following({ was: 'gone' })}
+    select id, files from gone`.execute(tx);
   const ids = deleted.map(({ id }) => id);
   const files = [...new Set(deleted.flatMap((email) => email.files))];
   const counts = { emails: ids.length, attachments: 0, mailbox: 0 };
@@ -256,13 +260,19 @@ async function eraseOther(tx: Database, { id, trace, error }: Other, address: st
   const kept = JSON.stringify(valueWithoutAddress(trace, address));
   const withheld = traceEntry('withheld', sql`jsonb_build_object('reason', 'suppressed'::text)`);
   await sql`
-    update email set to_email = ${erasedAddress}, to_name = null, subject = '(erased)', body = null,
-        body_template = null, body_values = null, attachments = '[]', updated_at = now(),
-        error = case when status = 'PENDING' then 'suppressed'
-          else ${error && withoutAddress(error, address)}::text end,
-        trace = ${kept}::jsonb || case when status = 'PENDING' then ${withheld} else '[]' end,
-        status = case when status = 'PENDING' then 'FAILED' else status end
-      where id = ${id}`.execute(tx);
+    with was as (
+      select ${ledgerColumns('email')} from email where id = ${id}
+    ), erased as (
+      update email set to_email = ${erasedAddress}, to_name = null, subject = '(erased)', body = null,
+          body_template = null, body_values = null, attachments = '[]', updated_at = now(),
+          error = case when status = 'PENDING' then 'suppressed'
+            else ${error && withoutAddress(error, address)}::text end,
+          trace = ${kept}::jsonb || case when status = 'PENDING' then ${withheld} else '[]' end,
+          status = case when status = 'PENDING' then 'FAILED' else status end
+        where id = ${id}
+        returning ${ledgerColumns('email')}
+    ), ${following({ was: 'was', now: 'erased' }, whenFailing)}
+    select from erased`.execute(tx);
 }
 
 async function eraseJobErrors(tx: Database, erasure: Open): Promise<Page> {

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { notifyAfterCommit } from '../../commits.ts';
-import { andCommit, type Database, transact } from '../../database.ts';
+import { type Database, transact } from '../../database.ts';
 import { retentionMsMin } from '../../emails/body-retention.ts';
 import { isRefusal } from '../../sql-state.ts';
 import { derivedEvents, loggingDerived, selectDerivable } from '../../sql/derived-events.ts';
-import { momentKinds } from '../../sql/mail-moments.ts';
+import { following, ledgerColumns, whenAccepted } from '../../sql/ledger.ts';
 import type { Attempt } from './attempts.ts';
 import type { ChunkOrigin } from './claims.ts';
 import { timeOfId } from '../../../domain/ids.ts';
@@ -94,14 +94,11 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   const events = derivedEvents.filter(({ at }) => isDelivered || at === 'sent_at');
   const names = sql.join(events.map(({ name }) => sql`(${sql.lit(name)})`));
   await lockInOrder(tx, given, names);
-  const moments = sql.join(
-    events.map(({ moment }) => sql`(${sql.lit(momentKinds[moment])}::smallint)`),
-  );
   const isWanted = sql`exists (select from derivable where "subscriptionIds" is not null)`;
   const bits = events.reduce((sum, { bit }) => sum + bit, 0);
   // One time for all messages, later than the locks, so that their events count for the same day.
   const at = sql`statement_timestamp()`;
-  const { rows } = await sql<{ subscriptionIds: string[] | null }>`
+  const { rows } = await sql<{ subscriptionIds: string[] | null; isUsual: boolean }>`
     with derivable as (
       ${selectDerivable(projectId, given.contactIds)}
     ), settled as (
@@ -116,7 +113,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
         from jsonb_to_recordset(${given.messages}::jsonb)
           as accepted(id uuid, message_id text, subject text, body_values jsonb)
         where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
-        returning email.id, email.sent_at, email.billed_units, email.derived_events
+        returning ${ledgerColumns('email')}
     ), total as (
       select count(*)::int as count, min(sent_at) as at from settled
     ), counted as (
@@ -132,28 +129,18 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
       insert into event_tally (project_id, name, day, count)
         select ${projectId}, name, (at at time zone 'UTC')::date, count
           from total cross join (values ${names}) as event(name)
-    ), billed as (
-      insert into usage_report (email_id, customer, units, sent_at)
-        select settled.id, project.customer, billed_units, settled.sent_at
-          from project cross join settled
-          where project.id = ${projectId} and project.customer is not null
-        on conflict do nothing
-    ), noted as (
-      insert into email_moment (project_id, kind, at, email_id)
-        select ${projectId}, kind, settled.sent_at, settled.id
-          from settled cross join (values ${moments}) as moment(kind)
-    ), ended as (
+    ), ${following({ now: 'settled' }, whenAccepted)}, ended as (
       delete from campaign_chunk where attempt_id = ${chunk.attemptId}
     ), logged as (
       ${loggingDerived(projectId, 'settled', isWanted)}
     )
     select (select array_agg(distinct id)
           from derivable, unnest("subscriptionIds") as id) as "subscriptionIds",
-        -- Divides by zero, and so fails, if this is not the usual case after all: feedback was
-        -- faster, a contact was deleted with its message, or an event must be stored, because a
-        -- workflow or a wait began to need it while this transaction waited for its locks.
-        1 / (count = ${count} and ${isDerivable(sql`derivable`, names)})::int
-      from total ${andCommit}`.execute(tx);
+        count = ${count} and ${isDerivable(sql`derivable`, names)} as "isUsual"
+      from total`.execute(tx);
+  // Feedback was faster, a contact was deleted with its message, or an event must be stored, because
+  // a workflow or a wait began to need it while this transaction waited for its locks.
+  if (!rows[0]?.isUsual) throw new NotAllAccepted();
   const ids = rows[0]?.subscriptionIds ?? [];
   notifyAfterCommit(
     tx,
@@ -161,11 +148,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   );
 }
 
-/**
- * Locks the contacts in order, then the chunk: see `recordDeliveryOutcomes`. Sets `everpost.noted`,
- * so that the triggers `email_sent` and `email_moments_change` do nothing: the statement that
- * settles the messages records usage and moments itself.
- */
+/** Locks the contacts in order, then the chunk: see `recordDeliveryOutcomes`. */
 async function lockInOrder(
   tx: Database,
   { projectId, chunk, contactIds }: AcceptedChunk,
@@ -176,7 +159,7 @@ async function lockInOrder(
     with receivers as materialized (
       select id from contact where id = any(${contactIds}::uuid[]) order by id for no key update
     )
-    select set_config('everpost.noted', 'together', true), ${isDerivable(derivable, names)} as "isDerivable"
+    select ${isDerivable(derivable, names)} as "isDerivable"
       from campaign_chunk
       where attempt_id = ${chunk.attemptId} and (select count(*) from receivers) > 0
       for update`.execute(tx);

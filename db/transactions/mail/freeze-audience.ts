@@ -12,6 +12,7 @@ import {
   mayReceive,
 } from '../../reads/audience.ts';
 import { listMoments, zoneText } from '../../reads/campaign-moments.ts';
+import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import type { CampaignAudience } from '../../../domain/campaign/campaign.ts';
 
@@ -93,8 +94,8 @@ export async function insertCampaignEmails(
             where ${mayReceive(kind)} and ${holds}
             order by contact.created_at, contact.id
           on conflict (campaign_id, contact_id) where campaign_id is not null do nothing
-          returning id ${own.columns}
-      ), queued as (
+          returning ${own.returned}
+      ), ${own.followed} queued as (
         ${queueing({ id, projectId }, own.waiting)}
       ), left_out as (
         select count(*) filter (where not ${isSubscribedFor(kind)})::int as unsubscribed,
@@ -145,7 +146,15 @@ async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<u
   if (localTime === null || policy === null || first === null) {
     const none = sql``;
     const waiting = sql`select id, now() as due_at from made`;
-    return { columns: none, values: none, join: none, waiting, isMoved: sql<boolean>`false` };
+    return {
+      columns: none,
+      values: none,
+      join: none,
+      returned: sql`id`,
+      followed: none,
+      waiting,
+      isMoved: sql<boolean>`false`,
+    };
   }
   const moments = (await listMoments(tx, page, { localTime, policy })).map(({ zone, at }) => ({
     zone,
@@ -164,6 +173,8 @@ async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<u
       ${scheduled} || case when moment.skipped then ${late} else '[]' end`,
     join: sql`left join jsonb_to_recordset(${JSON.stringify(moments)}::jsonb)
       as moment(zone text, at timestamptz, skipped boolean) on moment.zone = ${zoneText(policy)}`,
+    returned: ledgerColumns('email', ['scheduled_for']),
+    followed: sql`${following({ now: 'made' }, ['campaignTally'])},`,
     waiting: sql`select id, greatest(scheduled_for, now()) as due_at from made
       where status = 'PENDING'`,
     isMoved: sql<boolean>`exists (select from made where scheduled_for is null)`,

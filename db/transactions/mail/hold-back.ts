@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { columnList } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
 import { type ClaimedEmail, claimDueEmails, type EmailClaim } from '../../emails/emails.ts';
+import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import { withSuppressions } from '../../suppression/marks.ts';
 import {
@@ -140,17 +141,21 @@ async function recordHolds(
   // A claimed row of a campaign does not show its claim: see `ChunkOrigin`.
   const trace = sql`case when email.status = 'SENDING' then email.trace - (-1) else email.trace end`;
   await sql`
-    update email set
-        status = 'PENDING', attempt_id = null, lease_until = null,
-        attempts = email.attempts - case when email.status = 'SENDING' then 1 else 0 end,
-        hold_reason = hold.reason, held_until = hold.until::timestamptz,
-        due_at = hold.until::timestamptz, updated_at = now(),
-        trace = ${trace} || case when jsonb_path_query_array(email.trace,
-              '$[*] ? (@.state == "held").detail') -> -1 is not distinct from ${detail}
-            then '[]' else ${traceEntry('held', detail)} end
-      from jsonb_to_recordset(${JSON.stringify(holds)}::jsonb)
-        as hold(id uuid, reason text, until text)
-      where email.id = hold.id and email.status in ('PENDING', 'SENDING')`.execute(tx);
+    with waiting as (
+      update email set
+          status = 'PENDING', attempt_id = null, lease_until = null,
+          attempts = email.attempts - case when email.status = 'SENDING' then 1 else 0 end,
+          hold_reason = hold.reason, held_until = hold.until::timestamptz,
+          due_at = hold.until::timestamptz, updated_at = now(),
+          trace = ${trace} || case when jsonb_path_query_array(email.trace,
+                '$[*] ? (@.state == "held").detail') -> -1 is not distinct from ${detail}
+              then '[]' else ${traceEntry('held', detail)} end
+        from jsonb_to_recordset(${JSON.stringify(holds)}::jsonb)
+          as hold(id uuid, reason text, until text)
+        where email.id = hold.id and email.status in ('PENDING', 'SENDING')
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'waiting' }, ['queue'])}
+    select from waiting`.execute(tx);
 }
 
 /**

@@ -6,6 +6,7 @@ import { type Database, transact } from '../../database.ts';
 import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
+import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
@@ -292,21 +293,28 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     trace,
   }));
   // A message is no longer SENDING after feedback, so its attempt has ended and has no lease.
+  const ids = given.map(({ id }) => id);
   await sql`
-    update email set status = given.status, error = given.error,
-        refusal = given.refusal, message_id = given.message_id,
-        sent_at = given.sent_at, delivered_at = given.delivered_at,
-        opened_at = given.opened_at, clicked_at = given.clicked_at,
-        bounced_at = given.bounced_at, complained_at = given.complained_at,
-        bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed,
-        opens = given.opens, clicks = given.clicks, lease_until = null,
-        trace = email.trace || given.trace, updated_at = now()
-      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
-        error text, refusal text, message_id text, sent_at timestamptz, delivered_at timestamptz,
-        opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
-        complained_at timestamptz, bounce_listed boolean, complaint_listed boolean, opens int,
-        clicks int, trace jsonb)
-      where email.id = given.id`.execute(tx);
+    with was as (
+      select ${ledgerColumns('email')} from email where id = any(${ids}::uuid[])
+    ), changed as (
+      update email set status = given.status, error = given.error,
+          refusal = given.refusal, message_id = given.message_id,
+          sent_at = given.sent_at, delivered_at = given.delivered_at,
+          opened_at = given.opened_at, clicked_at = given.clicked_at,
+          bounced_at = given.bounced_at, complained_at = given.complained_at,
+          bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed,
+          opens = given.opens, clicks = given.clicks, lease_until = null,
+          trace = email.trace || given.trace, updated_at = now()
+        from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
+          error text, refusal text, message_id text, sent_at timestamptz, delivered_at timestamptz,
+          opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
+          complained_at timestamptz, bounce_listed boolean, complaint_listed boolean, opens int,
+          clicks int, trace jsonb)
+        where email.id = given.id
+        returning ${ledgerColumns('email')}
+    ), ${following({ was: 'was', now: 'changed' })}
+    select from changed`.execute(tx);
 }
 
 /**

@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import { noEvidence } from '../../consent/log.ts';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import { recordContact } from '../contacts/record-contact.ts';
 import { recordEvents } from '../events/record-events.ts';
+import type { Category } from '../../../domain/billing.ts';
 import { planContactData } from '../../../domain/contact/data.ts';
 import { domainOf } from '../../../domain/email-address.ts';
 import type { InboundMail } from '../../../domain/mail/inbound.ts';
@@ -68,7 +70,7 @@ async function insertReceived(
   to: string,
   mail: InboundMail,
 ): Promise<string | undefined> {
-  const row = await tx
+  const inserting = tx
     .insertInto('email')
     .values({
       project_id: projectId,
@@ -90,8 +92,17 @@ async function insertReceived(
         .columns(['received_id', 'from_email'])
         .where('received_id', 'is not', null)
         .doNothing(),
+    );
+  // Received mail is stored even over the limit. It is added to the use of the month, if that is
+  // counted already.
+  const { rows } = await sql<{ id: string }>`
+    with made as (
+      ${inserting} returning email.id, email.billed_units
+    ), counted as (
+      update allowance set taken = taken + made.billed_units from made
+        where allowance.project_id = ${projectId} and category = ${'inbound' satisfies Category}
+          and month = date_trunc('month', now() at time zone 'UTC')::date
     )
-    .returning('id')
-    .executeTakeFirst();
-  return row?.id;
+    select id from made`.execute(tx);
+  return rows[0]?.id;
 }

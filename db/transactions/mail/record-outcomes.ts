@@ -16,6 +16,7 @@ import {
   loggingDerived,
   tallying,
 } from '../../sql/derived-events.ts';
+import { following, ledgerColumns, whenAccepted, whenFailing } from '../../sql/ledger.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import { type NewEvent, recordEvents } from '../events/record-events.ts';
 import { recordAcceptedChunk } from './accepted-chunk.ts';
@@ -204,9 +205,9 @@ async function updateSettled(
         as outcome(id uuid, kind text, status text, message_id text, error text, refusal text,
           delay_ms int, subject text, body text, body_template text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and ${claim.isHeld}
-      returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
-        email.derived_events, case when ${hasStored} then ${eventSourceJson} end as "eventSource"
-    ), counted as (
+      returning ${ledgerColumns('email')},
+        case when ${hasStored} then ${eventSourceJson} end as "eventSource"
+    ), ${following({ now: 'settled' }, [...whenAccepted, ...whenFailing])}, counted as (
       ${tallying('settled')}
     ) ${isLogged ? sql`, logged as (${loggingDerived(attempt.projectId, 'settled')})` : sql``}
     select id, status, sent_at is not null as "isSent", "eventSource" from settled`.execute(tx);
@@ -234,18 +235,21 @@ async function recordOvertaken(
     message_id: string | null;
     news: 'accepted' | 'delivery' | null;
   }>`
-    update email set ${contentOfOutcome}, ${claim.columns}
-        attempts = email.attempts + ${claim.attempt}::int,
-        trace = ${claim.traceOvertaken},
-        message_id = coalesce(email.message_id, outcome.message_id)
-      from jsonb_to_recordset(${records}::jsonb)
-        as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
-          body_template text, body_values jsonb, headers jsonb)
-      where email.id = outcome.id and ${claim.wasHeld}
-      returning email.id, email.message_id, case
-        when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
-        when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'
-        end as news`.execute(tx);
+    with overtaken as (
+      update email set ${contentOfOutcome}, ${claim.columns}
+          attempts = email.attempts + ${claim.attempt}::int,
+          trace = ${claim.traceOvertaken},
+          message_id = coalesce(email.message_id, outcome.message_id)
+        from jsonb_to_recordset(${records}::jsonb)
+          as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
+            body_template text, body_values jsonb, headers jsonb)
+        where email.id = outcome.id and ${claim.wasHeld}
+        returning ${ledgerColumns('email')}, case
+          when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
+          when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'
+          end as news
+    ), ${following({ now: 'overtaken' }, ['providerMessages'])}
+    select id, message_id, news from overtaken`.execute(tx);
   const reports = rows.flatMap(({ id: emailId, message_id: messageId, news }) =>
     news ? [{ emailId, messageId, feedback: [{ kind: news, at: new Date() }], ...unrepeated }] : [],
   );
@@ -370,14 +374,16 @@ export async function settleUncertainEmails(
           where queued.lease_until < ${settledBefore} and status = 'SENDING'
             and email.lease_until < ${settledBefore}
           limit ${given.max} for update of email skip locked
-      )
-      update email set
-          status = case when resend then 'PENDING' else 'FAILED' end,
-          error = case when resend then null else 'delivery_unknown' end,
-          lease_until = null, due_at = now(), updated_at = now(),
-          trace = trace || ${traceEntry('settled', detail)}
-        from unknown where email.id = unknown.id
-        returning email.campaign_id`.execute(tx);
+      ), settled as (
+        update email set
+            status = case when resend then 'PENDING' else 'FAILED' end,
+            error = case when resend then null else 'delivery_unknown' end,
+            lease_until = null, due_at = now(), updated_at = now(),
+            trace = trace || ${traceEntry('settled', detail)}
+          from unknown where email.id = unknown.id
+          returning ${ledgerColumns('email')}
+      ), ${following({ now: 'settled' }, whenFailing)}
+      select campaign_id from settled`.execute(tx);
     const campaigns = new Set(rows.flatMap((row) => row.campaign_id ?? []));
     const named = await tx
       .selectFrom('campaign')

@@ -5,6 +5,7 @@ import { notifyAfterCommit } from '../../commits.ts';
 import { type Database, transact } from '../../database.ts';
 import { isoTime } from '../../expressions.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
+import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { firstAttemptAt } from '../../sql/mail-claims.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import type { ChunkOrigin } from './claims.ts';
@@ -123,12 +124,16 @@ export async function releaseLeftMessages(
     if (campaignId !== null) await releaseFromChunk(tx, { attemptId, projectId, campaignId }, ids);
     // The due time of a campaign's message was in its chunk.
     await sql`
-      update email set
-          status = 'PENDING', attempt_id = null, lease_until = null, attempts = attempts - 1,
-          due_at = coalesce(due_at, now()), trace = (trace - (-1)) || ${released},
-          updated_at = now()
-        where id = any(${ids}::uuid[]) and project_id = ${projectId}
-          and ${isClaimedBy('email', attemptId)}`.execute(tx);
+      with waiting as (
+        update email set
+            status = 'PENDING', attempt_id = null, lease_until = null, attempts = attempts - 1,
+            due_at = coalesce(due_at, now()), trace = (trace - (-1)) || ${released},
+            updated_at = now()
+          where id = any(${ids}::uuid[]) and project_id = ${projectId}
+            and ${isClaimedBy('email', attemptId)}
+          returning ${ledgerColumns('email')}
+      ), ${following({ now: 'waiting' }, ['queue'])}
+      select from waiting`.execute(tx);
     if (campaignId === null) {
       notifyAfterCommit(tx, [{ runId: deliveryRunId(projectId), projectId }]);
     } else {

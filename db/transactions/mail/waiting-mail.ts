@@ -3,6 +3,7 @@ import { type BillingRules, moveAllowance } from '../../billing/billing.ts';
 import { type Database, transact } from '../../database.ts';
 import { noteDelivery } from '../../emails/emails.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
+import { following, ledgerColumns, whenFailing } from '../../sql/ledger.ts';
 import { isUnqueued } from '../../sql/mail-queue.ts';
 import { statusOf } from '../../sql/mail-status.ts';
 import { scheduledEntry, traceEntry } from '../../sql/mail-trace.ts';
@@ -62,9 +63,12 @@ export async function rescheduleEmail(
     given.refuse();
     await moveAllowance(tx, rules, id, at);
     await sql`
-      update email set scheduled_for = ${at}, due_at = greatest(${at ?? sql`now()`}, retry_at),
-          trace = trace || ${scheduledEntry(at)}, updated_at = now()
-        where id = ${id}`.execute(tx);
+      with moved as (
+        update email set scheduled_for = ${at}, due_at = greatest(${at ?? sql`now()`}, retry_at),
+            trace = trace || ${scheduledEntry(at)}, updated_at = now()
+          where id = ${id} returning ${ledgerColumns('email')}
+      ), ${following({ now: 'moved' }, ['queue'])}
+      select from moved`.execute(tx);
     await sql`
       update attachment set kept_from = greatest(kept_from, ${at})
         where id in (select (file ->> 'attachmentId')::uuid
@@ -135,9 +139,12 @@ async function failEmail(
 ): Promise<boolean> {
   const detail = sql`jsonb_build_object('reason', 'cancelled')`;
   const { rows } = await sql`
-    update email set status = 'FAILED', error = 'cancelled', updated_at = now(),
-        trace = trace || ${traceEntry('withheld', detail)}
-      where id = ${id} and status = 'PENDING' and ${isFree}
-      returning id`.execute(tx);
+    with failed as (
+      update email set status = 'FAILED', error = 'cancelled', updated_at = now(),
+          trace = trace || ${traceEntry('withheld', detail)}
+        where id = ${id} and status = 'PENDING' and ${isFree}
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'failed' }, whenFailing)}
+    select id from failed`.execute(tx);
   return rows.length > 0;
 }

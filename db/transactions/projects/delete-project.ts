@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { columnsOf } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
 import { deleteDomains } from '../../domains/domains.ts';
+import { deleteMail } from '../../emails/removal.ts';
 import { enqueue } from '../../outbox/outbox.ts';
 import { deletePage } from '../../pages.ts';
 import { deleteRemovalPage, listRemovalIds } from '../../removals/removals.ts';
@@ -233,7 +234,9 @@ export async function deleteProjectPage(
       : sql<boolean>`project_id = ${projectId}`;
     const isLater = sql<boolean>`(${sql.raw(later ?? 'false')})`;
     const where = sql<boolean>`${mine} and not ${isLater}`;
-    const deleted = await deletePage(db, { table, where, rows });
+    const deleted = await (table === 'email'
+      ? deleteMail(db, { where, rows })
+      : deletePage(db, { table, where, rows }));
     if (deleted > 0) return { deleted, isOver: false };
     if (!later) continue;
     const left = await sql`

@@ -3,6 +3,7 @@ import { type Database, transact } from '../../database.ts';
 import { findMeasure } from '../../projects/reputation.ts';
 import type { DisabledReason } from '../../projects/suspension.ts';
 import { markSchedulesDue } from '../../schedules/schedules.ts';
+import { following, ledgerColumns, whenFailing } from '../../sql/ledger.ts';
 import { waitingOf } from '../../sql/mail-queue.ts';
 import { cancelExecutions } from '../executions/cancel-executions.ts';
 import { stopRuns } from './stop-runs.ts';
@@ -130,11 +131,15 @@ export async function failLateMail(db: Database, max: number): Promise<number> {
 
 /** @param ids SQL that selects the ids of messages. */
 async function failMail(db: Database, ids: RawBuilder<unknown>): Promise<number> {
-  const { numAffectedRows } = await sql`
-    update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
-        trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
-      where status = 'PENDING' and id in (${ids})`.execute(db);
-  return Number(numAffectedRows ?? 0);
+  const { rows } = await sql`
+    with failed as (
+      update email set status = 'FAILED', error = 'project_disabled', updated_at = now(),
+          trace = trace || trace_entry('withheld', '{"reason": "project_disabled"}')
+        where status = 'PENDING' and id in (${ids})
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'failed' }, whenFailing)}
+    select from failed`.execute(db);
+  return rows.length;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { useApi } from '../../support/api.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const api = await useApi();
 
@@ -23,7 +24,8 @@ async function project(given: {
     ageDays = 365,
     to = 'people.test',
   } = given;
-  await sql`
+  await writeMail(api.db, (tx) =>
+    sql`
     with someone as (
       insert into contact (project_id, email, subscribed) values (${id}, 'a@people.test', true)
         returning id
@@ -33,7 +35,8 @@ async function project(given: {
       select ${id}, someone.id, 'a@' || ${to}::text, '', 'a@b.test', 'MARKETING', 'CAMPAIGN', 'SENT', at,
           case when n <= ${bounces} then at end, case when n <= ${complaints} then at end
         from someone, generate_series(1, ${sent}) n,
-          (select now() - make_interval(days => ${daysAgo}) as at) moment`.execute(api.db);
+          (select now() - make_interval(days => ${daysAgo}) as at) moment`.execute(tx),
+  );
   await sql`update project set created_at = now() - make_interval(days => ${ageDays})
     where id = ${id}`.execute(api.db);
   const { body } = await api.request('GET', `/projects/${id}/security`, { key: secretKey });

@@ -6,6 +6,7 @@ import { tallyMoments } from '../../../db/emails/moments.ts';
 import { foldEventTally } from '../../../db/transactions/events/delete-events.ts';
 import { isReservedEvent } from '../../../domain/event-names.ts';
 import { useShop } from '../../support/projects/shop.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** Compares the responses of all endpoints for random rows with numbers computed in the test. */
 
@@ -106,12 +107,14 @@ async function store({ events, emails, campaigns, executions }: History): Promis
   const columns = sql.raw(times.map((time) => `${time}_at`).join(', '));
   const types = sql.raw(times.map((time) => `${time}_at timestamptz`).join(', '));
   const mails = emails.map((row) => ({ ...row, ...row.at, contact_id: contactOf(row.contact) }));
-  await sql`insert into email (project_id, id, contact_id, to_email, subject, from_email,
+  await writeMail(db, (tx) =>
+    sql`insert into email (project_id, id, contact_id, to_email, subject, from_email,
       message_class, source_type, status, error, opens, created_at, ${columns})
     select ${projectId}, id, contact_id, 'a@x.example', 's', 'b@x.example', 'MARKETING',
         source_type, status, case when status = 'FAILED' then 'refused' end, opens, created_at, ${columns}
       from ${rows(mails)} as r(id uuid, contact_id uuid, source_type text, status text,
-        opens int, created_at timestamptz, ${types})`.execute(db);
+        opens int, created_at timestamptz, ${types})`.execute(tx),
+  );
   for (const { id: campaignId, sent_at, counts } of campaigns) {
     await db
       .insertInto('campaign')

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { activityTypes } from '../../../domain/activity.ts';
 import { useActivityShop } from '../../support/projects/activity-shop.ts';
 import { newAddress, refusal } from '../../support/projects/shop.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const activity = await useActivityShop();
 const { shop, contact, insertEmail, insertCampaign, insertExecution } = activity;
@@ -182,7 +183,9 @@ describe('GET /activity', () => {
     }
     const first = await get('/activity?types=email.sent&limit=1');
     expect([first.data.length, first.hasMore]).toEqual([1, true]);
-    await shop.api.db.deleteFrom('email').where('id', '=', first.data[0].id.slice(0, 36)).execute();
+    await writeMail(shop.api.db, (tx) =>
+      tx.deleteFrom('email').where('id', '=', first.data[0].id.slice(0, 36)).execute(),
+    );
     const second = await get(`/activity?types=email.sent&limit=1&cursor=${first.cursor}`);
     const third = await get(`/activity?types=email.sent&limit=1&cursor=${second.cursor}`);
     expect(third).toEqual({ data: [expect.anything()], hasMore: false });

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { useBilling, subscribed } from '../../support/projects/billed-project.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const billing = await useBilling();
 const { api, billedProject, sent } = billing;
@@ -10,10 +11,14 @@ describe('GET billing-consumption', () => {
     const project = await billedProject(subscribed);
     await sent(project.id, 3, 'CAMPAIGN');
     await sent(project.id, 2, 'TRANSACTIONAL');
-    await sql`update email set sent_at = '2026-11-05T23:59:59Z'
-      where project_id = ${project.id} and source_type = 'CAMPAIGN'`.execute(api.db);
-    await sql`update email set sent_at = '2026-10-31T23:59:59Z'
-      where project_id = ${project.id} and source_type = 'TRANSACTIONAL'`.execute(api.db);
+    await writeMail(api.db, (tx) =>
+      sql`update email set sent_at = '2026-11-05T23:59:59Z'
+      where project_id = ${project.id} and source_type = 'CAMPAIGN'`.execute(tx),
+    );
+    await writeMail(api.db, (tx) =>
+      sql`update email set sent_at = '2026-10-31T23:59:59Z'
+      where project_id = ${project.id} and source_type = 'TRANSACTIONAL'`.execute(tx),
+    );
     const { status, body } = await project.get('billing-consumption');
     expect([status, body]).toEqual([
       200,

@@ -4,6 +4,7 @@ import { requireAllowance, takeAllowances } from '../../../db/billing/billing.ts
 import { codeOf } from '../../support/api.ts';
 import { useBilling, subscribed } from '../../support/projects/billed-project.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const billing = await useBilling();
 const { api, billedProject, sent } = billing;
@@ -58,7 +59,8 @@ describe('a limit of its own', () => {
   it('lets claimed mail leave as far as it goes, each once', async () => {
     const project = await billedProject({ ...subscribed, billing_limit_workflows: 3 });
     await sent(project.id, 1, 'WORKFLOW');
-    await sql`
+    await writeMail(api.db, (tx) =>
+      sql`
       with someone as (
         insert into contact (project_id, email, subscribed)
           values (${project.id}, 'waiting@people.test', true) returning id
@@ -66,7 +68,8 @@ describe('a limit of its own', () => {
       insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
           source_type)
         select ${project.id}, id, 'a@people.test', '', 'a@b.test', 'MARKETING', 'WORKFLOW'
-          from someone, generate_series(1, 4)`.execute(api.db);
+          from someone, generate_series(1, 4)`.execute(tx),
+    );
     const claim = () =>
       api.db
         .selectFrom('email')
@@ -103,22 +106,30 @@ describe('a limit of its own', () => {
           ? await insertTestCampaign(api.db, project.id, { status: 'SENDING' })
           : null;
       // Two take their share and wait, for a retry and for an outcome. The third has no share yet.
-      await sql`update email set status = 'PENDING', sent_at = null
-      where project_id = ${project.id}`.execute(api.db);
-      await sql`update email set campaign_id = ${campaignId}
-      where id = ${mails[0]!.id}`.execute(api.db);
+      await writeMail(api.db, (tx) =>
+        sql`update email set status = 'PENDING', sent_at = null
+      where project_id = ${project.id}`.execute(tx),
+      );
+      await writeMail(api.db, (tx) =>
+        sql`update email set campaign_id = ${campaignId}
+      where id = ${mails[0]!.id}`.execute(tx),
+      );
       const rules = api.services.config.billing;
       await takeAllowances(api.db, rules, project.id, mails.slice(0, 2));
-      await sql`update email set status = 'SENDING', attempt_id = gen_random_uuid(),
-      lease_until = now() where id = ${mails[1]!.id}`.execute(api.db);
+      await writeMail(api.db, (tx) =>
+        sql`update email set status = 'SENDING', attempt_id = gen_random_uuid(),
+      lease_until = now() where id = ${mails[1]!.id}`.execute(tx),
+      );
       await project.put({ [category]: 3 });
       const room = (units: number) =>
         requireAllowance(api.db, rules, { projectId: project.id, category, units });
       await room(1);
       await expect(room(2)).rejects.toMatchObject({ code: 'BILLING_LIMIT_EXCEEDED' });
       // One of them fails, and returns its share.
-      await sql`update email set status = 'FAILED', error = 'refused' where id = ${mails[0]!.id}`.execute(
-        api.db,
+      await writeMail(api.db, (tx) =>
+        sql`update email set status = 'FAILED', error = 'refused' where id = ${mails[0]!.id}`.execute(
+          tx,
+        ),
       );
       await room(2);
       await expect(room(3)).rejects.toMatchObject({ code: 'BILLING_LIMIT_EXCEEDED' });

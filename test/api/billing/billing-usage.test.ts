@@ -8,6 +8,7 @@ import { listUsageReports } from '../../../db/billing/usage-reports.ts';
 import { createPayments } from '../../../providers/payments/stripe.ts';
 import { useApi } from '../../support/api.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
+import { dropContacts, writeMail } from '../../support/mail-tables.ts';
 
 const stripe = await useFakeStripe();
 const api = await useApi({ ...stripe.environment, FREE_TIER_EMAILS_PER_MONTH: '10' });
@@ -33,7 +34,8 @@ async function sendMail(
   attachments = '[]',
   sentAt = new Date('2026-11-20T10:00:00Z'),
 ): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await writeMail(api.db, (tx) =>
+    sql<{ id: string }>`
     with someone as (
       insert into contact (project_id, email, subscribed)
         values (${projectId}, gen_random_uuid() || '@people.test', true) returning id
@@ -43,10 +45,13 @@ async function sendMail(
       select ${projectId}, someone.id, 'a@people.test', '', 'a@b.test', 'MARKETING', 'WORKFLOW',
           ${attachments}::jsonb
         from someone, generate_series(1, ${count}::int)
-      returning id`.execute(api.db);
+      returning id`.execute(tx),
+  );
   const ids = rows.map((row) => row.id);
-  await sql`update email set status = 'SENT', sent_at = ${sentAt}
-    where id = any(${ids}::uuid[])`.execute(api.db);
+  await writeMail(api.db, (tx) =>
+    sql`update email set status = 'SENT', sent_at = ${sentAt}
+    where id = any(${ids}::uuid[])`.execute(tx),
+  );
   return ids;
 }
 
@@ -78,8 +83,10 @@ describe('the meter', () => {
     const { id } = await projectOf('cus_1');
     const [email] = await sendMail(id, 1);
     await report();
-    await sql`update email set status = 'DELIVERED', delivered_at = now(), sent_at = sent_at
-      where id = ${email}`.execute(api.db);
+    await writeMail(api.db, (tx) =>
+      sql`update email set status = 'DELIVERED', delivered_at = now(), sent_at = sent_at
+      where id = ${email}`.execute(tx),
+    );
     await report();
     expect(stripe.requests).toHaveLength(1);
   });
@@ -90,8 +97,10 @@ describe('the meter', () => {
     const { id } = await projectOf('cus_1');
     const [email] = await sendMail(id, 0);
     expect(email).toBeUndefined();
-    await sql`update email set status = 'FAILED', error = 'refused' where project_id = ${id}`.execute(
-      api.db,
+    await writeMail(api.db, (tx) =>
+      sql`update email set status = 'FAILED', error = 'refused' where project_id = ${id}`.execute(
+        tx,
+      ),
     );
     await report();
     expect(stripe.requests).toEqual([]);
@@ -177,8 +186,8 @@ describe('the meter', () => {
       payments,
       stopProjectRuns: async () => 0,
     });
-    await sql`delete from email where project_id = ${id}`.execute(api.db);
-    await sql`delete from contact where project_id = ${id}`.execute(api.db);
+    await writeMail(api.db, (tx) => sql`delete from email where project_id = ${id}`.execute(tx));
+    await dropContacts(api.db, sql<boolean>`project_id = ${id}`);
     await control.FORGET_PROJECT({ id, removal: 'delete' });
     expect(stripe.subscriptions.get('sub_gone')).toBe('canceled');
     const rest = await listUsageReports(api.db, 2, { customer });
@@ -192,7 +201,7 @@ describe('the meter', () => {
     const { id, cookie } = await projectOf('cus_1');
     const ids = await sendMail(id, 2);
     await api.request('DELETE', `/users/@me/projects/${id}`, { cookie });
-    await sql`delete from email where project_id = ${id}`.execute(api.db);
+    await writeMail(api.db, (tx) => sql`delete from email where project_id = ${id}`.execute(tx));
     await report();
     expect([...stripe.meterEvents.keys()].toSorted()).toEqual(ids.toSorted());
   });

@@ -5,6 +5,7 @@ import { codeOf, useApi } from '../../support/api.ts';
 import { useBilling, subscribed } from '../../support/projects/billed-project.ts';
 import { useFakeStripe } from '../../support/fakes/stripe.ts';
 import { newAddress } from '../../support/projects/shop.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const billing = await useBilling();
 const { api, stripe, billedProject, set, sent } = billing;
@@ -88,8 +89,10 @@ describe('the free tier', () => {
     const project = await billedProject();
     for (let count = 0; count < 10; count += 1) await project.send();
     expect((await project.send()).status).toBe(402);
-    await sql`update email set status = 'FAILED', error = 'refused'
-      where id in (select id from email where project_id = ${project.id} limit 2)`.execute(api.db);
+    await writeMail(api.db, (tx) =>
+      sql`update email set status = 'FAILED', error = 'refused'
+      where id in (select id from email where project_id = ${project.id} limit 2)`.execute(tx),
+    );
     expect([(await project.send()).status, (await project.send()).status]).toEqual([200, 200]);
     expect((await project.send()).status).toBe(402);
   });

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pro, useCampaignShop } from '../../support/projects/campaign-shop.ts';
 import { newAddress, refusal } from '../../support/projects/shop.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 /** Campaigns that are sent at a local time of each contact, as the API accepts them. */
 
@@ -14,7 +15,7 @@ const hourMs = 3_600_000;
 
 /** Replaces all contacts by contacts with these data. */
 async function contactsIn(...data: object[]) {
-  await shop.api.db.deleteFrom('contact').execute();
+  await dropContacts(shop.api.db);
   for (const one of data) await shop.call('POST', '/contacts', { email: newAddress(), data: one });
 }
 beforeEach(async () => {

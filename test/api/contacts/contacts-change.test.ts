@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const shop = await useShop();
 
@@ -225,20 +226,22 @@ describe('DELETE /contacts/{id}', () => {
       })
       .returning('id')
       .executeTakeFirstOrThrow();
-    await shop.api.db
-      .insertInto('email')
-      .values({
-        project_id: shop.project.id,
-        contact_id: id,
-        campaign_id: campaign.id,
-        to_email: email,
-        subject: 'News',
-        from_email: 'a@x.test',
-        message_class: 'MARKETING',
-        source_type: 'CAMPAIGN',
-        status: 'SENT',
-      })
-      .execute();
+    await writeMail(shop.api.db, (tx) =>
+      tx
+        .insertInto('email')
+        .values({
+          project_id: shop.project.id,
+          contact_id: id,
+          campaign_id: campaign.id,
+          to_email: email,
+          subject: 'News',
+          from_email: 'a@x.test',
+          message_class: 'MARKETING',
+          source_type: 'CAMPAIGN',
+          status: 'SENT',
+        })
+        .execute(),
+    );
     await shop.call('DELETE', `/contacts/${id}`);
     const after = await shop.api.db
       .selectFrom('campaign')

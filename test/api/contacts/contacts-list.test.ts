@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { encodeCursor } from '../../../domain/cursor.ts';
 import { refusal, useShop } from '../../support/projects/shop.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 const shop = await useShop();
 
@@ -90,7 +91,7 @@ describe('GET /contacts', () => {
       const last = first.data.at(-1) as Item;
       const byId = await list(`${query}&cursor=${last.id.toUpperCase()}`);
       expect(byId.body).toEqual(second);
-      await shop.api.db.deleteFrom('contact').where('id', '=', last.id).execute();
+      await dropContacts(shop.api.db, sql<boolean>`contact.id = ${last.id}`);
       expect((await list(`${query}&cursor=${first.cursor}`)).body).toEqual(second);
       expect(refusal(await list(`${query}&cursor=${last.id}`))).toEqual(noCursor);
     }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
-import { rebuildMailTables } from '../../support/mail-tables.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 
@@ -20,11 +20,12 @@ async function mailOf(days: number, status: 'DELIVERED' | 'PENDING'): Promise<st
   const at = new Date(Date.now() - days * 86_400_000);
   // Ids begin with their time of creation.
   const aged = at.getTime().toString(16).padStart(12, '0') + id.replaceAll('-', '').slice(12);
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await writeMail(shop.api.db, (tx) =>
+    sql<{ id: string }>`
     update email set id = ${aged}::uuid, created_at = ${at}, status = ${status},
         sent_at = ${status === 'PENDING' ? null : at}
-      where id = ${id} returning id`.execute(shop.api.db);
-  await rebuildMailTables(shop.api.db);
+      where id = ${id} returning id`.execute(tx),
+  );
   await sql`update attachment set created_at = ${at} where id =
     (select (attachments -> 0 ->> 'attachmentId')::uuid from email where id = ${rows[0]!.id})
     `.execute(shop.api.db);
@@ -84,12 +85,14 @@ describe('bodies of mail', () => {
     const id = await mailOf(91, 'PENDING');
     await clear(90);
     const attemptId = randomUUID();
-    const { project_id: projectId } = await shop.api.db
-      .updateTable('email')
-      .set({ status: 'SENDING', attempt_id: attemptId, attempts: 1, lease_until: new Date() })
-      .where('id', '=', id)
-      .returning('project_id')
-      .executeTakeFirstOrThrow();
+    const { project_id: projectId } = await writeMail(shop.api.db, (tx) =>
+      tx
+        .updateTable('email')
+        .set({ status: 'SENDING', attempt_id: attemptId, attempts: 1, lease_until: new Date() })
+        .where('id', '=', id)
+        .returning('project_id')
+        .executeTakeFirstOrThrow(),
+    );
     const accepted = { kind: 'accepted', messageId: id, delivered: true } as const;
     await recordDeliveryOutcomes(shop.api.db, {
       projectId,

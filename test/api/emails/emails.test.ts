@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const shop = await useShop();
 
@@ -11,21 +12,23 @@ async function contact(): Promise<{ id: string; email: string }> {
 }
 
 async function mail(contactId: string, given: object = {}): Promise<string> {
-  const { id } = await shop.api.db
-    .insertInto('email')
-    .values({
-      project_id: shop.project.id,
-      contact_id: contactId,
-      to_email: 'ada@people.test',
-      subject: 'Hi',
-      body: '<p>Hi</p>',
-      from_email: `team@${shop.domain}`,
-      message_class: 'TRANSACTIONAL',
-      source_type: 'TRANSACTIONAL',
-      ...given,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow();
+  const { id } = await writeMail(shop.api.db, (tx) =>
+    tx
+      .insertInto('email')
+      .values({
+        project_id: shop.project.id,
+        contact_id: contactId,
+        to_email: 'ada@people.test',
+        subject: 'Hi',
+        body: '<p>Hi</p>',
+        from_email: `team@${shop.domain}`,
+        message_class: 'TRANSACTIONAL',
+        source_type: 'TRANSACTIONAL',
+        ...given,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow(),
+  );
   return id;
 }
 
@@ -102,7 +105,9 @@ describe('GET /emails', () => {
     const first = await list(`contactId=${contactId}&limit=2`);
     expect(first).toMatchObject({ total: 5, hasMore: true });
     expect(ids(first)).toEqual([made[4], made[3]]);
-    await shop.api.db.deleteFrom('email').where('id', '=', made[3]!).execute();
+    await writeMail(shop.api.db, (tx) =>
+      tx.deleteFrom('email').where('id', '=', made[3]!).execute(),
+    );
     const second = await list(`contactId=${contactId}&limit=2&cursor=${first.cursor}`);
     expect(ids(second)).toEqual([made[2], made[1]]);
     expect(second).toMatchObject({ total: 0, hasMore: true });

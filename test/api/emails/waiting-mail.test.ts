@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../support/api.ts';
 import { subscribed, useBilling } from '../../support/projects/billed-project.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const shop = await useShop();
 const later = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
@@ -14,7 +15,9 @@ async function mail(given: object = {}): Promise<string> {
 const patch = (id: string, body: object) => shop.call('PATCH', `/emails/${id}`, body);
 const cancel = (id: string) => shop.call('DELETE', `/emails/${id}`);
 const set = (id: string, columns: object) =>
-  shop.api.db.updateTable('email').set(columns).where('id', '=', id).execute();
+  writeMail(shop.api.db, (tx) =>
+    tx.updateTable('email').set(columns).where('id', '=', id).execute(),
+  );
 const dueAt = async (id: string) =>
   (
     await shop.api.db

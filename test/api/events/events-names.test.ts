@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { foldEventTally } from '../../../db/transactions/events/delete-events.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 const shop = await useShop();
 afterEach(() => sql`truncate event, event_tally, segment, workflow cascade`.execute(shop.api.db));
@@ -146,9 +147,9 @@ describe('GET /events/{eventName}/usage', () => {
   it('follows contacts that are deleted', async () => {
     const [gone, stays] = [newAddress(), newAddress()];
     for (const email of [gone, stays]) await trackTimes('seen', 2, email);
-    await shop.api.db.deleteFrom('contact').where('email', '=', gone).execute();
+    await dropContacts(shop.api.db, sql<boolean>`email = ${gone}`);
     expect(await get('/events/seen/usage')).toMatchObject({ totalCount: 2, uniqueContacts: 1 });
-    await shop.api.db.deleteFrom('contact').where('email', '=', stays).execute();
+    await dropContacts(shop.api.db, sql<boolean>`email = ${stays}`);
     expect(await get('/events/names')).toEqual({ eventNames: [] });
   });
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const shop = await useShop();
 
@@ -269,18 +270,20 @@ async function foreignRows() {
     .values({ ...project, email: newAddress(), subscribed: true })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const email = await db
-    .insertInto('email')
-    .values({
-      ...project,
-      contact_id: contact.id,
-      to_email: newAddress(),
-      subject: 's',
-      from_email: 'a@x.example',
-      message_class: 'TRANSACTIONAL',
-      source_type: 'TRANSACTIONAL',
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow();
+  const email = await writeMail(db, (tx) =>
+    tx
+      .insertInto('email')
+      .values({
+        ...project,
+        contact_id: contact.id,
+        to_email: newAddress(),
+        subject: 's',
+        from_email: 'a@x.example',
+        message_class: 'TRANSACTIONAL',
+        source_type: 'TRANSACTIONAL',
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow(),
+  );
   return { key: { contactId: contact.id, emailId: email.id }, own: await createContact() };
 }

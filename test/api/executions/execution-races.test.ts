@@ -9,6 +9,7 @@ import { useApi } from '../../support/api.ts';
 import { overtaken } from '../../support/overtaken.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 /** Executions that start while something they need is being deleted. */
 
@@ -58,7 +59,7 @@ async function failed(path: string) {
 }
 
 const deletesContact = (id: string) => (tx: Database) =>
-  tx.deleteFrom('contact').where('id', '=', id).execute();
+  dropContacts(tx, sql<boolean>`contact.id = ${id}`);
 const deletesWorkflow = (id: string) => async (tx: Database) => {
   await lockWorkflows(tx, project.id, [id], { for: 'delete' });
   await tx.deleteFrom('workflow').where('id', '=', id).execute();

@@ -9,6 +9,7 @@ import { useFakeSns } from '../../support/fakes/sns.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { bounceDetail, sesEvent } from '../../support/fakes/ses-messages.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const fake = await useFakeSns();
 const api = await useApi();
@@ -32,7 +33,8 @@ async function createProject(given: Given, on = api) {
   const { sent, bounced = 0, complained = 0, bouncedDaysAgo = 0, domain = 'x.example' } = given;
   await sql`update project set created_at = now() - make_interval(days => ${given.ageDays ?? 60})
     where id = ${project.id}`.execute(on.db);
-  await sql`
+  await writeMail(on.db, (tx) =>
+    sql`
     with made as (
       insert into contact (project_id, email, subscribed)
         select ${project.id}, n || '@' || ${domain}::text, true from generate_series(1, ${sent}) n
@@ -44,7 +46,8 @@ async function createProject(given: Given, on = api) {
           gen_random_uuid()::text, now() - make_interval(days => ${bouncedDaysAgo}),
           case when n <= ${bounced} then now() - make_interval(days => ${bouncedDaysAgo}) end,
           case when n <= ${complained} then now() end
-        from (select *, row_number() over () as n from made) made`.execute(on.db);
+        from (select *, row_number() over () as n from made) made`.execute(tx),
+  );
   return project;
 }
 
@@ -163,12 +166,14 @@ describe('a project is disabled', () => {
 
   it('not by what went to the simulator, and not saved by it', async () => {
     const project = await createProject({ sent: 100, bounced: 9 });
-    await sql`
+    await writeMail(api.db, (tx) =>
+      sql`
       insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
           source_type, status, sent_at)
         select project_id, contact_id, 'success@simulator.test', 's', 'team@shop.test',
             'MARKETING', 'TRANSACTIONAL', 'DELIVERED', now()
-          from email where project_id = ${project.id}`.execute(api.db);
+          from email where project_id = ${project.id}`.execute(tx),
+    );
     await feedback(project.id, 'Bounce');
     expect(await reasonOf(project.id)).toBe('EMAIL_REPUTATION');
   });

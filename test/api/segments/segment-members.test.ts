@@ -10,6 +10,7 @@ import {
   type TableContact,
 } from '../../domain/filter/filter-table.ts';
 import { useApi, type TestAnswer } from '../../support/api.ts';
+import { dropContacts, writeMail } from '../../support/mail-tables.ts';
 
 let project: { id: string; secretKey: string };
 const api = await useApi();
@@ -105,7 +106,7 @@ describe('the contacts of a segment', () => {
     const emails = ['a@x.example', 'b@x.example'];
     const body = { emails, createMissing: true };
     await call('POST', `/segments/${id}/members`, body);
-    await api.db.deleteFrom('contact').where('email', '=', 'a@x.example').execute();
+    await dropContacts(api.db, sql<boolean>`email = ${'a@x.example'}`);
     expect(emailsOf(await call('GET', `/segments/${id}/contacts`))).toEqual(['b@x.example']);
     expect((await call('POST', `/segments/${id}/refresh`)).body).toEqual({ memberCount: 1 });
   });
@@ -275,7 +276,7 @@ describe('a computation', () => {
     expect(await segmentEvents()).toHaveLength(2);
     await call('PATCH', `/segments/${id}`, { trackMembership: true });
     expect((await compute(id)).body).toEqual({ added: 2, removed: 0, total: 2 });
-    await api.db.deleteFrom('contact').where('id', '=', contactId).execute();
+    await dropContacts(api.db, sql<boolean>`contact.id = ${contactId}`);
     expect((await compute(id)).body).toEqual({ added: 0, removed: 0, total: 1 });
     expect((await segmentEvents()).filter(([name]) => name.endsWith('exit'))).toEqual([]);
   });
@@ -333,10 +334,12 @@ describe('a segment of one filter', () => {
         values (${project.id}, ${id}, ${name}, ${at})`.execute(api.db);
     }
     for (const [activity, at] of activities) {
-      await sql`insert into email (project_id, contact_id, to_email, subject, from_email,
+      await writeMail(api.db, (tx) =>
+        sql`insert into email (project_id, contact_id, to_email, subject, from_email,
           message_class, source_type, ${sql.ref(`${activity}_at`)})
         values (${project.id}, ${id}, ${email}, 's', 'b@x.example', 'MARKETING', 'CAMPAIGN',
-          ${at})`.execute(api.db);
+          ${at})`.execute(tx),
+      );
     }
     if (segments.length > 0) {
       await call('POST', `/segments/${segmentIds.vip}/members`, { emails: [email] });
@@ -365,7 +368,7 @@ describe('a segment of one filter', () => {
         const listed = emailsOf(await call('GET', `/segments/${made.body.id}/contacts`)).length;
         const answers = [made.body.memberCount, listed];
         if (answers.some((answer) => answer !== Number(row.matches))) wrong.push(nameOf(row));
-        await api.db.deleteFrom('contact').where('id', '=', id).execute();
+        await dropContacts(api.db, sql<boolean>`contact.id = ${id}`);
       }
       expect(wrong).toEqual([]);
       expect(rows.length).toBeGreaterThan(200);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
 import { recordStatements } from '../../support/statements.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const shop = await useShop();
 
@@ -137,7 +138,7 @@ describe('POST /v1/send/batch', () => {
       .where('key', '=', key)
       .execute();
     const third = first.body.data.results[2].data.emails[0].email as string;
-    await shop.api.db.deleteFrom('email').where('id', '=', third).execute();
+    await writeMail(shop.api.db, (tx) => tx.deleteFrom('email').where('id', '=', third).execute());
     await shop.api.db
       .deleteFrom('idempotency_email')
       .where('key', '=', key)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { errorFields, useWorkflowApi } from '../../support/projects/workflow-api.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const { api, cookie, projectId, call, make, createWorkflow, addDelay, read } =
   await useWorkflowApi();
@@ -179,20 +180,22 @@ describe('deleting a workflow', () => {
     const { contactId } = await insertExecution(id, 'RUNNING');
     const waiting = await insertExecution(id, 'WAITING');
     await insertExecution(id, 'COMPLETED');
-    const email = await api.db
-      .insertInto('email')
-      .values({
-        project_id: projectId,
-        contact_id: contactId,
-        to_email: 'a@x.example',
-        subject: 's',
-        from_email: 'a@shop.test',
-        message_class: 'MARKETING',
-        source_type: 'WORKFLOW',
-        workflow_execution_id: waiting.executionId,
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow();
+    const email = await writeMail(api.db, (tx) =>
+      tx
+        .insertInto('email')
+        .values({
+          project_id: projectId,
+          contact_id: contactId,
+          to_email: 'a@x.example',
+          subject: 's',
+          from_email: 'a@shop.test',
+          message_class: 'MARKETING',
+          source_type: 'WORKFLOW',
+          workflow_execution_id: waiting.executionId,
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow(),
+    );
     for (const refused of [
       await call('DELETE', `/workflows/${id}`),
       await call('POST', '/workflows/bulk-update', { ids: [id], delete: true }),

@@ -17,6 +17,7 @@ import { useApi } from '../../support/api.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { chunkOrigin, insertTestCampaign } from '../../support/projects/mails.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
+import { dropContacts, writeMail } from '../../support/mail-tables.ts';
 
 const api = await useApi();
 const { db } = api;
@@ -167,8 +168,11 @@ describe('the queue of a campaign', () => {
 
   it('leaves out contacts that are deleted while they wait', async () => {
     await started(2);
-    await sql`delete from contact where project_id = ${projectId}
-      and email = 'no1@people.test'`.execute(db);
+    await dropContacts(
+      db,
+      sql<boolean>`project_id = ${projectId}
+      and email = 'no1@people.test'`,
+    );
     const { ids, record } = await claim();
     expect(ids.length).toBe(1);
     await record(ids.map(accepted));
@@ -242,10 +246,23 @@ describe('a message whose chunk is claimed', () => {
     await tasksOf(api, {}).SETTLE_UNCERTAIN();
     expect(await chunkSizes()).toEqual([]);
     expect(await statusesOf()).toEqual([['SENDING', null, 1]]);
-    await sql`update email set lease_until = now() - interval '1 hour'
-      where campaign_id = ${campaignId}`.execute(db);
+    await writeMail(db, (tx) =>
+      sql`update email set lease_until = now() - interval '1 hour'
+      where campaign_id = ${campaignId}`.execute(tx),
+    );
     await tasksOf(api, {}).SETTLE_UNCERTAIN();
     expect(await statusesOf()).toEqual([['FAILED', 'delivery_unknown', 1]]);
+  });
+
+  it('is sent after all, if the process was only slow and gives its messages back', async () => {
+    await started(1);
+    const { ids, record } = await claim();
+    await expire();
+    await tasksOf(api, {}).SETTLE_UNCERTAIN();
+    await record([{ emailId: ids[0]!, kind: 'released' }]);
+    expect(await queueLeftovers(db, { id: campaignId, projectId })).toBe(1);
+    expect(await chunkSizes()).toEqual([1]);
+    expect(await statusesOf()).toEqual([['PENDING', null, 1]]);
   });
 
   it('is not suppressed when its campaign is cancelled', async () => {
@@ -267,7 +284,9 @@ describe('a message whose chunk is claimed', () => {
 it('queues messages that are in no chunk, once', async () => {
   await started(2);
   await sql`delete from campaign_chunk where campaign_id = ${campaignId}`.execute(db);
-  await sql`update email set due_at = now() where campaign_id = ${campaignId}`.execute(db);
+  await writeMail(db, (tx) =>
+    sql`update email set due_at = now() where campaign_id = ${campaignId}`.execute(tx),
+  );
   expect(await findCampaignWork(db, campaignId)).toMatchObject({ nextDueMs: 0 });
   expect(await queueLeftovers(db, { id: campaignId, projectId })).toBe(2);
   expect(await queueLeftovers(db, { id: campaignId, projectId })).toBe(0);

@@ -8,6 +8,7 @@ import { campaignOutcomes } from '../../../domain/outcomes/tally.ts';
 import { useApi } from '../../support/api.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
 import { rowsRead } from '../../support/rows-read.ts';
+import { dropContacts, writeMail } from '../../support/mail-tables.ts';
 
 const api = await useApi();
 const { db } = api;
@@ -15,7 +16,7 @@ const { id: projectId } = await api.createProject((await api.signUp()).cookie);
 const recipients = 3_000;
 
 async function started(): Promise<string> {
-  await sql`delete from contact where project_id = ${projectId}`.execute(db);
+  await dropContacts(db, sql<boolean>`project_id = ${projectId}`);
   await sql`insert into contact (project_id, email, subscribed)
     select ${projectId}, 'no' || n || '@people.test', true
       from generate_series(1, ${recipients}::int) n`.execute(db);
@@ -69,8 +70,10 @@ it('stays exact while it is folded by several, and messages fail', async () => {
 
 it('goes with its campaign, also what is counted after that', async () => {
   const id = await started();
-  await sql`update email set status = 'FAILED', error = 'cancelled' where campaign_id = ${id}`.execute(
-    db,
+  await writeMail(db, (tx) =>
+    sql`update email set status = 'FAILED', error = 'cancelled' where campaign_id = ${id}`.execute(
+      tx,
+    ),
   );
   await sql`delete from campaign where id = ${id}`.execute(db);
   while (await foldCampaignTally(db));

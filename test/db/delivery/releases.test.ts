@@ -5,6 +5,7 @@ import { updateSendPolicy } from '../../../db/projects/send-policy.ts';
 import { useApi } from '../../support/api.ts';
 import { insertTestEmail } from '../../support/projects/mails.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const api = await useApi();
 const { db } = api;
@@ -23,10 +24,12 @@ it('also releases mail of a policy that changes while an earlier release ends', 
       message_id: null,
     },
   );
-  await sql`
+  await writeMail(db, (tx) =>
+    sql`
     update email set hold_reason = 'quiet_hours', held_until = now() + interval '1 hour',
         due_at = now() + interval '1 hour', updated_at = clock_timestamp()
-      where id = ${id}`.execute(db);
+      where id = ${id}`.execute(tx),
+  );
   const earlier = await db.transaction().execute(async (tx) => {
     await updateSendPolicy(tx, projectId, { timeZone: 'Europe/Rome' });
     const release = releaseHeldMail(db, projectId, () => false);

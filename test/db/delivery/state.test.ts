@@ -5,6 +5,7 @@ import { findFleet, recordWorker, recordWorkerStop } from '../../../db/delivery/
 import { updateWatermark } from '../../../db/watermarks.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const shop = await useShop();
 const { db } = shop.api;
@@ -27,10 +28,12 @@ async function insertMail(count: number, columns: Record<string, string>, projec
     source_type: `'TRANSACTIONAL'`,
     ...columns,
   };
-  await sql`
+  await writeMail(db, (tx) =>
+    sql`
     insert into email (${sql.raw(Object.keys(given).join(', '))})
       select ${sql.raw(Object.values(given).join(', '))}
-        from generate_series(1, ${count}::int) n`.execute(db);
+        from generate_series(1, ${count}::int) n`.execute(tx),
+  );
 }
 
 it('counts what has not left, by why, and reads nothing of what has', async () => {

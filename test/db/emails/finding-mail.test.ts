@@ -6,10 +6,12 @@ import { takeAllowance } from '../../../db/billing/billing.ts';
 import { openDatabase } from '../../../db/database.ts';
 import { claimDueEmails } from '../../../db/emails/emails.ts';
 import { listEmails } from '../../../db/emails/records.ts';
+import { following, ledgerColumns } from '../../../db/sql/ledger.ts';
 import { useApi } from '../../support/api.ts';
 import { pagesRead, rowsRead } from '../../support/rows-read.ts';
 import { use } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** Queries that find mail read few pages, and a claim checks the row again under its lock. */
 
@@ -24,7 +26,8 @@ const { cookie } = await api.signUp();
 async function projectWith(many: number, columns: Record<string, string>) {
   const { id: projectId } = await api.createProject(cookie);
   const names = Object.keys(columns);
-  await sql`
+  await writeMail(db, (tx) =>
+    sql`
     with made as (
       insert into contact (project_id, email, subscribed)
         select ${projectId}, n || '@found.test', true from generate_series(1, ${many}::int) n returning id
@@ -33,7 +36,8 @@ async function projectWith(many: number, columns: Record<string, string>) {
         created_at, ${sql.raw(names.join(', '))})
       select ${projectId}, id, 'a@found.test', 'Hi', 'Hi', 'team@shop.test', 'TRANSACTIONAL', 'TRANSACTIONAL',
           now() - n * interval '1 second', ${sql.raw(Object.values(columns).join(', '))}
-        from (select id, row_number() over () as n from made) made`.execute(db);
+        from (select id, row_number() over () as n from made) made`.execute(tx),
+  );
   await sql`analyze email, email_queue, email_moment`.execute(db);
   return projectId;
 }
@@ -70,7 +74,13 @@ it('a message that is put off while a claim looks for what is due is not claimed
     .where('project_id', '=', projectId)
     .orderBy('id')
     .execute();
-  await sql`update email set due_at = now() + interval '1 day' where id = ${first!.id}`.execute(db);
+  // Not by `writeMail`, which would wait for the claim.
+  await sql`
+    with moved as (
+      update email set due_at = now() + interval '1 day' where id = ${first!.id}
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'moved' }, ['queue'])}
+    select`.execute(db);
   await holder.end();
   const claimed = await claim;
   expect(claimed).toHaveLength(1);

@@ -3,7 +3,8 @@ import { beforeAll, expect, it } from 'vitest';
 import { countMoments, momentKinds, type Moment } from '../../../db/sql/mail-moments.ts';
 import { tallyMoments } from '../../../db/emails/moments.ts';
 import { useApi } from '../../support/api.ts';
-import { mailTableFaults } from '../../support/mail-tables.ts';
+import { deleteMail } from '../../../db/emails/removal.ts';
+import { dropContacts, mailTableFaults, writeMail } from '../../support/mail-tables.ts';
 import { randomOf } from '../../support/random.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { recordStatements } from '../../support/statements.ts';
@@ -28,7 +29,8 @@ function anyTime(): string {
 }
 
 const insert = (many: number) =>
-  sql`
+  writeMail(db, (tx) =>
+    sql`
     with made as (
       insert into contact (project_id, email, subscribed)
         select ${projectId}, gen_random_uuid() || '@moments.test', true
@@ -38,24 +40,27 @@ const insert = (many: number) =>
         status, created_at, sent_at, opened_at, bounced_at)
       select ${projectId}, id, 'a@moments.test', 'Hi', 'team@shop.test', 'MARKETING', 'TRANSACTIONAL', 'SENT',
           ${sql.raw(anyTime())}, ${sql.raw(anyTime())}, ${sql.raw(anyTime())}, ${sql.raw(anyTime())}
-        from made`.execute(db);
+        from made`.execute(tx),
+  );
 
 /** A different third of the mail each time. */
 const some = (part: number) =>
   sql.raw(`hashtext(id::text || '${part}') % 3 = 0 and project_id = '${projectId}'`);
 
+const set = (columns: string, round: number) =>
+  writeMail(db, (tx) => sql`update email set ${sql.raw(columns)} where ${some(round)}`.execute(tx));
+
 const changes: readonly ((round: number) => Promise<unknown>)[] = [
   () => insert(5),
+  (round) => set(`opened_at = ${anyTime()}`, round),
+  (round) => set('bounce_listed = not bounce_listed', round),
+  (round) => set('bounced_at = null', round),
+  (round) => set(`status = 'FAILED', error = 'no'`, round),
+  (round) => set(`status = 'SENT', error = null`, round),
   (round) =>
-    sql`update email set opened_at = ${sql.raw(anyTime())} where ${some(round)}`.execute(db),
-  (round) =>
-    sql`update email set bounce_listed = not bounce_listed where ${some(round)}`.execute(db),
-  (round) => sql`update email set bounced_at = null where ${some(round)}`.execute(db),
-  (round) => sql`update email set status = 'FAILED', error = 'no' where ${some(round)}`.execute(db),
-  (round) => sql`update email set status = 'SENT', error = null where ${some(round)}`.execute(db),
-  (round) =>
-    sql`delete from contact where id in (select id from contact where ${some(round)} limit 2)`.execute(
+    dropContacts(
       db,
+      sql<boolean>`contact.id in (select id from contact where ${some(round)} limit 2)`,
     ),
 ];
 
@@ -134,8 +139,8 @@ it('rest when all days are counted: nothing is written, and one row is read', as
 
 it('of a day of which everything is deleted before it is counted are none', async () => {
   await sql`update watermark set at = '-infinity' where name = 'email_tally'`.execute(db);
-  await sql`delete from contact where project_id = ${projectId}`.execute(db);
-  await sql`
+  await dropContacts(db, sql<boolean>`contact.project_id = ${projectId}`);
+  const inserted = sql`
     with made as (
       insert into contact (project_id, email, subscribed)
         values (${projectId}, 'last@moments.test', true) returning id
@@ -143,14 +148,11 @@ it('of a day of which everything is deleted before it is counted are none', asyn
     insert into email (project_id, contact_id, to_email, subject, from_email, message_class, source_type,
         status, sent_at)
       select ${projectId}, id, 'a@moments.test', 'Hi', 'team@shop.test', 'MARKETING', 'TRANSACTIONAL', 'SENT',
-          now() from made`.execute(db);
-  // Inserts mail that was sent and counted long ago.
-  await sql`alter table email_moment disable trigger user`.execute(db);
-  await sql`update email set sent_at = now() - interval '20 days' where project_id = ${projectId}`.execute(
-    db,
-  );
-  await sql`alter table email_moment enable trigger user`.execute(db);
-  await sql`delete from contact where project_id = ${projectId}`.execute(db);
+          now() - interval '20 days' from made`;
+  await writeMail(db, (tx) => inserted.execute(tx));
+  // As if it had been counted long ago.
+  await sql`delete from email_tally where project_id = ${projectId}`.execute(db);
+  await dropContacts(db, sql<boolean>`contact.project_id = ${projectId}`);
   await tallyAll();
   await expectExact();
   const { rows } = await sql`select from email_tally where project_id = ${projectId}`.execute(db);
@@ -161,7 +163,7 @@ it('of a removed project are not kept', async () => {
   await insert(50);
   await tallyAll();
   await sql`update project set removal = 'delete' where id = ${projectId}`.execute(db);
-  await sql`delete from email where project_id = ${projectId}`.execute(db);
+  await deleteMail(db, { where: sql<boolean>`project_id = ${projectId}` });
   await tallyAll();
   const { rows } = await sql`select from email_tally where project_id = ${projectId}`.execute(db);
   expect(rows).toEqual([]);

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readContactHistory } from '../../../db/reads/contact-history.ts';
 import type { Condition, Filter } from '../../../domain/filter/filter.ts';
 import { useDatabase } from '../../support/servers.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const { db } = await useDatabase({ poolMax: 2 });
 const [projectId, otherProjectId] = [randomUUID(), randomUUID()];
@@ -32,10 +33,12 @@ beforeAll(async () => {
         values (${project}, ${id}, 'bought', ${at(minute)})`.execute(db);
     }
     for (const minute of id === contactId ? [4, 6, 5] : [50]) {
-      await sql`insert into email (project_id, contact_id, to_email, subject, from_email,
+      await writeMail(db, (tx) =>
+        sql`insert into email (project_id, contact_id, to_email, subject, from_email,
           message_class, source_type, status, derived_events, sent_at, opened_at)
         values (${project}, ${id}, 'a@x.test', 's', 'b@x.test', 'MARKETING', 'CAMPAIGN', 'SENT',
-          ${minute === 4 ? 1 : 0}, ${at(minute)}, ${at(minute + 10)})`.execute(db);
+          ${minute === 4 ? 1 : 0}, ${at(minute)}, ${at(minute + 10)})`.execute(tx),
+      );
     }
   }
   const inside = JSON.stringify(all(triggered('event.bought'), member(handPicked)));

@@ -6,6 +6,7 @@ import { listRecipients, type RecipientFilter } from '../../../db/reads/recipien
 import { useApi } from '../../support/api.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
 import { rowsRead } from '../../support/rows-read.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** A page of recipients is read by an index, or ends after a fixed number of messages. */
 
@@ -25,7 +26,8 @@ beforeAll(async () => {
     frozen_at: new Date(),
   });
   after = { value: new Date(Date.now() + 60_000).toISOString(), id };
-  await sql`
+  await writeMail(db, (tx) =>
+    sql`
     with receiver as (
       insert into contact (project_id, email, subscribed, created_at)
         select ${projectId}, 'no' || n || '@people.test', n % 3 <> 0,
@@ -43,11 +45,14 @@ beforeAll(async () => {
           null, case when place % 1000 = 1 then now() end, case when place = 11999 then now() end,
           now() - place * interval '1 millisecond'
         from (select id, email, row_number() over () as place from receiver where subscribed) mail`.execute(
-    db,
+      tx,
+    ),
   );
-  await sql`update email set status = 'FAILED', error = 'suppressed' where campaign_id = ${id}
+  await writeMail(db, (tx) =>
+    sql`update email set status = 'FAILED', error = 'suppressed' where campaign_id = ${id}
     and id = (select id from email where campaign_id = ${id} order by created_at limit 1)`.execute(
-    db,
+      tx,
+    ),
   );
   await sql`vacuum analyze email`.execute(db);
   await sql`vacuum analyze contact`.execute(db);

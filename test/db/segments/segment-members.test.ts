@@ -8,6 +8,7 @@ import { deleteSegment, insertSegment, type SegmentRow } from '../../../db/segme
 import type { Condition, Filter } from '../../../domain/filter/filter.ts';
 import { useDatabase } from '../../support/servers.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const { db } = await useDatabase({ poolMax: 5 });
 
@@ -128,10 +129,12 @@ it('events and mail are counted within their project', async () => {
     values (${contactId}, ${projectId}, 'a@x.example', true)`.execute(db);
   await sql`insert into event (project_id, contact_id, name)
     values (${projectId}, ${contactId}, 'bought')`.execute(db);
-  await sql`insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
+  await writeMail(db, (tx) =>
+    sql`insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
       source_type, opened_at)
     values (${projectId}, ${contactId}, 'a@x.example', 's', 'b@x.example', 'MARKETING', 'CAMPAIGN',
-      now())`.execute(db);
+      now())`.execute(tx),
+  );
   const count = (field: string) =>
     countMatches(db, projectId, alone({ field, operator: 'triggered' }), new Date());
   expect([await count('event.bought'), await count('email.opened')]).toEqual([1, 1]);

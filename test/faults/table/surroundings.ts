@@ -5,6 +5,7 @@ import type { Fault } from './faults.ts';
 import { systemMail } from './jobs.ts';
 import { campaign, executions, sends } from './workload.ts';
 import type { World } from './world.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** Faults of the environment: the disk, the clock, the mail provider. */
 
@@ -101,13 +102,13 @@ function awayForLong(): Fault {
       world.lines['worker–SMTP'].cut();
       const by = sql`make_interval(secs => ${(everyMs * (times - 1)) / 1000}::float8)`;
       clock = setInterval(() => {
-        void sql`
+        void writeMail(world.db, (tx) =>
+          sql`
           with circuit as (update provider_circuit set next_probe_at = next_probe_at - ${by}),
             chunk as (update campaign_chunk set due_at = due_at - ${by} where due_at > now())
           update email set due_at = due_at - ${by}
-            where status = 'PENDING' and due_at > now() and campaign_id is null`
-          .execute(world.db)
-          .catch(() => {});
+            where status = 'PENDING' and due_at > now() and campaign_id is null`.execute(tx),
+        ).catch(() => {});
       }, everyMs);
       return async () => void (world.sink.faults = {});
     },

@@ -20,6 +20,7 @@ import {
 } from '../../support/processes/processes.ts';
 import { atEnd, useFolder } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** A server of the world that can be stopped. */
 export interface Server {
@@ -149,11 +150,13 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
     },
     async runOutClaims() {
       const past = new Date(Date.now() - 60 * 60_000);
-      await db
-        .updateTable('email')
-        .set({ lease_until: past })
-        .where('status', '=', 'SENDING')
-        .execute();
+      await writeMail(db, (tx) =>
+        tx
+          .updateTable('email')
+          .set({ lease_until: past })
+          .where('status', '=', 'SENDING')
+          .execute(),
+      );
       // Not the claim of an attempt that is still recording its outcomes.
       await sql`update campaign_chunk set lease_until = ${past}
         where (campaign_id, number) in (select campaign_id, number from campaign_chunk

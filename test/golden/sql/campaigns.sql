@@ -761,7 +761,27 @@ with expired as (
       to_jsonb(to_char(expired.claimed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   from expired, unnest(expired.email_ids) as claimed(id)
   where email.id = claimed.id and email.status = 'PENDING'
-  returning email.id ), departed as (
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from changed
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from changed
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason), departed as (
   select expired.campaign_id, expired.project_id, count(*) as count
   from expired, unnest(expired.email_ids) as claimed(id)
   where claimed.id not in (

@@ -400,7 +400,7 @@ with receivers as materialized (
   where id = any($1::uuid[])
   order by id
   for no key update )
-select set_config('everpost.noted', 'together', true), (not exists (
+select (not exists (
     values ('email.sent'), ('email.delivery') except
     select name
     from (

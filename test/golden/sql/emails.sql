@@ -31,18 +31,6 @@ where created_at < now() - make_interval(hours => $1::int) and ctid = any (array
 delete from token_bucket
 where key = $1
 
-insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
-    headers, attachments, from_email, from_name, reply_to, message_class, source_type, template_id,
-    topic_id, scheduled_for)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-on conflict do nothing
-
-insert into email (id, project_id, contact_id, to_email, subject, body, headers, from_email,
-    from_name, reply_to, message_class, source_type, template_id, topic_id, workflow_execution_id,
-    workflow_step_execution_id, workflow_step_id, attachments)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-on conflict do nothing
-
 insert into mailbox_message (id, sender, recipient, subject, raw)
 values ($1, $2, $3, $4, $5)
 on conflict (id) do nothing
@@ -487,36 +475,6 @@ select key, tokens + extract(epoch from clock_timestamp() - refilled_at)::float8
 from token_bucket
 join unnest($1::text[], $2::float8[]) as wanted(key, rate) using (key)
 
-update email
-set status = 'FAILED', error = 'project_disabled', updated_at = now(), trace = trace ||
-    trace_entry('withheld', '{reason: project_disabled}')
-where status = 'PENDING' and id in (
-  select email_id
-  from suspension
-  cross join lateral (
-    select email_id
-    from (
-      select inner_waiting.due_at, inner_waiting.email_id
-      from email_queue inner_waiting
-      where inner_waiting.project_id = suspension.project_id and inner_waiting.campaign_id is null
-          and inner_waiting.lease_until is null) waiting
-    limit $1) late
-  where suspension.reason = 'EMAIL_REPUTATION' and suspension.ended_at is null
-  limit $2)
-
-update email
-set status = given.status, error = given.error, refusal = given.refusal, message_id =
-    given.message_id, sent_at = given.sent_at, delivered_at = given.delivered_at, opened_at =
-    given.opened_at, clicked_at = given.clicked_at, bounced_at = given.bounced_at, complained_at =
-    given.complained_at, bounce_listed = given.bounce_listed, complaint_listed =
-    given.complaint_listed, opens = given.opens, clicks = given.clicks, lease_until = null, trace =
-    email.trace || given.trace, updated_at = now()
-from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, refusal text,
-    message_id text, sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz,
-    clicked_at timestamptz, bounced_at timestamptz, complained_at timestamptz, bounce_listed
-    boolean, complaint_listed boolean, opens int, clicks int, trace jsonb)
-where email.id = given.id
-
 update system_mail
 set next_reconcile_at = now() + interval '10 minutes'
 where id in (
@@ -558,7 +516,12 @@ with derivable as (
   from jsonb_to_recordset($10::jsonb) as accepted(id uuid, message_id text, subject text,
       body_values jsonb)
   where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
-  returning email.id, email.sent_at, email.billed_units, email.derived_events ), total as (
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), total as (
   select count(*)::int as count, min(sent_at) as at
   from settled ), counted as (
   update campaign
@@ -570,22 +533,41 @@ with derivable as (
   select $12, name, (at at time zone 'UTC')::date, count
   from total
   cross join (
-    values ('email.sent'), ('email.delivery')) as event(name) ), billed as (
-  insert into usage_report (email_id, customer, units, sent_at)
-  select settled.id, project.customer, billed_units, settled.sent_at
-  from project
-  cross join settled
-  where project.id = $13 and project.customer is not null
-  on conflict do nothing ), noted as (
+    values ('email.sent'), ('email.delivery')) as event(name) ), ledger_accepted as (
   insert into email_moment (project_id, kind, at, email_id)
-  select $14, kind, settled.sent_at, settled.id
+  select project_id, moment.kind, moment.at, id
   from settled
-  cross join (
-    values (1::smallint), (2::smallint)) as moment(kind) ), ended as (
+  cross join lateral (
+    values (1::smallint, sent_at), (2::smallint, delivered_at)) as moment(kind, at)
+  where moment.at is not null), ledger_ids_added as (
+  insert into provider_message (message_id, email_id)
+  select message_id, id as email_id
+  from settled as email
+  where source_type <> 'INBOUND' and left(message_id, 36) <> id::text and not exists (
+    select
+    from provider_message known
+    where known.message_id = email.message_id and known.email_id = email.id)), ledger_late_added as
+        (
+  insert into late_mail (contact_id, sent_at, email_id)
+  select contact_id, sent_at, id as email_id
+  from settled
+  where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING' and source_type
+      in ('CAMPAIGN', 'WORKFLOW')
+  on conflict do nothing), ledger_billed as (
+  insert into usage_report (email_id, customer, units, sent_at)
+  select sent.id, billed.customer, sent.billed_units, sent.sent_at
+  from settled as sent
+  cross join lateral (
+    select customer
+    from project
+    where project.id = sent.project_id and customer is not null
+    limit 1) as billed
+  where sent.sent_at is not null and sent.status <> 'FAILED'
+  on conflict do nothing), ended as (
   delete from campaign_chunk
-  where attempt_id = $15 ), logged as (
+  where attempt_id = $13 ), logged as (
   insert into derived_event_log (project_id, email_ids)
-  select $16::uuid, array_agg(id
+  select $14::uuid, array_agg(id
     order by id)
   from settled
   where derived_events <> 0 and exists (
@@ -594,12 +576,12 @@ with derivable as (
     where "subscriptionIds" is not null) having count(*) > 0 )
 select (
   select array_agg(distinct id)
-  from derivable, unnest("subscriptionIds") as id) as "subscriptionIds", 1 / (count = $17 and (not
-      exists (
-      values ('email.sent'), ('email.delivery') except
-      select name
-      from derivable)))::int
-from total /* and commit */
+  from derivable, unnest("subscriptionIds") as id) as "subscriptionIds", count = $15 and (not exists
+      (
+    values ('email.sent'), ('email.delivery') except
+    select name
+    from derivable)) as "isUsual"
+from total
 
 with due as (
   select id, email.due_at, octet_length(body) as body_bytes
@@ -627,13 +609,31 @@ with due as (
       trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1))
   from weighed
   where email.id = weighed.id and bytes_before < $7
-  returning email.id, email.project_id, email.contact_id, email.to_name, email.to_email,
-      email.subject, email.body, email.from_email, email.from_name, email.reply_to, email.headers,
-      email.attachments, email.message_class, email.source_type, email.attempts, email.created_at,
-      email.scheduled_for, email.held_until, email.billed_units, email.allowance_month,
-      email.opt_in_id, email.due_at, email.topic_id, case when email.attempts > 1 then
-      jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
-      first_attempt_at )
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events, email.to_name, email.to_email, email.subject,
+      email.body, email.from_email, email.from_name, email.reply_to, email.headers,
+      email.attachments, email.attempts, email.scheduled_for, email.opt_in_id, email.topic_id, case
+      when email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ? (@.state ==
+      handed_over)') ->> 'at' end as first_attempt_at ), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from claimed
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from claimed
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason)
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
     claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
     claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
@@ -671,6 +671,68 @@ join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id
 order by claimed.due_at, claimed.id
 
+with failed as (
+  update email
+  set status = 'FAILED', error = 'project_disabled', updated_at = now(), trace = trace ||
+      trace_entry('withheld', '{reason: project_disabled}')
+  where status = 'PENDING' and id in (
+    select email_id
+    from suspension
+    cross join lateral (
+      select email_id
+      from (
+        select inner_waiting.due_at, inner_waiting.email_id
+        from email_queue inner_waiting
+        where inner_waiting.project_id = suspension.project_id and inner_waiting.campaign_id is null
+            and inner_waiting.lease_until is null) waiting
+      limit $1) late
+    where suspension.reason = 'EMAIL_REPUTATION' and suspension.ended_at is null
+    limit $2)
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from failed
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from failed
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason), ledger_campaign_counted as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent)
+  select campaign_id, project_id, code, sum(count), sum(sent)
+  from (
+    select campaign_id, project_id, coalesce(refusal, error, '') as code, 1 as count, 1 * (sent_at
+        is not null)::int as sent
+    from failed
+    where campaign_id is not null and status = 'FAILED') as row
+  group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0), ledger_allowance_changed as (
+  update allowance
+  set taken = greatest(taken + change.units, 0)
+  from (
+    select project_id, month, category, sum(units)::int as units
+    from (
+      select project_id, allowance_month as month, case failed.source_type when 'WORKFLOW' then
+          'workflows' when 'CAMPAIGN' then 'campaigns' else lower(failed.source_type) end as
+          category, -1 * billed_units as units
+      from failed
+      where allowance_month is not null and status = 'FAILED') as part
+    group by 1, 2, 3) as change
+  where (allowance.project_id, allowance.month, allowance.category) = (change.project_id,
+      change.month, change.category))
+select
+from failed
+
 with held as (
   select key from token_bucket
   where key = any($1::text[])
@@ -679,6 +741,66 @@ update token_bucket
 set tokens = tokens + $2
 from held
 where token_bucket.key = held.key
+
+with made as (
+  insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
+      headers, attachments, from_email, from_name, reply_to, message_class, source_type,
+      template_id, topic_id, scheduled_for)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+  on conflict do nothing
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from made
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from made
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason)
+select id
+from made
+
+with made as (
+  insert into email (id, project_id, contact_id, to_email, subject, body, headers, from_email,
+      from_name, reply_to, message_class, source_type, template_id, topic_id, workflow_execution_id,
+      workflow_step_execution_id, workflow_step_id, attachments)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+  on conflict do nothing
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from made
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from made
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason)
+select id
+from made
 
 with mark as (
   select done_to
@@ -876,22 +998,93 @@ with settled as (
       error text, refusal text, delay_ms int, subject text, body text, body_template text,
       body_values jsonb, headers jsonb)
   where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
-  returning email.id, email.project_id, email.status, email.sent_at, email.delivered_at,
-      email.derived_events, case when ((email.sent_at is not null and email.derived_events & 1 = 0)
-      or (email.delivered_at is not null and email.derived_events & 2 = 0)) then jsonb_build_object(
-      'id', email.id, 'contact_id', email.contact_id, 'subject', email.subject, 'from_email',
-      email.from_email, 'from_name', email.from_name, 'message_id', email.message_id, 'template_id',
-      email.template_id, 'campaign_id', email.campaign_id, 'source_type', email.source_type,
-      'derived_events', email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
-      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "eventSource" ), counted as (
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events, case when ((email.sent_at is not null and
+      email.derived_events & 1 = 0) or (email.delivered_at is not null and email.derived_events & 2
+      = 0)) then jsonb_build_object( 'id', email.id, 'contact_id', email.contact_id, 'subject',
+      email.subject, 'from_email', email.from_email, 'from_name', email.from_name, 'message_id',
+      email.message_id, 'template_id', email.template_id, 'campaign_id', email.campaign_id,
+      'source_type', email.source_type, 'derived_events', email.derived_events, 'sent_at',
+      to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at',
+      to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as
+      "eventSource" ), ledger_accepted as (
+  insert into email_moment (project_id, kind, at, email_id)
+  select project_id, moment.kind, moment.at, id
+  from settled
+  cross join lateral (
+    values (1::smallint, sent_at), (2::smallint, delivered_at)) as moment(kind, at)
+  where moment.at is not null), ledger_ids_added as (
+  insert into provider_message (message_id, email_id)
+  select message_id, id as email_id
+  from settled as email
+  where source_type <> 'INBOUND' and left(message_id, 36) <> id::text and not exists (
+    select
+    from provider_message known
+    where known.message_id = email.message_id and known.email_id = email.id)), ledger_late_added as
+        (
+  insert into late_mail (contact_id, sent_at, email_id)
+  select contact_id, sent_at, id as email_id
+  from settled
+  where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING' and source_type
+      in ('CAMPAIGN', 'WORKFLOW')
+  on conflict do nothing), ledger_billed as (
+  insert into usage_report (email_id, customer, units, sent_at)
+  select sent.id, billed.customer, sent.billed_units, sent.sent_at
+  from settled as sent
+  cross join lateral (
+    select customer
+    from project
+    where project.id = sent.project_id and customer is not null
+    limit 1) as billed
+  where sent.sent_at is not null and sent.status <> 'FAILED'
+  on conflict do nothing), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from settled
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from settled
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason), ledger_campaign_counted as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent)
+  select campaign_id, project_id, code, sum(count), sum(sent)
+  from (
+    select campaign_id, project_id, coalesce(refusal, error, '') as code, 1 as count, 1 * (sent_at
+        is not null)::int as sent
+    from settled
+    where campaign_id is not null and status = 'FAILED') as row
+  group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0), ledger_allowance_changed as (
+  update allowance
+  set taken = greatest(taken + change.units, 0)
+  from (
+    select project_id, month, category, sum(units)::int as units
+    from (
+      select project_id, allowance_month as month, case settled.source_type when 'WORKFLOW' then
+          'workflows' when 'CAMPAIGN' then 'campaigns' else lower(settled.source_type) end as
+          category, -1 * billed_units as units
+      from settled
+      where allowance_month is not null and status = 'FAILED') as part
+    group by 1, 2, 3) as change
+  where (allowance.project_id, allowance.month, allowance.category) = (change.project_id,
+      change.month, change.category)), counted as (
   insert into event_tally (project_id, name, day, count)
-  select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, count(*)
+  select project_id, 'email.sent', (sent_at at time zone 'UTC')::date, 1 * count(*)
   from settled
   where derived_events & 1 <> 0
   group by 1, 3
   union all
-  select project_id, 'email.delivery', (delivered_at at time zone 'UTC')::date, count(*)
+  select project_id, 'email.delivery', (delivered_at at time zone 'UTC')::date, 1 * count(*)
   from settled
   where derived_events & 2 <> 0
   group by 1, 3 )
@@ -908,14 +1101,57 @@ with unknown as (
   where queued.lease_until < now() - make_interval(mins => $3::int) and status = 'SENDING' and
       email.lease_until < now() - make_interval(mins => $4::int)
   limit $5
-  for update of email skip locked )
-update email
-set status = case when resend then 'PENDING' else 'FAILED' end, error = case when resend then null
-    else 'delivery_unknown' end, lease_until = null, due_at = now(), updated_at = now(), trace =
-    trace || trace_entry('settled', jsonb_build_object('by', 'policy', 'policy', $6::text))
-from unknown
-where email.id = unknown.id
-returning email.campaign_id
+  for update of email skip locked ), settled as (
+  update email
+  set status = case when resend then 'PENDING' else 'FAILED' end, error = case when resend then null
+      else 'delivery_unknown' end, lease_until = null, due_at = now(), updated_at = now(), trace =
+      trace || trace_entry('settled', jsonb_build_object('by', 'policy', 'policy', $6::text))
+  from unknown
+  where email.id = unknown.id
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from settled
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from settled
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason), ledger_campaign_counted as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent)
+  select campaign_id, project_id, code, sum(count), sum(sent)
+  from (
+    select campaign_id, project_id, coalesce(refusal, error, '') as code, 1 as count, 1 * (sent_at
+        is not null)::int as sent
+    from settled
+    where campaign_id is not null and status = 'FAILED') as row
+  group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0), ledger_allowance_changed as (
+  update allowance
+  set taken = greatest(taken + change.units, 0)
+  from (
+    select project_id, month, category, sum(units)::int as units
+    from (
+      select project_id, allowance_month as month, case settled.source_type when 'WORKFLOW' then
+          'workflows' when 'CAMPAIGN' then 'campaigns' else lower(settled.source_type) end as
+          category, -1 * billed_units as units
+      from settled
+      where allowance_month is not null and status = 'FAILED') as part
+    group by 1, 2, 3) as change
+  where (allowance.project_id, allowance.month, allowance.category) = (change.project_id,
+      change.month, change.category))
+select campaign_id
+from settled
 
 with unqueued as (
   select id, waiting.due_at
@@ -927,11 +1163,32 @@ with unqueued as (
   where waiting.due_at <= now() and status = 'PENDING' and email.due_at <= now()
   order by waiting.due_at, id
   limit $2
-  for update of email skip locked ), held as (
+  for update of email skip locked ), changed as (
   update email
   set due_at = null
   from unqueued
-  where email.id = unqueued.id ), queued as (
+  where email.id = unqueued.id
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from changed
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from changed
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason), queued as (
   insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
   select $3, $4, array_agg(id
     order by due_at, id), max(due_at)
@@ -946,3 +1203,180 @@ with unqueued as (
   order by moment, part )
 select count(*)::int as count
 from unqueued
+
+with was as (
+  select email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events
+  from email
+  where id = any($1::uuid[]) ), changed as (
+  update email
+  set status = given.status, error = given.error, refusal = given.refusal, message_id =
+      given.message_id, sent_at = given.sent_at, delivered_at = given.delivered_at, opened_at =
+      given.opened_at, clicked_at = given.clicked_at, bounced_at = given.bounced_at, complained_at =
+      given.complained_at, bounce_listed = given.bounce_listed, complaint_listed =
+      given.complaint_listed, opens = given.opens, clicks = given.clicks, lease_until = null, trace
+      = email.trace || given.trace, updated_at = now()
+  from jsonb_to_recordset($2::jsonb) as given(id uuid, status text, error text, refusal text,
+      message_id text, sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz,
+      clicked_at timestamptz, bounced_at timestamptz, complained_at timestamptz, bounce_listed
+      boolean, complaint_listed boolean, opens int, clicks int, trace jsonb)
+  where email.id = given.id
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
+      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
+      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from changed
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason
+  from changed
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason), ledger_moments_before as (
+  select project_id, moment.kind, moment.at, id as email_id
+  from was
+  cross join lateral (
+    values (1::smallint, case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at
+        end), (2::smallint, delivered_at), (3::smallint, opened_at), (4::smallint, clicked_at),
+        (5::smallint, bounced_at), (6::smallint, complained_at), (7::smallint, case when
+        bounce_listed then bounced_at end), (8::smallint, case when complaint_listed then
+        complained_at end) ) as moment(kind, at)
+  where moment.at is not null), ledger_moments_after as (
+  select project_id, moment.kind, moment.at, id as email_id
+  from changed
+  cross join lateral (
+    values (1::smallint, case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at
+        end), (2::smallint, delivered_at), (3::smallint, opened_at), (4::smallint, clicked_at),
+        (5::smallint, bounced_at), (6::smallint, complained_at), (7::smallint, case when
+        bounce_listed then bounced_at end), (8::smallint, case when complaint_listed then
+        complained_at end) ) as moment(kind, at)
+  where moment.at is not null), ledger_moments_gone as (
+  delete from email_moment
+  where (project_id, kind, at, email_id) in (
+    select project_id, kind, at, email_id
+    from ledger_moments_before except
+    select project_id, kind, at, email_id
+    from ledger_moments_after)
+  returning project_id, kind, at), ledger_moments_added as (
+  insert into email_moment (project_id, kind, at, email_id)
+  select project_id, kind, at, email_id
+  from ledger_moments_after except
+  select project_id, kind, at, email_id
+  from ledger_moments_before
+  on conflict do nothing
+  returning project_id, kind, at), ledger_moments_counted as (
+  insert into email_tally (project_id, kind, day, count)
+  select project_id, kind, (at at time zone 'UTC')::date, sum(count)
+  from (
+    select project_id, kind, at, -1 as count
+    from ledger_moments_gone
+    union all
+    select project_id, kind, at, 1 as count
+    from ledger_moments_added) as moment
+  where at < now() - interval '24 hours'
+  group by 1, 2, 3 having sum(count) <> 0), ledger_ids_gone as (
+  delete from provider_message
+  where (message_id, email_id) in (
+    select message_id, id as email_id
+    from was as email
+    where source_type <> 'INBOUND' and left(message_id, 36) <> id::text except
+    select message_id, id as email_id
+    from changed as email
+    where source_type <> 'INBOUND' and left(message_id, 36) <> id::text)), ledger_ids_added as (
+  insert into provider_message (message_id, email_id)
+  select message_id, id as email_id
+  from changed as email
+  where source_type <> 'INBOUND' and left(message_id, 36) <> id::text except
+  select message_id, id as email_id
+  from was as email
+  where source_type <> 'INBOUND' and left(message_id, 36) <> id::text), ledger_late_gone as (
+  delete from late_mail
+  where (contact_id, sent_at, email_id) in (
+    select contact_id, sent_at, id as email_id
+    from was
+    where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING' and source_type
+        in ('CAMPAIGN', 'WORKFLOW') except
+    select contact_id, sent_at, id as email_id
+    from changed
+    where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING' and source_type
+        in ('CAMPAIGN', 'WORKFLOW'))), ledger_late_added as (
+  insert into late_mail (contact_id, sent_at, email_id)
+  select contact_id, sent_at, id as email_id
+  from changed
+  where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING' and source_type
+      in ('CAMPAIGN', 'WORKFLOW')
+  on conflict do nothing), ledger_campaign_counted as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent)
+  select campaign_id, project_id, code, sum(count), sum(sent)
+  from (
+    select campaign_id, project_id, coalesce(refusal, error, '') as code, -1 as count, -1 * (sent_at
+        is not null)::int as sent
+    from was
+    where campaign_id is not null and status = 'FAILED'
+    union all
+    select campaign_id, project_id, coalesce(refusal, error, '') as code, 1 as count, 1 * (sent_at
+        is not null)::int as sent
+    from changed
+    where campaign_id is not null and status = 'FAILED') as row
+  group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0), ledger_allowance_changed as (
+  update allowance
+  set taken = greatest(taken + change.units, 0)
+  from (
+    select project_id, month, category, sum(units)::int as units
+    from (
+      select project_id, allowance_month as month, case was.source_type when 'WORKFLOW' then
+          'workflows' when 'CAMPAIGN' then 'campaigns' else lower(was.source_type) end as category,
+          -1 * billed_units as units
+      from was
+      where allowance_month is not null and not status = 'FAILED' and id in (
+        select id
+        from changed
+        where status = 'FAILED')
+      union all
+      select project_id, allowance_month as month, case changed.source_type when 'WORKFLOW' then
+          'workflows' when 'CAMPAIGN' then 'campaigns' else lower(changed.source_type) end as
+          category, 1 * billed_units as units
+      from changed
+      where allowance_month is not null and not status = 'FAILED' and id in (
+        select id
+        from was
+        where status = 'FAILED')) as part
+    group by 1, 2, 3) as change
+  where (allowance.project_id, allowance.month, allowance.category) = (change.project_id,
+      change.month, change.category)), ledger_billed as (
+  insert into usage_report (email_id, customer, units, sent_at)
+  select sent.id, billed.customer, sent.billed_units, sent.sent_at
+  from changed as sent
+  cross join lateral (
+    select customer
+    from project
+    where project.id = sent.project_id and customer is not null
+    limit 1) as billed
+  where sent.sent_at is not null and sent.status <> 'FAILED' and sent.id not in (
+    select id
+    from was
+    where sent_at is not null)
+  on conflict do nothing), ledger_unbilled as (
+  delete from usage_report
+  where email_id = any(array(
+      select id
+      from was
+      where sent_at is not null intersect
+      select id
+      from changed
+      where status = 'FAILED')))
+select
+from changed

@@ -13,6 +13,7 @@ import { createWorkflow } from './executions.ts';
 import { newAddress } from '../projects/shop.ts';
 import { endOfJob, importFile } from '../projects/upload.ts';
 import { waitFor } from '../wait-for.ts';
+import { writeMail } from '../mail-tables.ts';
 
 /**
  * The runs whose histories are recorded in `test/histories/runs/`: at least one of every kind
@@ -163,11 +164,13 @@ export async function beginErasing(engine: Engine, { isUnderWay }: { isUnderWay:
   await engine.mailsTo(to, 1);
   const [{ email: id, contact }] = body.data.emails;
   const setStatus = (status: string, leaseUntil: Date | null) =>
-    engine.api.db
-      .updateTable('email')
-      .set({ status, lease_until: leaseUntil })
-      .where('id', '=', id)
-      .execute();
+    writeMail(engine.api.db, (tx) =>
+      tx
+        .updateTable('email')
+        .set({ status, lease_until: leaseUntil })
+        .where('id', '=', id)
+        .execute(),
+    );
   if (isUnderWay) await setStatus('SENDING', new Date(Date.now() + 60_000));
   const begun = await engine.call('POST', `/contacts/${contact.id}/erase`);
   return {

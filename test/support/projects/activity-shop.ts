@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { TestAnswer } from '../api.ts';
 import { newAddress, type Shop, useShop } from './shop.ts';
+import { writeMail } from '../mail-tables.ts';
 
 /** A shop whose rows are inserted into the database, as the feed reads them. */
 export interface ActivityShop {
@@ -33,22 +34,24 @@ export async function useActivityShop(): Promise<ActivityShop> {
         db,
       ),
     async insertEmail(given = {}) {
-      const { id } = await db
-        .insertInto('email')
-        .values({
-          ...project,
-          contact_id: contact.id,
-          to_email: contact.email,
-          subject: 'Hi Ada',
-          body: '<p>Hi</p>',
-          from_email: 'team@shop.example',
-          from_name: 'The Shop',
-          message_class: 'TRANSACTIONAL',
-          source_type: 'TRANSACTIONAL',
-          ...given,
-        })
-        .returning('id')
-        .executeTakeFirstOrThrow();
+      const { id } = await writeMail(db, (tx) =>
+        tx
+          .insertInto('email')
+          .values({
+            ...project,
+            contact_id: contact.id,
+            to_email: contact.email,
+            subject: 'Hi Ada',
+            body: '<p>Hi</p>',
+            from_email: 'team@shop.example',
+            from_name: 'The Shop',
+            message_class: 'TRANSACTIONAL',
+            source_type: 'TRANSACTIONAL',
+            ...given,
+          })
+          .returning('id')
+          .executeTakeFirstOrThrow(),
+      );
       return id;
     },
     async insertCampaign(given = {}) {

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 import { type FakeStripe, useFakeStripe } from '../fakes/stripe.ts';
 import { newAddress } from './shop.ts';
+import { writeMail } from '../mail-tables.ts';
 
 interface Columns {
   customer?: string;
@@ -79,7 +80,8 @@ export async function useBilling(): Promise<Billing> {
       };
     },
     sent: (projectId, count, source = 'CAMPAIGN', on = api) =>
-      sql`
+      writeMail(on.db, (tx) =>
+        sql`
         with someone as (
           insert into contact (project_id, email, subscribed)
             values (${projectId}, gen_random_uuid() || '@people.test', true) returning id
@@ -88,6 +90,7 @@ export async function useBilling(): Promise<Billing> {
             source_type, status, sent_at)
           select ${projectId}, someone.id, 'a@people.test', '', 'a@b.test', 'MARKETING', ${source},
               'SENT', now()
-            from someone, generate_series(1, ${count}::int)`.execute(on.db),
+            from someone, generate_series(1, ${count}::int)`.execute(tx),
+      ),
   };
 }

@@ -4,6 +4,7 @@ import { transact } from '../../../db/database.ts';
 import { statusOf } from '../../../db/sql/mail-status.ts';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
+import { dropContacts } from '../mail-tables.ts';
 
 /** Inserts so many subscribed contacts into the database. Returns their addresses. */
 export async function insertContacts(
@@ -24,7 +25,7 @@ export async function insertContacts(
 export async function deleteContacts({ api }: Engine): Promise<void> {
   await transact(api.db, async (tx) => {
     await tx.selectFrom('contact').select('id').orderBy('id').forUpdate().execute();
-    await tx.deleteFrom('contact').execute();
+    await dropContacts(tx);
   });
 }
 

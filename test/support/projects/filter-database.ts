@@ -6,6 +6,7 @@ import { type Condition, emailActivities, type Filter } from '../../../domain/fi
 import type { Segments } from '../../../domain/filter/parse.ts';
 import { now, plainContact, type TableContact } from '../../domain/filter/filter-table.ts';
 import { useDatabase } from '../servers.ts';
+import { writeMail } from '../mail-tables.ts';
 
 /** A database that stores contacts and evaluates conditions on them. */
 export interface FilterDatabase {
@@ -61,10 +62,11 @@ async function storeContacts(
   );
   const times = sql.raw(emailActivities.map((activity) => `${activity}_at`).join(', '));
   const types = sql.raw(emailActivities.map((name) => `${name}_at timestamptz`).join(', '));
-  await insert(sql`insert into email (project_id, contact_id, to_email, subject, from_email,
+  const mail = sql`insert into email (project_id, contact_id, to_email, subject, from_email,
       message_class, source_type, ${times})
     select ${projectId}, id, 'a@x.example', 's', 'b@x.example', 'MARKETING', 'CAMPAIGN', ${times}
-    from jsonb_to_recordset(${json(emails)}) as m(id uuid, ${types})`);
+    from jsonb_to_recordset(${json(emails)}) as m(id uuid, ${types})`;
+  await writeMail(db, (tx) => mail.execute(tx));
   for (const [segmentId, condition] of segments) {
     if (condition) continue;
     await insert(sql`insert into segment (id, project_id, name, type)

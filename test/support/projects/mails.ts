@@ -7,6 +7,7 @@ import type { ChunkOrigin } from '../../../db/transactions/mail/claims.ts';
 import type { Database } from '../../../db/database.ts';
 import type { DB } from '../../../db/tables.ts';
 import type { Engine } from '../engine.ts';
+import { writeMail } from '../mail-tables.ts';
 
 /** Inserts rows of campaigns and mails into the database, for tests of sending and later events. */
 
@@ -42,26 +43,28 @@ export async function insertTestEmail(
   given: { projectId: string; contactId: string; campaignId?: string },
   fields: Fields<'email'> = {},
 ): Promise<string> {
-  const { id } = await db
-    .insertInto('email')
-    .values({
-      project_id: given.projectId,
-      contact_id: given.contactId,
-      campaign_id: given.campaignId ?? null,
-      to_email: sql<string>`(select email from contact where id = ${given.contactId})`,
-      subject: 'Hi Ada',
-      body: '<p>Hi</p>',
-      from_email: 'team@shop.test',
-      from_name: 'The Shop',
-      message_class: 'MARKETING',
-      source_type: given.campaignId ? 'CAMPAIGN' : 'TRANSACTIONAL',
-      status: 'SENT',
-      message_id: randomUUID(),
-      sent_at: new Date(),
-      ...fields,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow();
+  const { id } = await writeMail(db, (tx) =>
+    tx
+      .insertInto('email')
+      .values({
+        project_id: given.projectId,
+        contact_id: given.contactId,
+        campaign_id: given.campaignId ?? null,
+        to_email: sql<string>`(select email from contact where id = ${given.contactId})`,
+        subject: 'Hi Ada',
+        body: '<p>Hi</p>',
+        from_email: 'team@shop.test',
+        from_name: 'The Shop',
+        message_class: 'MARKETING',
+        source_type: given.campaignId ? 'CAMPAIGN' : 'TRANSACTIONAL',
+        status: 'SENT',
+        message_id: randomUUID(),
+        sent_at: new Date(),
+        ...fields,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow(),
+  );
   return id;
 }
 
@@ -85,7 +88,8 @@ export async function insertBacklog(
   { api: { db }, project, domain }: Engine,
   count: number,
 ): Promise<void> {
-  await sql`
+  await writeMail(db, (tx) =>
+    sql`
     with receiver as (
       insert into contact (project_id, email, subscribed)
         select ${project.id}, ${randomUUID()}::text || n || '@people.test', true
@@ -96,7 +100,8 @@ export async function insertBacklog(
         source_type)
       select ${project.id}, id, email, 'Hi', '<p>Hi</p>', ${`a@${domain}`}, 'TRANSACTIONAL',
           'TRANSACTIONAL'
-        from receiver`.execute(db);
+        from receiver`.execute(tx),
+  );
 }
 
 /**

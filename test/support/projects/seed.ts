@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../../db/database.ts';
+import { writeMail } from '../mail-tables.ts';
 
 /** Ids of one row of each kind, by the name of the path parameter that takes it. */
 export type Seed = Record<
@@ -81,20 +82,22 @@ export async function seedProject(db: Database, projectId: string, mark: string)
     })
     .execute();
   await seedWorkflow(db, seed, mark);
-  await db
-    .insertInto('email')
-    .values({
-      ...project,
-      id: seed.emailId,
-      contact_id: seed.contactId,
-      to_email: email,
-      subject: mark,
-      body: mark,
-      from_email: `hello@${mark}.test`,
-      message_class: 'TRANSACTIONAL',
-      source_type: 'TRANSACTIONAL',
-    })
-    .execute();
+  await writeMail(db, (tx) =>
+    tx
+      .insertInto('email')
+      .values({
+        ...project,
+        id: seed.emailId,
+        contact_id: seed.contactId,
+        to_email: email,
+        subject: mark,
+        body: mark,
+        from_email: `hello@${mark}.test`,
+        message_class: 'TRANSACTIONAL',
+        source_type: 'TRANSACTIONAL',
+      })
+      .execute(),
+  );
   return seed;
 }
 

@@ -28,6 +28,7 @@ import {
 import { newAddress } from '../../support/projects/shop.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** Every reason why a contact got no mail occurs, and is the same in every place of the API. */
 
@@ -372,8 +373,9 @@ describe('a campaign', { timeout: 120_000 }, () => {
     await finished(id);
     const idOf = async (contactId: string) =>
       (await engine.call('GET', `/emails?campaignId=${id}&contactId=${contactId}`)).body.data[0].id;
-    await sql`update email set status = 'SENT', delivered_at = null where id = ${await idOf(one!)}`.execute(
-      db,
+    const sent = await idOf(one!);
+    await writeMail(db, (tx) =>
+      sql`update email set status = 'SENT', delivered_at = null where id = ${sent}`.execute(tx),
     );
     await report(await idOf(one!), { kind: 'rejection', text: 'It has a virus.', at: new Date() });
     await report(await idOf(other!), {
@@ -500,7 +502,9 @@ describe('a campaign', { timeout: 120_000 }, () => {
     await sql`update contact set data = null where id = ${one}`.execute(db);
 
     const hold = await frozen();
-    await sql`update email set held_until = now() where campaign_id = ${hold}`.execute(db);
+    await writeMail(db, (tx) =>
+      sql`update email set held_until = now() where campaign_id = ${hold}`.execute(tx),
+    );
     await sql`update domain set status = 'failed' where project_id = ${projectId}`.execute(db);
     await finished(hold);
     expect(await agreed(hold)).toEqual({ [one!]: 'domain_not_verified' });

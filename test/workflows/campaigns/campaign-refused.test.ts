@@ -9,6 +9,7 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 /** The provider refuses the mail of a campaign. */
 
@@ -21,7 +22,7 @@ const engine = await useEngine({
   EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
   CAMPAIGN_PAUSE_ON_FAILURES: '30',
 });
-beforeEach(() => engine.api.db.deleteFrom('contact').execute());
+beforeEach(() => dropContacts(engine.api.db));
 
 it('pauses it when it refuses everything, and reaches the rest when it goes on', async () => {
   refuseTo = () => 550;

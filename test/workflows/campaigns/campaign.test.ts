@@ -13,12 +13,13 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 const engine = await useEngine({
   EMAIL_RATE_LIMIT_PER_SECOND: '0',
   EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
 });
-afterEach(() => engine.api.db.deleteFrom('contact').execute());
+afterEach(() => dropContacts(engine.api.db));
 
 const contact = async (given: object = {}) => {
   const email = `${randomUUID()}@people.test`;

@@ -5,6 +5,7 @@ import { useEngine } from '../../support/engine.ts';
 import { createContact, createWorkflow, executionIn } from '../../support/histories/executions.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 const engine = await useEngine();
 
@@ -87,7 +88,7 @@ describe('the sweep', () => {
     const members = { emails: [newAddress(), newAddress()], createMissing: true };
     await engine.call('POST', `/segments/${picked.body.id}/members`, members);
     await createContact(engine, newAddress(), { data: { plan: dynamic.plan } });
-    await engine.api.db.deleteFrom('contact').where('email', '=', members.emails[0]!).execute();
+    await dropContacts(engine.api.db, sql<boolean>`email = ${members.emails[0]!}`);
     expect(await memberCountOf(picked.body.id)).toBe(2);
     await age(dynamic.id, 6);
     await age(picked.body.id, 6);

@@ -17,6 +17,7 @@ import {
 } from '../../support/projects/campaigns.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** Marketing mail that quiet hours and frequency caps hold back. */
 
@@ -241,8 +242,10 @@ describe('frequency caps', () => {
     const { id } = await contact();
     await campaignIn(engine, await campaign(), 'SENT');
     await mailIn(id, 'DELIVERED');
-    await sql`update email set created_at = created_at - interval '40 days'
-      where contact_id = ${id}`.execute(engine.api.db);
+    await writeMail(engine.api.db, (tx) =>
+      sql`update email set created_at = created_at - interval '40 days'
+      where contact_id = ${id}`.execute(tx),
+    );
     const last = await campaign();
     await campaignIn(engine, last, 'SENT');
     const recipient = await engine.call('GET', `/campaigns/${last}/recipients/${id}`);

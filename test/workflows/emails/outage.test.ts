@@ -11,6 +11,7 @@ import {
 import { newAddress } from '../../support/projects/shop.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 /** A mail provider that cannot accept mail from any sender. */
 
@@ -102,7 +103,7 @@ describe('while the provider cannot take mail', { timeout: 90_000 }, () => {
   });
 
   it('a campaign waits with it, and goes on', async () => {
-    await db.deleteFrom('contact').execute();
+    await dropContacts(db);
     await insertContacts(engine, 100);
     const id = await createCampaign(engine);
     isAway = true;
@@ -118,7 +119,7 @@ describe('while the provider cannot take mail', { timeout: 90_000 }, () => {
   });
 
   it('a mail fails when it was tried for as long as the setting says', async () => {
-    await db.deleteFrom('contact').execute();
+    await dropContacts(db);
     await db.deleteFrom('provider_circuit').execute();
     isAway = true;
     await send([newAddress()]);

@@ -12,6 +12,7 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 /** Mail that is claimed when it must no longer be sent, with a provider that takes seconds for each. */
 
@@ -25,7 +26,7 @@ const engine = await useEngine({
 const { db } = engine.api;
 
 beforeEach(async () => {
-  await db.deleteFrom('contact').execute();
+  await dropContacts(db);
   sink.begun.splice(0);
 });
 

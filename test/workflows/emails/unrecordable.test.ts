@@ -12,6 +12,7 @@ import {
   insertDueEmail,
   insertTestCampaign,
 } from '../../support/projects/mails.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** Mail whose row has changed before its outcome is recorded. */
 
@@ -95,7 +96,9 @@ describe('mail whose contact is deleted while it is handed over', () => {
       .execute();
     const contact = await createContact(engine, newAddress());
     const id = await insertDueEmail(engine, contact);
-    await db.updateTable('email').set({ allowance_month: month }).where('id', '=', id).execute();
+    await writeMail(db, (tx) =>
+      tx.updateTable('email').set({ allowance_month: month }).where('id', '=', id).execute(),
+    );
     await deliver(async ({ emailId }) => {
       const gone = await engine.call('DELETE', `/contacts/${contact}`);
       expect(gone.status).toBe(204);

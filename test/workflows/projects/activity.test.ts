@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { rebuildMailTables } from '../../support/mail-tables.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 import { ageEvents } from '../../support/pixel.ts';
 import { act, createCampaign } from '../../support/projects/campaigns.ts';
 import { useEngine } from '../../support/engine.ts';
@@ -66,9 +66,10 @@ it('a mail whose body the sweep has removed is listed without it', async () => {
   // Two days old, because ids begin with their time.
   const at = Date.now() - 2 * 86_400_000;
   const aged = at.toString(16).padStart(12, '0') + id.replaceAll('-', '').slice(12);
-  await sql`update email set id = ${aged}::uuid, created_at = to_timestamp(${at / 1000}::float8)
-    where id = ${id}`.execute(engine.api.db);
-  await rebuildMailTables(engine.api.db);
+  await writeMail(engine.api.db, (tx) =>
+    sql`update email set id = ${aged}::uuid, created_at = to_timestamp(${at / 1000}::float8)
+    where id = ${id}`.execute(tx),
+  );
   await tasksOf(engine.api, { bodyRetentionDays: 1 }).CLEAR_MAIL_BODIES();
   expect((await feed()).data).toMatchObject([{ metadata: { subject: 'Hi', body: null } }]);
 });

@@ -20,6 +20,7 @@ import {
 import { useEngine } from '../../support/engine.ts';
 import { listUnwatched } from '../../support/heartbeats.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 const engine = await useEngine();
 
@@ -124,11 +125,13 @@ describe('a deletion', () => {
     expect(await deleteProjectPage(db, project.id)).toEqual({ deleted: 0, isOver: false });
     const { email: emails, contact: contacts } = await rowsOf(engine, project.id);
     expect([emails, contacts]).toEqual([1, 2]);
-    await db
-      .updateTable('email')
-      .set({ lease_until: sql<Date>`now()` })
-      .where('id', '=', claim!.id)
-      .execute();
+    await writeMail(db, (tx) =>
+      tx
+        .updateTable('email')
+        .set({ lease_until: sql<Date>`now()` })
+        .where('id', '=', claim!.id)
+        .execute(),
+    );
     await ended(engine, `project-delete-${project.id}`);
     expect(await rowsOf(engine, project.id)).toEqual({});
   });

@@ -16,6 +16,7 @@ import {
   insertTestCampaign,
   insertTestEmail,
 } from '../../support/projects/mails.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** Mail with another result recorded before its own outcome. */
 
@@ -75,7 +76,9 @@ const open = (id: string) => api.request('GET', pixelOf(api, id));
 /** Settles mail that has been unknown for too long, as the sweep does. */
 async function settleByPolicy(id: string, policy: 'fail' | 'resend'): Promise<void> {
   const past = new Date(Date.now() - 3_600_000);
-  await api.db.updateTable('email').set({ lease_until: past }).where('id', '=', id).execute();
+  await writeMail(api.db, (tx) =>
+    tx.updateTable('email').set({ lease_until: past }).where('id', '=', id).execute(),
+  );
   await settleUncertainEmails(api.db, { settleMinutes: 15, policy, max: 100 });
 }
 
@@ -150,8 +153,10 @@ it('a mail shows what its last try said, whole', async () => {
   const { emailId, attemptId, record } = await claimed();
   const content = { subject: 'Old', frame: 'f', values: ['old'] };
   await record({ kind: 'again', error: 'Later.', delayMs: 0, content });
-  await sql`update email set status = 'SENDING', lease_until = now() + interval '1 minute',
-    attempt_id = ${attemptId} where id = ${emailId}`.execute(api.db);
+  await writeMail(api.db, (tx) =>
+    sql`update email set status = 'SENDING', lease_until = now() + interval '1 minute',
+    attempt_id = ${attemptId} where id = ${emailId}`.execute(tx),
+  );
   await record({ ...accepted, content: { subject: 'New', body: '<p>New</p>' } });
   const row = api.db
     .selectFrom('email')

@@ -16,6 +16,7 @@ import {
   insertContacts,
 } from '../../support/projects/campaigns.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 /** Subscriptions that begin in the past. */
 
@@ -67,7 +68,7 @@ it('goes through many pages, with the items it was made with', { timeout: 120_00
 
 it('finds the events that exist only in rows of messages, as a replay does', async () => {
   const from = new Date(Date.now() - 1_000).toISOString();
-  await sql`delete from contact where project_id = ${engine.project.id}`.execute(db);
+  await dropContacts(db, sql<boolean>`project_id = ${engine.project.id}`);
   await insertContacts(engine, 3);
   const id = await createCampaign(engine);
   await act(engine, id, 'send');

@@ -19,6 +19,7 @@ import {
 } from '../../support/projects/subscriptions.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 /** Events of campaign mail, which are derived from the rows of the messages. */
 
@@ -29,7 +30,7 @@ const { db } = engine.api;
 afterEach(async () => {
   const { body } = await engine.call('GET', '/event-subscriptions');
   for (const { id } of body) await engine.call('DELETE', `/event-subscriptions/${id}`);
-  await sql`delete from contact where project_id = ${engine.project.id}`.execute(db);
+  await dropContacts(db, sql<boolean>`project_id = ${engine.project.id}`);
 });
 
 async function sendCampaign(contacts: number): Promise<string> {

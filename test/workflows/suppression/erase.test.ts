@@ -8,6 +8,7 @@ import { useEngine } from '../../support/engine.ts';
 import { endOfJob, importFile } from '../../support/projects/upload.ts';
 import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { writeMail } from '../../support/mail-tables.ts';
 
 /** Erasing a contact: what is removed, what stays, and the receipt. */
 
@@ -151,8 +152,10 @@ describe('erasing a contact', () => {
     // The outcome is recorded after the mail arrives.
     await waitFor('the mail', async () => (await call('GET', `/emails/${id}`)).body.deliveredAt);
     const set = (status: string, leaseUntil: Date | null) =>
-      sql`update email set to_email = ${email}, status = ${status}, lease_until = ${leaseUntil}
-        where id = ${id}`.execute(api.db);
+      writeMail(api.db, (tx) =>
+        sql`update email set to_email = ${email}, status = ${status}, lease_until = ${leaseUntil}
+        where id = ${id}`.execute(tx),
+      );
     await set('SENDING', new Date(Date.now() + 60_000));
     const begun = await call('POST', `/contacts/${(await found(email)).id}/erase`);
     await waitFor('the run to wait for it', async () => {

@@ -18,6 +18,7 @@ import {
 import { newAddress } from '../../support/projects/shop.ts';
 import { tasksOf, sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { dropContacts } from '../../support/mail-tables.ts';
 
 /** Every row is committed by a process that dies before it can tell Temporal. */
 
@@ -140,7 +141,7 @@ describe('the sweep', () => {
 
   it('stops the run of an execution that was deleted with its contact', async () => {
     const { contactId, id } = await waitingExecution('forgotten deletion');
-    await engine.api.db.deleteFrom('contact').where('id', '=', contactId).execute();
+    await dropContacts(engine.api.db, sql<boolean>`contact.id = ${contactId}`);
     await sweepNow(engine);
     await waitFor('a closed run', async () => (await described(id)).status.name === 'CANCELLED');
     await waitFor('an empty outbox', () => isTold(id));

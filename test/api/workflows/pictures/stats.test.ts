@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { withinTime } from '../../../../db/bounded.ts';
 import { errorFields, useWorkflowApi } from '../../../support/projects/workflow-api.ts';
+import { writeMail } from '../../../support/mail-tables.ts';
 
 /** The numbers of a workflow. The test inserts the rows that executions leave. */
 
@@ -86,14 +87,16 @@ describe('the numbers of a workflow', () => {
       });
       if (n < 4) {
         const sent = await did(execution, mail.id, { begun: 20, ended: 22 + n });
-        await sql`insert into email (project_id, contact_id, to_email, subject, from_email,
+        await writeMail(db, (tx) =>
+          sql`insert into email (project_id, contact_id, to_email, subject, from_email,
             message_class, source_type, status, error, sent_at, delivered_at, opened_at,
             workflow_step_execution_id)
           select ${projectId}, contact_id, 'a@people.test', 'S', 'b@people.test', 'TRANSACTIONAL',
             'WORKFLOW', ${n === 3 ? 'FAILED' : 'DELIVERED'}, ${n === 3 ? 'frequency_cap' : null},
             case when ${n} < 3 then now() end, case when ${n} < 3 then now() end,
             case when ${n} = 0 then now() end, ${sent}
-          from execution where id = ${execution}`.execute(db);
+          from execution where id = ${execution}`.execute(tx),
+        );
       } else await did(execution, end.id, { begun: 20, ended: 20 });
       await isNow(execution, n < 4 ? 'COMPLETED' : 'EXITED', n < 4 ? null : end.id);
     }

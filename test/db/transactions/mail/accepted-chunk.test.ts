@@ -9,6 +9,7 @@ import { recordDeliveryOutcomes } from '../../../../db/transactions/mail/record-
 import { useApi } from '../../../support/api.ts';
 import { chunkOrigin, insertTestCampaign } from '../../../support/projects/mails.ts';
 import { recordStatements } from '../../../support/statements.ts';
+import { dropContacts, writeMail } from '../../../support/mail-tables.ts';
 
 /** Chunks of which all, or nearly all, messages were accepted. */
 
@@ -156,7 +157,7 @@ describe('a chunk whose messages were all accepted', () => {
 describe('a chunk that is not as usual', () => {
   it('is recorded whole when one message is gone with its contact', async () => {
     const { emails, ids, record } = await claimed();
-    await db.deleteFrom('contact').where('id', '=', emails[0]!.contact_id).execute();
+    await dropContacts(db, sql<boolean>`contact.id = ${emails[0]!.contact_id}`);
     await record(ids.map((id) => accepted(id)));
     expect((await rows()).map((row) => (row as { status: string }).status)).toEqual([
       'DELIVERED',
@@ -167,8 +168,10 @@ describe('a chunk that is not as usual', () => {
 
   it('keeps what faster feedback has said', async () => {
     const { ids, record } = await claimed();
-    await sql`update email set status = 'OPENED', sent_at = now(), opened_at = now()
-      where id = ${ids[1]}`.execute(db);
+    await writeMail(db, (tx) =>
+      sql`update email set status = 'OPENED', sent_at = now(), opened_at = now()
+      where id = ${ids[1]}`.execute(tx),
+    );
     await record(ids.map((id) => accepted(id)));
     expect((await rows()).map((row) => (row as { status: string }).status)).toEqual([
       'DELIVERED',
