@@ -2474,7 +2474,6 @@ export interface Api {
           /** The id of the domain */
           id: string;
         };
-        idempotencyKey?: string;
       };
       answer: Domain;
     };

@@ -34,11 +34,13 @@ const ownColumns = [
 
 /** The keys that are not dropped yet (`isKept`). */
 const keys = sql<StoredKey[]>`(
-  select coalesce(jsonb_agg(jsonb_build_object('selector', key.selector,
-      'algorithm', key.algorithm, 'publicKey', key.public_key, 'state', key.state,
-      'createdAt', key.created_at, 'seenAt', key.seen_at, 'removeAfter', key.remove_after)
-      order by key.state, key.algorithm desc, key.created_at desc), '[]')
-    from domain_key key where key.domain_id = domain.id and ${isKept('key')})`.as('keys');
+  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_key.selector,
+      'algorithm', inner_key.algorithm, 'publicKey', inner_key.public_key, 'state', inner_key.state,
+      'createdAt', inner_key.created_at, 'seenAt', inner_key.seen_at, 'removeAfter', inner_key.remove_after)
+      order by inner_key.state, inner_key.algorithm desc, inner_key.created_at desc), '[]')
+    from domain_key inner_key where inner_key.domain_id = domain.id and ${isKept('inner_key')})`.as(
+  'keys',
+);
 
 /** The columns of a `DomainRow`, for `select` and `returning`. */
 export const domainColumns = [

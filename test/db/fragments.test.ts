@@ -137,6 +137,7 @@ function shared(): string[] {
 /** Fragments that take only values, so that no alias of a caller can occur in them. */
 const withoutCaller: readonly string[] = [
   'countedTo',
+  'domainColumns',
   'eventScopes',
   'hasAddressKey',
   'judging',
