@@ -439,6 +439,8 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
   return {
     sender,
     mode,
+    /** The kind of the provider that sends. */
+    transport: kind,
     /**
      * Topics whose reports are accepted, by the kind of provider; null: no reports are accepted.
      */

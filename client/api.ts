@@ -86,7 +86,12 @@ export interface Api {
           totalRecipients: number;
           /** Accepted by the provider */
           sentCount: number;
+          /** Reported as delivered */
           deliveredCount: number;
+          /** Accepted by SMTP, which reports no deliveries, and not bounced; absent if no mail went that way */
+          assumedDeliveredCount?: number;
+          /** Absent as above. mixed: some deliveries were reported */
+          deliveryBasis?: 'assumed' | 'mixed';
           openedCount: number;
           clickedCount: number;
           bouncedCount: number;
@@ -120,7 +125,7 @@ export interface Api {
           reachRate: number;
           /** While it is SENDING, at most 5 seconds old */
           progress: GetCampaignStatsProgress | null;
-          /** Percent of sentCount; 0 when nothing was sent */
+          /** Of deliveredCount and assumedDeliveredCount together */
           deliveryRate: number;
           /** Percent of sentCount; 0 when nothing was sent */
           openRate: number;
@@ -1359,7 +1364,12 @@ export interface Api {
           total: number;
           /** Accepted by the provider */
           sentCount: number;
+          /** Reported as delivered */
           deliveredCount: number;
+          /** Accepted by SMTP, which reports no deliveries, and not bounced; absent if no mail went that way */
+          assumedDeliveredCount?: number;
+          /** Absent as above. mixed: some deliveries were reported */
+          deliveryBasis?: 'assumed' | 'mixed';
           openedCount: number;
           clickedCount: number;
           bouncedCount: number;
@@ -1390,7 +1400,7 @@ export interface Api {
           reasons: Record<string, number>;
           /** Percent of total that was delivered; 0 without mail */
           reachRate: number;
-          /** Percent of sentCount; 0 when nothing was sent */
+          /** Of deliveredCount and assumedDeliveredCount together */
           deliveryRate: number;
           /** Percent of sentCount; 0 when nothing was sent */
           openRate: number;
@@ -1571,6 +1581,11 @@ export interface Api {
           email: {
             trackingToggleEnabled: boolean;
             mode: 'ses' | 'local';
+            transport: 'ses' | 'smtp' | 'mailbox';
+            /** How bounces come back. dsn: by mail to the return path; none: not at all */
+            feedback: 'ses' | 'dsn' | 'mailbox' | 'none';
+            /** Whether mail can become DELIVERED; otherwise it stays SENT */
+            deliveryReports: boolean;
           };
           smtp: {
             enabled: boolean;

@@ -92,6 +92,7 @@ export interface BodyTemplate {
 
 export interface Campaign {
   archived: Generated<boolean>;
+  assumed_count: Generated<number>;
   audience_condition: Json | null;
   audience_fixed: Generated<boolean>;
   audience_type: string;
@@ -140,6 +141,7 @@ export interface Campaign {
   template_id: string | null;
   topic_id: string | null;
   total_recipients: Generated<number>;
+  unreported_count: Generated<number>;
   unsubscribed_count: Generated<number>;
   updated_at: Generated<Timestamp>;
   zone_policy: Json | null;
@@ -291,6 +293,7 @@ export interface Email {
   content_version: number | null;
   created_at: Generated<Timestamp>;
   delivered_at: Timestamp | null;
+  delivery_unreported: Generated<boolean>;
   derived_events: Generated<number>;
   due_at: Generated<Timestamp | null>;
   error: string | null;
@@ -1145,7 +1148,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   audience_page: ["campaign_id", "fixed_at", "project_id", "to_at", "to_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
-  campaign: ["archived", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unsubscribed_count", "updated_at", "zone_policy"],
+  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "project_id", "sent"],
@@ -1157,7 +1160,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
   domain: ["created_at", "daily_check_at", "dkim_tokens", "ed25519", "failed_checks", "former_records", "id", "is_registered", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_states", "revision", "signing", "status", "updated_at", "verified_at"],
   domain_key: ["algorithm", "created_at", "domain_id", "id", "private_key", "public_key", "remove_after", "seen_at", "selector", "state"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],

@@ -61,5 +61,5 @@ export function isProviderFailure(outcome: DeliveryOutcome): boolean {
  * `bounce@simulator.test`, and the provider reports no deliveries.
  */
 function isSimulated(mailer: Mailer, address: string): boolean {
-  return !mailer.reportsDelivery && simulatedFeedback(address, new Date()) !== null;
+  return mailer.hasSimulator && simulatedFeedback(address, new Date()) !== null;
 }

@@ -12,6 +12,7 @@ import { outcomeOf, outcomes, pendingIn } from '../../domain/outcomes/outcome.ts
 import { Progress, presentProgress, progressExample } from '../delivery/delivery.ts';
 import { readProgress } from '../delivery/limits.ts';
 import {
+  deliveryCounts,
   mailCounts,
   mailRates,
   Outcomes,
@@ -108,7 +109,11 @@ export const getCampaignStats = endpoint({
     return withRates({
       totalRecipients: row.total_recipients,
       sentCount: row.sent_count,
-      deliveredCount: row.delivered_count,
+      ...deliveryCounts({
+        delivered: row.delivered_count,
+        unreported: row.unreported_count,
+        assumed: row.assumed_count,
+      }),
       openedCount: row.opened_count,
       clickedCount: row.clicked_count,
       bouncedCount: row.bounced_count,
@@ -123,7 +128,7 @@ export const getCampaignStats = endpoint({
         unsubscribed_at_freeze: row.left_unsubscribed,
         topic_unsubscribed_at_freeze: row.left_topic,
       },
-      reachRate: percentOf(row.delivered_count, row.total_recipients),
+      reachRate: percentOf(row.delivered_count + row.assumed_count, row.total_recipients),
       progress: row.status === 'SENDING' ? presentProgress(await readProgress(call, row)) : null,
     });
   },

@@ -22,7 +22,18 @@ const Percent = z.number().describe('Percent of sentCount; 0 when nothing was se
 /** The counts and rates of a campaign or a template. */
 export const mailCounts = {
   sentCount: z.int().describe('Accepted by the provider'),
-  deliveredCount: z.int(),
+  deliveredCount: z.int().describe('Reported as delivered'),
+  assumedDeliveredCount: z
+    .int()
+    .optional()
+    .describe(
+      'Accepted by SMTP, which reports no deliveries, and not bounced; absent if no mail went ' +
+        'that way',
+    ),
+  deliveryBasis: z
+    .enum(['assumed', 'mixed'])
+    .optional()
+    .describe('Absent as above. mixed: some deliveries were reported'),
   openedCount: z.int(),
   clickedCount: z.int(),
   bouncedCount: z.int(),
@@ -31,7 +42,7 @@ export const mailCounts = {
 };
 
 export const mailRates = {
-  deliveryRate: Percent,
+  deliveryRate: Percent.describe('Of deliveredCount and assumedDeliveredCount together'),
   openRate: Percent,
   clickRate: Percent,
   bounceRate: Percent,
@@ -41,12 +52,26 @@ export const mailRates = {
 
 export const percentOf = (count: number, all: number) => (all === 0 ? 0 : (count / all) * 100);
 
+/**
+ * Returns the counts of deliveries.
+ * @param given.unreported messages accepted over a way that reports no deliveries
+ * @param given.assumed those of them of which no report says that they were delivered or bounced
+ */
+export function deliveryCounts(given: { delivered: number; unreported: number; assumed: number }) {
+  const { delivered: deliveredCount, unreported, assumed: assumedDeliveredCount } = given;
+  if (unreported === 0) return { deliveredCount };
+  const deliveryBasis = deliveredCount > 0 ? ('mixed' as const) : ('assumed' as const);
+  return { deliveredCount, assumedDeliveredCount, deliveryBasis };
+}
+
+type Counts = z.output<z.ZodObject<typeof mailCounts>>;
+
 /** Returns the counts with their rates. */
-export function withRates<Counts extends Record<keyof typeof mailCounts, number>>(counts: Counts) {
+export function withRates<Given extends Counts>(counts: Given) {
   const rate = (count: number) => percentOf(count, counts.sentCount);
   return {
     ...counts,
-    deliveryRate: rate(counts.deliveredCount),
+    deliveryRate: rate(counts.deliveredCount + (counts.assumedDeliveredCount ?? 0)),
     openRate: rate(counts.openedCount),
     clickRate: rate(counts.clickedCount),
     bounceRate: rate(counts.bouncedCount),

@@ -100,6 +100,7 @@ const getReadiness = endpoint({
 });
 
 const mailModes = [...new Set(mailProviders.map(({ mode }) => mode))];
+const transports = mailProviders.map(({ kind }) => kind);
 
 const getConfig = endpoint({
   id: 'getConfig',
@@ -121,7 +122,17 @@ const getConfig = endpoint({
       billing: z.object({ enabled: z.boolean() }),
       storage: z.object({ s3Enabled: z.boolean() }),
       authProviders: z.object({ github: z.boolean(), google: z.boolean() }),
-      email: z.object({ trackingToggleEnabled: z.boolean(), mode: z.enum(mailModes) }),
+      email: z.object({
+        trackingToggleEnabled: z.boolean(),
+        mode: z.enum(mailModes),
+        transport: z.enum(transports),
+        feedback: z
+          .enum(['ses', 'dsn', 'mailbox', 'none'])
+          .describe('How bounces come back. dsn: by mail to the return path; none: not at all'),
+        deliveryReports: z
+          .boolean()
+          .describe('Whether mail can become DELIVERED; otherwise it stays SENT'),
+      }),
       smtp: z.object({ enabled: z.boolean(), domain: z.null(), ports: z.null() }),
       signups: z.object({ enabled: z.boolean() }),
     }),
@@ -140,7 +151,13 @@ const getConfig = endpoint({
         billing: { enabled: false },
         storage: { s3Enabled: true },
         authProviders: { github: false, google: false },
-        email: { trackingToggleEnabled: true, mode: 'ses' },
+        email: {
+          trackingToggleEnabled: true,
+          mode: 'ses',
+          transport: 'ses',
+          feedback: 'ses',
+          deliveryReports: true,
+        },
         smtp: { enabled: false, domain: null, ports: null },
         signups: { enabled: true },
       },
@@ -148,7 +165,7 @@ const getConfig = endpoint({
     },
   },
   async handle({ config }) {
-    const { sender, mode, tracking } = config.mail;
+    const { sender, mode, transport, tracking } = config.mail;
     return answer(
       {
         environment: config.environment,
@@ -168,6 +185,9 @@ const getConfig = endpoint({
           email: {
             trackingToggleEnabled: tracking === 'own' || sender.canToggleTracking,
             mode,
+            transport,
+            feedback: sender.reports,
+            deliveryReports: sender.reportsDeliveries,
           },
           smtp: { enabled: false, domain: null, ports: null },
           signups: { enabled: config.signupsEnabled },

@@ -5,6 +5,7 @@ import { found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { rangeQuery } from '../activity/date-range.ts';
 import {
+  deliveryCounts,
   mailCounts,
   mailRates,
   Outcomes,
@@ -83,7 +84,7 @@ export const getTemplateStats = endpoint({
     return withRates({
       total,
       sentCount: mail.sent,
-      deliveredCount: mail.delivered,
+      ...deliveryCounts(mail),
       openedCount: mail.opened,
       clickedCount: mail.clicked,
       bouncedCount: mail.bounced,
@@ -94,7 +95,7 @@ export const getTemplateStats = endpoint({
       uncertainCount: outcomes.unknown,
       outcomes,
       reasons,
-      reachRate: percentOf(mail.delivered, total),
+      reachRate: percentOf(mail.delivered + mail.assumed, total),
     });
   },
 });

@@ -16,7 +16,7 @@ import { type PlainRendering, plainRendering } from '../sql/mail-trace.ts';
 export async function recordCampaignProgress(
   tx: Database,
   campaign: { id: string; pauseOnFailures: number; plainly: number },
-  outcomes: readonly { kind: string; emailId: string }[],
+  outcomes: readonly { kind: string; emailId: string; isUnreported?: boolean }[],
   emails: readonly { id: string; status: string; isSent: boolean }[],
 ): Promise<string[]> {
   const sent = emails.filter(({ isSent }) => isSent).length;
@@ -27,6 +27,9 @@ export async function recordCampaignProgress(
   const refused = outcomes
     .slice(lastAccepted + 1)
     .filter(({ kind, emailId }) => kind === 'refused' && changed.has(emailId)).length;
+  const unreported = outcomes.filter(
+    ({ isUnreported, emailId }) => isUnreported && changed.has(emailId),
+  ).length;
   const inRow = lastAccepted < 0 ? sql`refused_in_row + ${refused}` : sql`${refused}::int`;
   const { pauseOnFailures } = campaign;
   const pauses = sql`(status = 'SENDING' and ${pauseOnFailures} > 0
@@ -35,6 +38,8 @@ export async function recordCampaignProgress(
     update campaign set
         sent_count = sent_count + ${sent},
         delivered_count = delivered_count + ${delivered},
+        unreported_count = unreported_count + ${unreported},
+        assumed_count = assumed_count + ${unreported},
         rendered_plainly_count = rendered_plainly_count + ${campaign.plainly},
         refused_in_row = ${inRow},
         status = case when ${pauses} then 'PAUSED' else status end,

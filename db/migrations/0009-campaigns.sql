@@ -46,6 +46,10 @@ create table campaign (
   total_recipients integer not null default 0,
   sent_count integer not null default 0,
   delivered_count integer not null default 0,
+  -- Messages accepted over a way that reports no deliveries, and those of them of which no report
+  -- says that they were delivered or bounced.
+  unreported_count integer not null default 0,
+  assumed_count integer not null default 0,
   opened_count integer not null default 0,
   clicked_count integer not null default 0,
   bounced_count integer not null default 0,

@@ -37,6 +37,8 @@ create table email (
   error text,
   sent_at timestamptz(3),
   delivered_at timestamptz(3),
+  -- True if it was accepted over a way that reports no deliveries.
+  delivery_unreported boolean not null default false,
   opened_at timestamptz(3),
   clicked_at timestamptz(3),
   bounced_at timestamptz(3),

@@ -19,7 +19,18 @@ export const incomingVariables = {
   FEEDBACK_IMAP_MOVE_TO: text,
 };
 
-type IncomingVariables = z.output<z.ZodObject<typeof incomingVariables>>;
+export type IncomingVariables = z.output<z.ZodObject<typeof incomingVariables>>;
+
+/** Returns true if reports about mail by SMTP can be read: they are asked for, and can arrive. */
+export function readsReports(env: IncomingVariables): boolean {
+  return env.RETURN_PATH_DOMAIN !== undefined && hasWay(env);
+}
+
+/** Returns true if reports can arrive in some way. */
+export function hasWay(env: IncomingVariables): boolean {
+  const { INBOUND_SMTP_PORT: port, INBOUND_MIME_SECRET: secret, FEEDBACK_IMAP_HOST: host } = env;
+  return port > 0 || Boolean(secret) || Boolean(host);
+}
 
 export function incomingSettings(env: IncomingVariables) {
   return {

@@ -40,8 +40,14 @@ export interface SenderDomain {
 
 /** The outcome of one message. The failures differ in whether a retry is safe. */
 export type SendOutcome =
-  /** `delivered`: there will be no delivery feedback, so acceptance counts as delivery. */
-  | { kind: 'accepted'; messageId: string; delivered: boolean }
+  | {
+      kind: 'accepted';
+      messageId: string;
+      /** True if acceptance is delivery. */
+      delivered: boolean;
+      /** True if nothing will report the delivery, so that it can only be assumed. */
+      isUnreported?: boolean;
+    }
   /** The provider rejected this message. Never retry. */
   | {
       kind: 'refused';
@@ -73,8 +79,8 @@ export const stopped: SendOutcome = {
 export interface Mailer {
   /** Kind and address, for people and as the name of the circuit. */
   provider: string;
-  /** True if the provider reports deliveries, bounces and complaints later. */
-  reportsDelivery: boolean;
+  /** True if reports about mail to `simulator.test` are simulated: see `simulatedFeedback`. */
+  hasSimulator: boolean;
   /** Emails per second for the whole server, if neither a setting nor a quota limits them. */
   defaultRatePerSecond: number;
   /** Maximum number of concurrent sends. More would only wait for a connection. */

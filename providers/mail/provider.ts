@@ -43,6 +43,10 @@ export interface MailSender {
   mailboxReaders: 'none' | 'private' | 'all';
   /** True if it has separate settings for mail with and without its own tracking. */
   canToggleTracking: boolean;
+  /** How it reports: by its own service, by delivery status of mail servers, or not at all. */
+  reports: 'ses' | 'dsn' | 'mailbox' | 'none';
+  /** True if deliveries are reported, so that mail can become DELIVERED. */
+  reportsDeliveries: boolean;
   /** The AWS region that sends; null: none. */
   sesRegion: string | null;
   /** True if Everpost signs the mail that this provider takes (DKIM). */

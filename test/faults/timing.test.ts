@@ -128,7 +128,7 @@ it.each(Object.keys(faults) as (keyof typeof faults)[])(
     // Waits for the recorded delivery, because a message in flight has an unknown outcome if its
     // worker dies.
     await waitFor('those who are late', async () => {
-      const [rows] = await mailWhere(sql`campaign_id = ${begun} and status = 'DELIVERED'`);
+      const [rows] = await mailWhere(sql`campaign_id = ${begun} and status = 'SENT'`);
       return rows?.count === count;
     });
     await waitFor('what is held', async () => {
@@ -161,7 +161,7 @@ it.each(Object.keys(faults) as (keyof typeof faults)[])(
         60_000,
       );
     }
-    const delivered = { status: 'DELIVERED', error: null, early: false };
+    const delivered = { status: 'SENT', error: null, early: false };
     expect(await mailWhere(sql`campaign_id = ${begun}`)).toEqual([
       { ...delivered, count: 2 * count },
     ]);
@@ -170,7 +170,7 @@ it.each(Object.keys(faults) as (keyof typeof faults)[])(
       { status: 'FAILED', error: 'late', early: false, count },
     ]);
     const isAlone = sql`campaign_id is null and to_email like ${`${group}-at%`}`;
-    await waitFor('the records', async () => (await mailWhere(isAlone))[0]?.status === 'DELIVERED');
+    await waitFor('the records', async () => (await mailWhere(isAlone))[0]?.status === 'SENT');
     expect(await mailWhere(isAlone)).toEqual([{ ...delivered, count }]);
     // The quiet hours still hold the mail.
     expect(await mailWhere(sql`campaign_id = ${held}`)).toEqual([

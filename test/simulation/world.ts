@@ -56,7 +56,7 @@ export class SimulatedProvider {
   mailer(by: Process): Mailer {
     return {
       provider: 'simulated',
-      reportsDelivery: false,
+      hasSimulator: true,
       defaultRatePerSecond: 0,
       maxConcurrency: 4,
       send: (message) => this.#send(by, message.emailId),

@@ -157,7 +157,11 @@ function campaignFigures(stats: Stats): Html {
   return figures([
     ['Recipients', count(stats.totalRecipients)],
     ['Sent', count(stats.sentCount)],
-    ['Delivered', html`${count(stats.deliveredCount)} ${percent(stats.deliveryRate)}`],
+    [
+      stats.deliveryBasis === undefined ? 'Delivered' : 'Delivered or assumed',
+      html`${count(stats.deliveredCount + (stats.assumedDeliveredCount ?? 0))}
+      ${percent(stats.deliveryRate)}`,
+    ],
     ['Opened', html`${count(stats.openedCount)} ${percent(stats.openRate)}`],
     ['Clicked', html`${count(stats.clickedCount)} ${percent(stats.clickRate)}`],
     ['Bounced', html`${count(stats.bouncedCount)} ${percent(stats.bounceRate)}`],

@@ -15,6 +15,9 @@ export interface TemplateMail extends OutcomeCounts {
   /** Accepted by the provider. */
   sent: number;
   delivered: number;
+  /** Accepted over a way that reports no deliveries, and those of them that were not reported. */
+  unreported: number;
+  assumed: number;
   opened: number;
   clicked: number;
   bounced: number;
@@ -47,7 +50,10 @@ export async function countTemplateMail(
     const { rows } = await sql<ReasonCount & Numbers>`
       select ${reasonOf('email', sql`${projectId}::uuid`)} as code, status = 'FAILED' as "isFailed",
           count(*)::int as count, count(sent_at)::int as sent,
-          count(delivered_at)::int as delivered, count(opened_at)::int as opened,
+          count(delivered_at)::int as delivered,
+          count(*) filter (where delivery_unreported)::int as unreported,
+          count(*) filter (where delivery_unreported and delivered_at is null
+            and bounced_at is null)::int as assumed, count(opened_at)::int as opened,
           count(clicked_at)::int as clicked, count(bounced_at)::int as bounced,
           count(complained_at)::int as complained,
           count(*) filter (where status = 'PENDING' and held_until > now())::int as held,
@@ -65,6 +71,8 @@ export async function countTemplateMail(
       total: sum('count'),
       sent: sum('sent'),
       delivered: sum('delivered'),
+      unreported: sum('unreported'),
+      assumed: sum('assumed'),
       opened: sum('opened'),
       clicked: sum('clicked'),
       bounced: sum('bounced'),

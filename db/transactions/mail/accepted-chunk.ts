@@ -42,8 +42,10 @@ interface AcceptedChunk {
   campaignId: string;
   chunk: ChunkOrigin;
   contactIds: readonly string[];
-  /** True if the provider reports no deliveries, so acceptance counts as delivery. */
+  /** True if acceptance is delivery. */
   isDelivered: boolean;
+  /** True if nothing will report the deliveries. */
+  isUnreported: boolean;
   bodyTemplate: string;
   /** JSON of the differing values, by message. */
   messages: string;
@@ -61,12 +63,13 @@ function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Att
   }
   if (campaign.chunk.throttledAt !== null || first?.kind !== 'accepted') return null;
   if (!first.content || !('bodyTemplate' in first.content)) return null;
-  const { delivered: isDelivered } = first;
+  const { delivered: isDelivered, isUnreported = false } = first;
   const { bodyTemplate } = first.content;
   const oldest = Date.now() - retentionMsMin;
   const messages = [];
   for (const outcome of outcomes) {
     if (outcome.kind !== 'accepted' || outcome.delivered !== isDelivered) return null;
+    if ((outcome.isUnreported ?? false) !== isUnreported) return null;
     const { content, emailId: id, messageId } = outcome;
     if (!content || !('bodyTemplate' in content) || content.bodyTemplate !== bodyTemplate)
       return null;
@@ -85,12 +88,20 @@ function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Att
   const json = JSON.stringify(messages);
   if (mayHaveForbiddenText(json)) return null;
   const { id: campaignId, chunk } = campaign;
-  const shared = { projectId, campaignId, chunk, contactIds, isDelivered, bodyTemplate };
+  const shared = {
+    projectId,
+    campaignId,
+    chunk,
+    contactIds,
+    isDelivered,
+    isUnreported,
+    bodyTemplate,
+  };
   return { ...shared, messages: json, count: messages.length };
 }
 
 async function record(tx: Database, given: AcceptedChunk): Promise<void> {
-  const { projectId, campaignId, chunk, isDelivered, count } = given;
+  const { projectId, campaignId, chunk, isDelivered, isUnreported, count } = given;
   const events = derivedEvents.filter(({ at }) => isDelivered || at === 'sent_at');
   const names = sql.join(events.map(({ name }) => sql`(${sql.lit(name)})`));
   await lockInOrder(tx, given, names);
@@ -106,6 +117,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
           status = ${sql.lit(isDelivered ? 'DELIVERED' : 'SENT')}, message_id = accepted.message_id,
           attempts = 1, handed_over_at = ${chunk.claimedAt}::timestamptz,
           sent_at = ${at}, delivered_at = ${isDelivered ? at : sql`null`},
+          delivery_unreported = ${sql.lit(isUnreported)},
           derived_events = ${sql.lit(bits)}, from_name = ${chunk.fromName},
           reply_to = ${chunk.replyTo}, content_version = ${chunk.contentVersion},
           subject = accepted.subject, body_template = ${given.bodyTemplate},
@@ -123,6 +135,8 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
       update campaign set
           sent_count = sent_count + total.count,
           delivered_count = delivered_count + case when ${sql.lit(isDelivered)} then total.count else 0 end,
+          unreported_count = unreported_count + case when ${sql.lit(isUnreported)} then total.count else 0 end,
+          assumed_count = assumed_count + case when ${sql.lit(isUnreported)} then total.count else 0 end,
           refused_in_row = 0
         from total where campaign.id = ${campaignId}
     ), tallied as (

@@ -25,6 +25,8 @@ export type DeliveryOutcome = {
       /** null: the provider returned an id that cannot be stored. */
       messageId: string | null;
       delivered: boolean;
+      /** True if nothing will report the delivery, so that it can only be assumed. */
+      isUnreported?: boolean;
       /** The recipient's address, if it is one of the simulator, which replaces the provider's reports. */
       simulator?: string;
     }

@@ -175,7 +175,7 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
       .select(['subject', 'from_email', 'from_name', 'to_email', 'status', 'error'])
       .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
       .select(['complained_at', 'bounce_listed', 'complaint_listed', 'opens', 'clicks'])
-      .select('derived_events')
+      .select(['derived_events', 'delivery_unreported'])
       // The rows of a claimed chunk do not count its attempt before the outcome is recorded.
       .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
       .select(
@@ -317,6 +317,13 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     select from changed`.execute(tx);
 }
 
+/** Returns true if the delivery of a message was assumed until a report said what became of it. */
+function wasAssumed({ email, state }: MessageChange): boolean {
+  const isKnown = (one: Pick<MessageState, 'delivered_at' | 'bounced_at'>) =>
+    one.delivered_at !== null || one.bounced_at !== null;
+  return email.delivery_unreported && !isKnown(email) && isKnown(state);
+}
+
 /**
  * Unsubscribes contacts whose address bounced or complained. It records no event, because the
  * contact did not ask for it. A contact that has another address by now stays subscribed.
@@ -425,11 +432,13 @@ async function countForCampaign(
     state.status === 'FAILED' ? email.status !== 'FAILED' : email.sent_at === null,
   );
   if (counted.length === 0 && !isOver) return;
+  const known = changes.filter(wasAssumed).length;
   const plus = (counter: CampaignCounter) =>
     sql<number>`${sql.ref(counter)} + ${counted.filter((one) => one === counter).length}::int`;
   const campaign = await tx
     .updateTable('campaign')
     .set(Object.fromEntries(counters.map((counter) => [counter, plus(counter)])))
+    .set({ assumed_count: sql`assumed_count - ${known}::int` })
     .where('id', '=', id)
     .returning(['id', 'project_id', 'name', 'status'])
     .executeTakeFirst();

@@ -181,6 +181,7 @@ async function updateSettled(
         lease_until = case when outcome.status = 'SENDING' then now() end,
         sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end,
         delivered_at = case when outcome.status = 'DELIVERED' then clock_timestamp() end,
+        delivery_unreported = outcome.unreported,
         ${contentOfOutcome},
         trace = case
           when ${claim.isPlain} then ${claim.tracePlain}
@@ -203,7 +204,7 @@ async function updateSettled(
         updated_at = now()
       from jsonb_to_recordset(${outcomes}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, error text, refusal text,
-          delay_ms int, subject text, body text, body_template text, body_values jsonb, headers jsonb)
+          unreported boolean, delay_ms int, subject text, body text, body_template text, body_values jsonb, headers jsonb)
       where email.id = outcome.id and ${claim.isHeld}
       returning ${ledgerColumns('email')},
         case when ${hasStored} then ${eventSourceJson} end as "eventSource"
@@ -284,6 +285,7 @@ function outcomeOf(outcome: DeliveryOutcome) {
     kind,
     status: isDelivered ? 'DELIVERED' : statuses[kind],
     message_id: kind === 'accepted' ? outcome.messageId : null,
+    unreported: kind === 'accepted' && outcome.isUnreported === true,
     error: 'error' in outcome ? outcome.error : kind === 'withheld' ? outcome.reason : null,
     refusal: kind === 'refused' ? (outcome.refusal ?? 'provider_refused') : null,
     delay_ms: kind === 'again' ? outcome.delayMs : 0,

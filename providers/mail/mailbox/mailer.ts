@@ -10,7 +10,7 @@ const headerEnd = Buffer.from('\r\n\r\n');
 export function mailboxMailer({ storeMessage }: MailerServices): Mailer {
   return {
     provider: 'mailbox',
-    reportsDelivery: false,
+    hasSimulator: true,
     defaultRatePerSecond: 200,
     maxConcurrency: 16,
     async send(message) {

@@ -29,6 +29,8 @@ export const mailbox: MailProvider = {
       testsToMembersOnly: false,
       mailboxReaders: isPublic ? 'all' : isProduction ? 'none' : 'private',
       canToggleTracking: false,
+      reports: 'mailbox',
+      reportsDeliveries: true,
       sesRegion: null,
       canSign: false,
       spfMechanism: null,

@@ -29,7 +29,7 @@ export function sesMailer(settings: SesSettings): Mailer {
   const opened = sesClient(settings, { maxAttempts: 1, requestHandler: requests });
   return {
     provider: `ses ${settings.region}`,
-    reportsDelivery: true,
+    hasSimulator: false,
     // The usual SES rate for an account outside its sandbox.
     defaultRatePerSecond: 14,
     maxConcurrency: connections,

@@ -60,6 +60,8 @@ export const ses: MailProvider = {
       testsToMembersOnly: true,
       mailboxReaders: 'none',
       canToggleTracking: Boolean(settings.configurationSet && settings.configurationSetNoTracking),
+      reports: 'ses',
+      reportsDeliveries: true,
       sesRegion: settings.region,
       canSign: false,
       spfMechanism: null,

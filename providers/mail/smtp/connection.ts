@@ -170,8 +170,10 @@ export class SmtpConnection {
       case 'end': {
         this.#needsReset = false;
         const messageId = `${current.delivery.message.emailId}@smtp`;
-        if (isPositive(reply))
-          return this.#finish({ kind: 'accepted', messageId, delivered: true });
+        if (isPositive(reply)) {
+          const { isUnreported } = this.#session;
+          return this.#finish({ kind: 'accepted', messageId, delivered: false, isUnreported });
+        }
         if (isLast) return this.#end(replyText(reply), reply);
         return this.#finish(negativeOutcome('the message', reply, true));
       }

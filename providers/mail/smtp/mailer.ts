@@ -30,7 +30,7 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
   const pool = new SmtpPool(settings);
   return {
     provider: `smtp ${settings.host}:${settings.port}`,
-    reportsDelivery: false,
+    hasSimulator: settings.hasSimulator ?? true,
     defaultRatePerSecond: 200,
     // Twice the connections: the next message's commands follow the message that is being written.
     maxConcurrency: 2 * connectionsMax,

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { z } from 'zod';
 import { flag, number, text } from '../../../config-fields.ts';
 import { localIdentities } from '../identities.ts';
+import { hasWay, type IncomingVariables, readsReports } from '../incoming-settings.ts';
 import type { MailProvider } from '../provider.ts';
 import { smtpMailer } from './mailer.ts';
 
@@ -13,15 +14,30 @@ const variables = {
   SMTP_SECURE: flag(false),
   SMTP_SUCCESS_REPORTS: flag(false),
 };
-type SmtpVariables = z.output<z.ZodObject<typeof variables>>;
+type SmtpVariables = z.output<z.ZodObject<typeof variables>> & IncomingVariables;
 
-/** Sends through an SMTP server, which reports nothing later, so acceptance counts as delivery. */
+/** Sends through an SMTP server. Other servers report by mail, to the return path of each message. */
 export const smtp: MailProvider = {
   kind: 'smtp',
   mode: 'local',
   tracks: false,
   variables,
-  rules: [],
+  rules: [
+    {
+      effect: 'warn',
+      where: 'everywhere',
+      isBroken: (env: SmtpVariables) => env.RETURN_PATH_DOMAIN === undefined,
+      sentence:
+        'RETURN_PATH_DOMAIN is not set: bounces and complaints about mail by SMTP are not read',
+    },
+    {
+      effect: 'warn',
+      where: 'everywhere',
+      isBroken: (env: SmtpVariables) => env.RETURN_PATH_DOMAIN !== undefined && !hasWay(env),
+      sentence:
+        'INBOUND_SMTP_PORT, INBOUND_MIME_SECRET or FEEDBACK_IMAP_HOST is required with RETURN_PATH_DOMAIN: otherwise no bounce or complaint arrives',
+    },
+  ],
   configure(env: SmtpVariables, { isProduction }) {
     if (!env.SMTP_HOST) return null;
     const settings = {
@@ -31,15 +47,18 @@ export const smtp: MailProvider = {
       user: env.SMTP_USER,
       password: env.SMTP_PASSWORD,
       successReports: env.SMTP_SUCCESS_REPORTS,
+      hasSimulator: !isProduction,
     };
     return {
       createMailer: () => smtpMailer(settings),
       createIdentities: (records) =>
         localIdentities(records, { transport: 'smtp', verifiesReservedNames: !isProduction }),
       defaultRatePerProjectPerSecond: 100,
-      testsToMembersOnly: false,
+      testsToMembersOnly: isProduction,
       mailboxReaders: 'none',
       canToggleTracking: false,
+      reports: readsReports(env) ? 'dsn' : 'none',
+      reportsDeliveries: env.SMTP_SUCCESS_REPORTS,
       sesRegion: null,
       canSign: true,
       spfMechanism: spfMechanismOf(env.SMTP_HOST),

@@ -10,6 +10,8 @@ export interface SmtpSettings {
   password?: string | undefined;
   /** Asks servers that support it (RFC 3461) to report deliveries, too. */
   successReports?: boolean | undefined;
+  /** False: mail to `simulator.test` is sent like any other. Default true. */
+  hasSimulator?: boolean | undefined;
   /** Idle time after which the server counts as unavailable, in ms. Default 120,000. */
   timeoutMs?: number | undefined;
 }
@@ -27,6 +29,8 @@ export interface Session {
   smtpUtf8: boolean;
   /** The reports to ask for; null: the server cannot be asked (RFC 3461). */
   reports: 'failures' | 'all' | null;
+  /** True if nothing will report deliveries. */
+  isUnreported: boolean;
 }
 
 /**
@@ -74,6 +78,7 @@ export async function openSession(settings: SmtpSettings): Promise<Session> {
       bytesMax: Number(extensions.get('SIZE')) || 0,
       smtpUtf8: extensions.has('SMTPUTF8'),
       reports: !extensions.has('DSN') ? null : settings.successReports ? 'all' : 'failures',
+      isUnreported: !settings.successReports,
     };
   } catch (error) {
     wire.end(error as Error);

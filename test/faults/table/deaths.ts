@@ -107,7 +107,7 @@ const points: readonly {
   {
     name: 'outcomes are recorded',
     by: 'worker',
-    at: { table: 'email', when: 'update', condition: "new.status = 'DELIVERED'" },
+    at: { table: 'email', when: 'update', condition: "new.status = 'SENT'" },
     parts: [sends],
   },
   {

@@ -11,54 +11,56 @@ where project_id = $1 and status = 'SENDING' and max_per_minute is not null and 
   where campaign_id = campaign.id and attempt_id is null and due_at <= now())
 limit 1
 
-select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
-    campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
-    campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
-    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
-    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
-    campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
-    campaign.zone_policy
+select campaign.archived, campaign.assumed_count, campaign.audience_condition,
+    campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
+    campaign.clicked_count, campaign.complained_count, campaign.content_version,
+    campaign.created_at, campaign.delivered_count, campaign.description, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
+    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
+    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
+    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
 for no key update
 
-select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
-    campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
-    campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
-    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
-    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
-    campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
-    campaign.zone_policy, segment.name as segment_name
+select campaign.archived, campaign.assumed_count, campaign.audience_condition,
+    campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
+    campaign.clicked_count, campaign.complained_count, campaign.content_version,
+    campaign.created_at, campaign.delivered_count, campaign.description, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
+    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
+    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
+    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, segment.name as
+    segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.id = any($1::uuid[])
 order by array_position($2::uuid[], campaign.id)
 
-select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
-    campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
-    campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
-    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
-    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
-    campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
-    campaign.zone_policy, segment.name as segment_name
+select campaign.archived, campaign.assumed_count, campaign.audience_condition,
+    campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
+    campaign.clicked_count, campaign.complained_count, campaign.content_version,
+    campaign.created_at, campaign.delivered_count, campaign.description, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
+    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
+    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
+    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, segment.name as
+    segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
@@ -93,9 +95,11 @@ select case when email.status = 'FAILED' then case when coalesce(email.refusal, 
     where until > now()
     order by until desc, place
     limit 1), 'queued') end as code, status = 'FAILED' as "isFailed", count(*)::int as count,
-        count(sent_at)::int as sent, count(delivered_at)::int as delivered, count(opened_at)::int as
-        opened, count(clicked_at)::int as clicked, count(bounced_at)::int as bounced,
-        count(complained_at)::int as complained, count(*) filter (
+        count(sent_at)::int as sent, count(delivered_at)::int as delivered, count(*) filter (
+  where delivery_unreported)::int as unreported, count(*) filter (
+  where delivery_unreported and delivered_at is null and bounced_at is null)::int as assumed,
+      count(opened_at)::int as opened, count(clicked_at)::int as clicked, count(bounced_at)::int as
+      bounced, count(complained_at)::int as complained, count(*) filter (
   where status = 'PENDING' and held_until > now())::int as held, count(*) filter (
   where trace @> '[{state: rendered_plainly}]')::int as "renderedPlainly"
 from email
@@ -149,15 +153,16 @@ where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(l
 select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
     email.billed_units, email.bounce_listed, email.bounced_at, email.campaign_id, email.clicked_at,
     email.clicks, email.complained_at, email.complaint_listed, email.contact_id,
-    email.content_version, email.created_at, email.delivered_at, email.derived_events, email.due_at,
-    email.error, email.from_email, email.from_name, email.handed_over_at, email.headers,
-    email.held_until, email.hold_reason, email.id, email.lease_until, email.message_class,
-    email.message_id, email.opened_at, email.opens, email.opt_in_id, email.project_id,
-    email.received_id, email.refusal, email.reply_to, email.retry_at, email.scheduled_for,
-    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
-    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
-    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
-    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
+    email.content_version, email.created_at, email.delivered_at, email.delivery_unreported,
+    email.derived_events, email.due_at, email.error, email.from_email, email.from_name,
+    email.handed_over_at, email.headers, email.held_until, email.hold_reason, email.id,
+    email.lease_until, email.message_class, email.message_id, email.opened_at, email.opens,
+    email.opt_in_id, email.project_id, email.received_id, email.refusal, email.reply_to,
+    email.retry_at, email.scheduled_for, email.sent_at, email.source_type, email.subject,
+    email.template_id, email.to_email, email.to_name, email.topic_id, email.unsubscribed_at,
+    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id,
+    email.workflow_step_id, case when (email.status = 'PENDING' and email.campaign_id is not null
+    and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -183,15 +188,16 @@ limit $2
 select email.allowance_month, email.attachments, email.attempt_id, email.attempts,
     email.billed_units, email.bounce_listed, email.bounced_at, email.campaign_id, email.clicked_at,
     email.clicks, email.complained_at, email.complaint_listed, email.contact_id,
-    email.content_version, email.created_at, email.delivered_at, email.derived_events, email.due_at,
-    email.error, email.from_email, email.from_name, email.handed_over_at, email.headers,
-    email.held_until, email.hold_reason, email.id, email.lease_until, email.message_class,
-    email.message_id, email.opened_at, email.opens, email.opt_in_id, email.project_id,
-    email.received_id, email.refusal, email.reply_to, email.retry_at, email.scheduled_for,
-    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
-    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at,
-    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
-    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
+    email.content_version, email.created_at, email.delivered_at, email.delivery_unreported,
+    email.derived_events, email.due_at, email.error, email.from_email, email.from_name,
+    email.handed_over_at, email.headers, email.held_until, email.hold_reason, email.id,
+    email.lease_until, email.message_class, email.message_id, email.opened_at, email.opens,
+    email.opt_in_id, email.project_id, email.received_id, email.refusal, email.reply_to,
+    email.retry_at, email.scheduled_for, email.sent_at, email.source_type, email.subject,
+    email.template_id, email.to_email, email.to_name, email.topic_id, email.unsubscribed_at,
+    email.updated_at, email.workflow_execution_id, email.workflow_step_execution_id,
+    email.workflow_step_id, case when (email.status = 'PENDING' and email.campaign_id is not null
+    and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -527,7 +533,8 @@ limit $6 offset $7
 select id, project_id, contact_id, campaign_id, template_id, source_type, subject, from_email,
     from_name, to_email, status, error, message_id, sent_at, delivered_at, opened_at, clicked_at,
     bounced_at, complained_at, bounce_listed, complaint_listed, opens, clicks, derived_events,
-    attempts + (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
+    delivery_unreported, attempts + (email.status = 'PENDING' and email.campaign_id is not null and
+    email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not
@@ -838,19 +845,19 @@ with failed as materialized (
   join campaign_chunk on campaign_id = campaign.id
   where campaign_chunk.attempt_id is null and campaign_chunk.due_at > now() or
       campaign_chunk.lease_until < now() )
-select campaign.archived, campaign.audience_condition, campaign.audience_fixed,
-    campaign.audience_type, campaign.body, campaign.bounced_count, campaign.clicked_count,
-    campaign.complained_count, campaign.content_version, campaign.created_at,
-    campaign.delivered_count, campaign.description, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
-    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
-    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_count,
-    campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
-    campaign.total_recipients, campaign.unsubscribed_count, campaign.updated_at,
-    campaign.zone_policy, (
+select campaign.archived, campaign.assumed_count, campaign.audience_condition,
+    campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
+    campaign.clicked_count, campaign.complained_count, campaign.content_version,
+    campaign.created_at, campaign.delivered_count, campaign.description, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
+    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
+    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
+    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
   from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.unsettled + (
   select coalesce(sum(count) filter (

@@ -511,8 +511,9 @@ with derivable as (
   update email
   set status = 'DELIVERED', message_id = accepted.message_id, attempts = 1, handed_over_at =
       $5::timestamptz, sent_at = statement_timestamp(), delivered_at = statement_timestamp(),
-      derived_events = 3, from_name = $6, reply_to = $7, content_version = $8, subject =
-      accepted.subject, body_template = $9, body_values = accepted.body_values, updated_at = now()
+      delivery_unreported = false, derived_events = 3, from_name = $6, reply_to = $7,
+      content_version = $8, subject = accepted.subject, body_template = $9, body_values =
+      accepted.body_values, updated_at = now()
   from jsonb_to_recordset($10::jsonb) as accepted(id uuid, message_id text, subject text,
       body_values jsonb)
   where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
@@ -526,7 +527,9 @@ with derivable as (
   from settled ), counted as (
   update campaign
   set sent_count = sent_count + total.count, delivered_count = delivered_count + case when true then
-      total.count else 0 end, refused_in_row = 0
+      total.count else 0 end, unreported_count = unreported_count + case when false then total.count
+      else 0 end, assumed_count = assumed_count + case when false then total.count else 0 end,
+      refused_in_row = 0
   from total
   where campaign.id = $11 ), tallied as (
   insert into event_tally (project_id, name, day, count)
@@ -979,24 +982,25 @@ with settled as (
       case when outcome.kind in ('released', 'withheld') then 1 else 0 end, derived_events = 0,
       lease_until = case when outcome.status = 'SENDING' then now() end, sent_at = case when
       outcome.kind = 'accepted' then clock_timestamp() end, delivered_at = case when outcome.status
-      = 'DELIVERED' then clock_timestamp() end, subject = coalesce(outcome.subject, email.subject),
-      headers = case when outcome.subject is null then email.headers else coalesce(outcome.headers,
-      '[]') end, body = case when outcome.subject is null then email.body else outcome.body end,
-      body_template = case when outcome.subject is null then email.body_template else
-      outcome.body_template end, body_values = case when outcome.subject is null then
-      email.body_values else outcome.body_values end, trace = case when false then email.trace when
-      outcome.kind = 'accepted' then email.trace || trace_entry('accepted',
-      jsonb_build_object('messageId', outcome.message_id)) || case when outcome.status = 'DELIVERED'
-      then trace_entry('delivered', null) else '[]' end when outcome.kind = 'refused' then
-      email.trace || trace_entry('refused', jsonb_build_object('error', outcome.error)) when
-      outcome.kind = 'again' then email.trace || trace_entry('refused', jsonb_build_object('error',
-      outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
-      email.trace || trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when
-      outcome.kind = 'withheld' then email.trace - (-1) || trace_entry('withheld',
-      jsonb_build_object('reason', outcome.error)) else email.trace - (-1) end, updated_at = now()
+      = 'DELIVERED' then clock_timestamp() end, delivery_unreported = outcome.unreported, subject =
+      coalesce(outcome.subject, email.subject), headers = case when outcome.subject is null then
+      email.headers else coalesce(outcome.headers, '[]') end, body = case when outcome.subject is
+      null then email.body else outcome.body end, body_template = case when outcome.subject is null
+      then email.body_template else outcome.body_template end, body_values = case when
+      outcome.subject is null then email.body_values else outcome.body_values end, trace = case when
+      false then email.trace when outcome.kind = 'accepted' then email.trace ||
+      trace_entry('accepted', jsonb_build_object('messageId', outcome.message_id)) || case when
+      outcome.status = 'DELIVERED' then trace_entry('delivered', null) else '[]' end when
+      outcome.kind = 'refused' then email.trace || trace_entry('refused',
+      jsonb_build_object('error', outcome.error)) when outcome.kind = 'again' then email.trace ||
+      trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
+      outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace ||
+      trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when outcome.kind =
+      'withheld' then email.trace - (-1) || trace_entry('withheld', jsonb_build_object('reason',
+      outcome.error)) else email.trace - (-1) end, updated_at = now()
   from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
-      error text, refusal text, delay_ms int, subject text, body text, body_template text,
-      body_values jsonb, headers jsonb)
+      error text, refusal text, unreported boolean, delay_ms int, subject text, body text,
+      body_template text, body_values jsonb, headers jsonb)
   where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,

@@ -27,7 +27,40 @@ describe('the settings', () => {
     expect(mailer.provider).toBe(name);
     const keepsDomains = name.startsWith('ses');
     expect(sender.createIdentities(mail)).toMatchObject({ keepsDomains });
-    expect(mailer.reportsDelivery).toBe(keepsDomains);
+    expect(mailer.hasSimulator).toBe(!keepsDomains);
+  });
+
+  it('treat SMTP in production like a provider of real mail', () => {
+    const settings = {
+      ...needed,
+      ...smtp,
+      JWT_SECRET: 'Zm9yIHRoaXMgdGVzdCBvbmx5LCA0OCBieXRlcyBsb25n',
+      NODE_ENV: 'production',
+      DASHBOARD_URL: 'https://app.shop.test',
+      API_URL: 'https://api.shop.test',
+    };
+    const { sender, ...mail } = readConfig(settings).mail;
+    const mailer = use(sender.createMailer({ storeMessage: async () => {} }));
+    expect(sender.testsToMembersOnly).toBe(true);
+    expect(mailer.hasSimulator).toBe(false);
+    expect(sender.createIdentities(mail).verifiesReservedNames).toBe(false);
+    const local = mailOf(smtp).sender;
+    expect(local.testsToMembersOnly).toBe(false);
+    expect(local.createIdentities(mail).verifiesReservedNames).toBe(true);
+  });
+
+  it.each([
+    [{}, 'none', ['RETURN_PATH_DOMAIN is not set']],
+    [{ RETURN_PATH_DOMAIN: 'b.shop.test' }, 'none', ['INBOUND_SMTP_PORT, INBOUND_MIME_SECRET']],
+    [{ INBOUND_SMTP_PORT: '2525' }, 'none', ['RETURN_PATH_DOMAIN is not set']],
+    [{ RETURN_PATH_DOMAIN: 'b.shop.test', INBOUND_SMTP_PORT: '2525' }, 'dsn', []],
+    [{ RETURN_PATH_DOMAIN: 'b.shop.test', INBOUND_MIME_SECRET: 'x'.repeat(16) }, 'dsn', []],
+  ])('warn of what is missing to read reports with %j', (more, feedback, warnings) => {
+    const config = readConfig({ ...needed, ...smtp, ...more });
+    expect(config.mail.sender.reports).toBe(feedback);
+    expect(config.warnings).toEqual(
+      warnings.map((beginning) => expect.stringContaining(beginning)),
+    );
   });
 
   it('leave the SDK of a provider unloaded', () => {

@@ -69,7 +69,7 @@ it('paused in the middle stops, says another thing when it goes on, and reaches 
   // At most one batch of each sender, which the limits allow at once.
   expect(count - paused.sentCount).toBeLessThanOrEqual(4 * 599);
   expect(count).toBeLessThan(5_000);
-  expect(await emailStatuses(engine, id)).toEqual({ DELIVERED: count, PENDING: 5_000 - count });
+  expect(await emailStatuses(engine, id)).toEqual({ SENT: count, PENDING: 5_000 - count });
   const { body: page } = await engine.call(
     'GET',
     `/emails?campaignId=${id}&status=PENDING&limit=1`,
@@ -100,7 +100,7 @@ it('cancelled in the middle sends no more, and says so of those that were waitin
   await run.result();
   const count = await settledCount(id);
   expect(count).toBeLessThan(5_000);
-  expect(await emailStatuses(engine, id)).toEqual({ DELIVERED: count, FAILED: 5_000 - count });
+  expect(await emailStatuses(engine, id)).toEqual({ SENT: count, FAILED: 5_000 - count });
   const { body } = await engine.call('GET', `/emails?campaignId=${id}&status=FAILED&limit=1`);
   const { body: email } = await engine.call('GET', `/emails/${body.data[0].id}`);
   expect(email.error).toBe('campaign_cancelled');

@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import { describe, expect, it } from 'vitest';
+import { takeIncoming } from '../../../api/services/incoming-mail.ts';
 import { receiverHandler } from '../../../api/services/receiver.ts';
 import { feedbackMailboxIdOf } from '../../../domain/runs/runs.ts';
 import { startReceiver } from '../../../providers/receiver.ts';
@@ -13,7 +14,14 @@ import {
   type ReportedMail,
 } from '../../support/fakes/reports.ts';
 import { useImapServer } from '../../support/fakes/imap-server.ts';
-import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import { useScriptedSmtp, useSmtpSink } from '../../support/fakes/smtp-sink.ts';
+import {
+  act,
+  campaignIn,
+  createCampaign,
+  insertContacts,
+} from '../../support/projects/campaigns.ts';
+import { sweepNow } from '../../support/sweep-now.ts';
 import { use } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -22,11 +30,15 @@ import { waitFor } from '../../support/wait-for.ts';
 const secret = 'a secret of the hook';
 const domain = 'bounces.everpost.test';
 const [sink, imap] = [await useSmtpSink(), await useImapServer('reports', 'imap secret')];
-const engine = await useEngine({
+const settings = {
   SMTP_HOST: '127.0.0.1',
   SMTP_PORT: String(sink.port),
   RETURN_PATH_DOMAIN: domain,
   INBOUND_MIME_SECRET: secret,
+  AUTO_PROJECT_DISABLE: 'false',
+};
+const engine = await useEngine({
+  ...settings,
   FEEDBACK_IMAP_HOST: '127.0.0.1',
   FEEDBACK_IMAP_PORT: String(imap.port),
   FEEDBACK_IMAP_SECURE: 'false',
@@ -34,7 +46,6 @@ const engine = await useEngine({
   FEEDBACK_IMAP_PASSWORD: 'imap secret',
   FEEDBACK_IMAP_SECONDS: '1',
   FEEDBACK_IMAP_MOVE_TO: 'Done',
-  AUTO_PROJECT_DISABLE: 'false',
 });
 const { db } = engine.api;
 const receiver = use(
@@ -45,13 +56,12 @@ const receiver = use(
 );
 
 /** Sends a mail, and returns what a mail server knows of it. */
-async function sendMail(to = `${randomUUID()}@mail.test`): Promise<ReportedMail> {
-  const { body } = await engine.call('POST', '/v1/send', {
-    to,
-    subject: 'Hi',
-    body: 'Hi',
-    from: `team@${engine.domain}`,
-  });
+async function sendMail(
+  to = `${randomUUID()}@mail.test`,
+  content: object = { subject: 'Hi', body: 'Hi' },
+): Promise<ReportedMail> {
+  const from = `team@${engine.domain}`;
+  const { body } = await engine.call('POST', '/v1/send', { to, from, ...content });
   const emailId = body.data.emails[0].email as string;
   await waitFor('the mail to be sent', async () => (await emailOf(emailId)).sent_at !== null);
   const sunk = sink.messages.find((message) => message.to === to);
@@ -66,6 +76,16 @@ const traceOf = async (id: string) =>
     state: string;
     detail: Record<string, unknown> | null;
   }[];
+
+const eventsOf = async ({ emailId }: ReportedMail) =>
+  (
+    await db
+      .selectFrom('event')
+      .select('name')
+      .where('email_id', '=', emailId)
+      .orderBy('recorded_at')
+      .execute()
+  ).map(({ name }) => name);
 
 const bouncesOf = async ({ emailId }: ReportedMail) =>
   (
@@ -137,6 +157,148 @@ describe('the envelope sender', () => {
   });
 });
 
+describe('mail by SMTP', () => {
+  it('stays SENT until its delivery is reported', async () => {
+    const mail = await sendMail();
+    const sent = await emailOf(mail.emailId);
+    expect([sent.status, sent.delivered_at]).toEqual(['SENT', null]);
+    expect(await eventsOf(mail)).toEqual(['email.sent']);
+    await bySmtp(
+      deliveryStatus(mail, { action: 'relayed', status: '2.0.0', diagnostic: '250 queued' }),
+      mail.returnPath,
+    );
+    expect((await emailOf(mail.emailId)).status).toBe('SENT');
+    await bySmtp(
+      deliveryStatus(mail, { action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }),
+      mail.returnPath,
+    );
+    expect((await emailOf(mail.emailId)).status).toBe('DELIVERED');
+    expect(await eventsOf(mail)).toEqual(['email.sent', 'email.delivery']);
+    expect((await traceOf(mail.emailId)).at(-1)).toMatchObject({
+      state: 'delivered',
+      detail: { source: 'smtp', status: '2.0.0', text: '250 ok' },
+    });
+  });
+
+  it('is announced in GET /config', async () => {
+    const { body } = await engine.api.request('GET', '/config');
+    expect(body.features.email).toMatchObject({
+      mode: 'local',
+      transport: 'smtp',
+      feedback: 'dsn',
+      deliveryReports: false,
+    });
+  });
+
+  it('made from a template counts as delivered until it bounces', async () => {
+    const template = await engine.call('POST', '/templates', {
+      name: randomUUID(),
+      subject: 'Hi',
+      body: 'Hi',
+      from: `team@${engine.domain}`,
+      type: 'TRANSACTIONAL',
+    });
+    const { id } = template.body;
+    const stats = async () => (await engine.call('GET', `/templates/${id}/stats`)).body.data;
+    expect(await stats()).not.toHaveProperty('deliveryBasis');
+    const mails = [];
+    for (const _ of [1, 2]) mails.push(await sendMail(undefined, { template: id }));
+    const mail = mails[0]!;
+    await bySmtp(deliveryStatus(mail), mail.returnPath);
+    expect(await stats()).toMatchObject({
+      deliveredCount: 0,
+      assumedDeliveredCount: 1,
+      deliveryBasis: 'assumed',
+      deliveryRate: 50,
+      reachRate: 50,
+    });
+  });
+
+  it('of a campaign counts as delivered until it bounces', async () => {
+    const shop = await useEngine(settings);
+    const to = await insertContacts(shop, 10);
+    const campaignId = await createCampaign(shop);
+    await act(shop, campaignId, 'send');
+    await campaignIn(shop, campaignId, 'SENT');
+    const rows = await shop.api.db
+      .selectFrom('email')
+      .select(['id', 'to_email'])
+      .where('campaign_id', '=', campaignId)
+      .execute();
+    const stats = async () => {
+      const { body } = await shop.call('GET', `/campaigns/${campaignId}/stats`);
+      const { deliveredCount, assumedDeliveredCount, deliveryRate, deliveryBasis } = body.data;
+      expect(body.data.reachRate).toBe(deliveryRate);
+      return [deliveredCount, assumedDeliveredCount, deliveryRate, deliveryBasis];
+    };
+    expect(await stats()).toEqual([0, 10, 100, 'assumed']);
+    const report = async (address: string | undefined, action: string, status: string) => {
+      const { id = '' } = rows.find(({ to_email }) => to_email === address) ?? {};
+      const returnPath = sink.messages.find((message) => message.to === address)?.from ?? '';
+      const mail = { returnPath, emailId: id, to: address ?? '' };
+      await takeIncoming(shop.api.services, 'mime', {
+        raw: Buffer.from(deliveryStatus(mail, { action, status })),
+        recipients: [returnPath],
+      });
+    };
+    await report(to[0], 'failed', '5.1.1');
+    await report(to[1], 'failed', '5.1.1');
+    await report(to[2], 'failed', '4.4.7');
+    expect(await stats()).toEqual([0, 8, 80, 'assumed']);
+    await report(to[3], 'delivered', '2.0.0');
+    await report(to[3], 'delivered', '2.0.0');
+    expect(await stats()).toEqual([1, 7, 80, 'mixed']);
+  });
+
+  it('whose outcome is unknown is settled by any report', async () => {
+    const lost = await useScriptedSmtp({ end: 'close' });
+    const shop = await useEngine({
+      ...settings,
+      SMTP_PORT: String(lost.port),
+      DELIVERY_SETTLE_MINUTES: '0',
+    });
+    const uncertainMail = async () => {
+      const to = `${randomUUID()}@mail.test`;
+      const { body } = await shop.call('POST', '/v1/send', {
+        to,
+        subject: 'Hi',
+        body: 'Hi',
+        from: `team@${shop.domain}`,
+      });
+      const emailId = body.data.emails[0].email as string;
+      await waitFor('the unknown outcome', async () =>
+        (await shopEmail(emailId)).trace.some(({ state }) => state === 'uncertain'),
+      );
+      return { returnPath: shop.services.returnPaths.pathOf(emailId, shop.domain), emailId, to };
+    };
+    const shopEmail = async (id: string) => {
+      const { body } = await shop.call('GET', `/emails/${id}`);
+      return body as { status: string; error: string | null; trace: { state: string }[] };
+    };
+    const report = async (mail: ReportedMail, action: string, status: string) =>
+      takeIncoming(shop.api.services, 'smtp', {
+        raw: Buffer.from(deliveryStatus(mail, { action, status })),
+        recipients: [mail.returnPath],
+      });
+    const [delayed, bounced] = [await uncertainMail(), await uncertainMail()];
+    expect((await shopEmail(delayed.emailId)).status).toBe('SENDING');
+    await report(delayed, 'delayed', '4.4.1');
+    expect(await shopEmail(delayed.emailId)).toMatchObject({ status: 'SENT', error: null });
+    await report(bounced, 'failed', '5.1.1');
+    expect((await shopEmail(bounced.emailId)).trace.map(({ state }) => state).slice(-2)).toEqual([
+      'settled',
+      'bounced',
+    ]);
+    const late = await uncertainMail();
+    await waitFor('the mail to be given up', async () => {
+      await sweepNow(shop);
+      return (await shopEmail(late.emailId)).error === 'delivery_unknown';
+    });
+    await report(late, 'delayed', '4.4.1');
+    expect(await shopEmail(late.emailId)).toMatchObject({ status: 'SENT', error: null });
+  });
+});
+
 describe('a permanent bounce', () => {
   it.each(['smtp', 'mime', 'imap'])(
     'by %s bounces the mail once, however it comes again',
@@ -198,7 +360,7 @@ describe('other reports', () => {
     const mail = await sendMail();
     for (const _ of [1, 2]) await bySmtp(deliveryStatus(mail, { status }), mail.returnPath);
     const email = await emailOf(mail.emailId);
-    expect([email.bounced_at, email.error]).toEqual([null, null]);
+    expect([email.status, email.error]).toEqual(['SENT', null]);
     // Two reports, but one entry.
     const bounced = (await traceOf(mail.emailId)).filter(({ state }) => state === 'bounced');
     expect(bounced).toMatchObject([{ detail: { bounceType: 'Transient', status } }]);

@@ -59,9 +59,7 @@ describe('a campaign', () => {
     const sent = sink.begun.length;
     expect(sent).toBeLessThan(60);
     expect(statuses).toEqual(
-      change === 'cancel'
-        ? { DELIVERED: sent, FAILED: 60 - sent }
-        : { DELIVERED: sent, waiting: 60 - sent },
+      change === 'cancel' ? { SENT: sent, FAILED: 60 - sent } : { SENT: sent, waiting: 60 - sent },
     );
     if (change === 'cancel') return;
     await act(engine, id, 'resume');

@@ -61,7 +61,7 @@ async function takeOverAll(): Promise<void> {
   const services = {
     db,
     log: { info() {}, warn: (_details: object, message: string) => expect.unreachable(message) },
-    mailer: { reportsDelivery: false } as Mailer,
+    mailer: { hasSimulator: true } as Mailer,
     retryMs: 86_400_000,
     pauseOnFailures: 100,
     journal: noJournal,

@@ -28,7 +28,7 @@ describe('the local mailbox', () => {
       mailboxMailer({ storeMessage: async (message) => void kept.push(message) }),
     );
     const message = await outgoing();
-    expect(mailer).toMatchObject({ reportsDelivery: false, defaultRatePerSecond: 200 });
+    expect(mailer).toMatchObject({ hasSimulator: true, defaultRatePerSecond: 200 });
     expect(await mailer.send(message)).toEqual({
       kind: 'accepted',
       messageId: `${emailId}@local`,

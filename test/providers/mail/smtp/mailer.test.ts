@@ -75,11 +75,14 @@ describe('SMTP, a server that takes mail', () => {
     expect((await sent).kind).toBe('accepted');
   });
 
-  it('accepts, and acceptance is delivery', async () => {
+  it('accepts, which is no delivery', async () => {
     const sink = await useSmtpSink();
     const outcome = await mailerTo(sink.port).send(message());
-    expect(outcome).toEqual({ kind: 'accepted', messageId: 'e1@smtp', delivered: true });
-    expect(sink.messages).toMatchObject([
+    const accepted = { kind: 'accepted', messageId: 'e1@smtp', delivered: false };
+    expect(outcome).toEqual({ ...accepted, isUnreported: true });
+    const reporting = mailerTo(sink.port, { successReports: true });
+    expect(await reporting.send(message())).toEqual({ ...accepted, isUnreported: false });
+    expect(sink.messages.slice(0, 1)).toMatchObject([
       { from: 'shop@shop.test', to: 'ada@x.test', raw: message().raw },
     ]);
   });

@@ -64,7 +64,7 @@ describe('another mailer', () => {
   const plain = (send: Mailer['send']): Mailer =>
     guarded({
       provider: 'plain',
-      reportsDelivery: false,
+      hasSimulator: true,
       defaultRatePerSecond: 1,
       maxConcurrency: 1,
       send,

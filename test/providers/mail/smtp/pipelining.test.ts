@@ -116,7 +116,7 @@ describe('SMTP, several messages over one connection', () => {
         error: 'The server refused the recipient: 550 unknown',
         isRecipient: true,
       },
-      { kind: 'accepted', messageId: 'e2@smtp', delivered: true },
+      { kind: 'accepted', messageId: 'e2@smtp', delivered: false, isUnreported: true },
     ]);
     expect(peer.messages).toEqual(['', 'Subject: 2\r\n\r\nHello\r\n']);
   });
