@@ -107,15 +107,6 @@ function statementName(text: string): string | undefined {
 
 const noRows = { rows: [], rowCount: 0 };
 
-const lastMark = '/* and commit */';
-/**
- * Put at the end of the last statement of a transaction: the database commits as soon as the
- * statement is done, without waiting for this process, so locks are held for a shorter time. A
- * reason against the commit must make the statement itself fail, because an error thrown later
- * cannot undo it.
- */
-export const andCommit = sql.raw(lastMark);
-
 /** Number of attempts of a statement before its error reaches the caller. */
 const statementAttemptsMax = 3;
 
@@ -129,8 +120,6 @@ class PreparingClient extends Client {
   isOutdated = false;
   /** True if a transaction has begun but its start has not been sent to the server yet. */
   #begins = false;
-  /** True if the end of the transaction was sent with its last statement. */
-  #hasEnded = false;
 
   override query(...args: unknown[]): never {
     const [text, values, callback] = args;
@@ -147,17 +136,11 @@ class PreparingClient extends Client {
     }
     const isFirst = this.#begins;
     this.#begins = false;
-    if (text === 'commit' || text === 'rollback') {
-      const isDone = isFirst || this.#hasEnded;
-      this.#hasEnded = false;
-      if (isDone) return noRows;
-    }
-    const isLast = text.endsWith(lastMark);
+    if (isFirst && (text === 'commit' || text === 'rollback')) return noRows;
     const isAlone = !isFirst && this.getTransactionStatus() === 'I';
     for (let attempt = 1; ; attempt += 1) {
       try {
-        if (isFirst || isLast) return await this.#withEnds(text, values, isFirst, isLast);
-        return await this.#send(text, values);
+        return await (isFirst ? this.#sendWithBegin(text, values) : this.#send(text, values));
       } catch (error) {
         if (isOutdatedPlan(error)) this.isOutdated = true;
         if (isSilence(error)) this.connection.stream.destroy();
@@ -166,26 +149,15 @@ class PreparingClient extends Client {
     }
   }
 
-  /**
-   * Sends the begin with the first statement of a transaction, and the commit with its last: one
-   * round trip and one system call for both. After a failed statement, the server treats "commit"
-   * as "rollback".
-   */
-  async #withEnds(
-    text: string,
-    values: unknown[],
-    isFirst: boolean,
-    isLast: boolean,
-  ): Promise<unknown> {
+  /** Sends the begin of a transaction with its first statement: one round trip for both. */
+  async #sendWithBegin(text: string, values: unknown[]): Promise<unknown> {
     const { stream } = this.connection;
     stream.cork();
-    const begun = isFirst ? super.query('begin') : undefined;
+    const begun = super.query('begin');
     const given = this.#send(text, values);
-    const ended = isLast ? super.query('commit') : undefined;
     stream.uncork();
-    this.#hasEnded = isLast;
-    // Waits for all replies before the next statement is sent.
-    const answers = await Promise.allSettled([begun, given, ended]);
+    // Waits for both replies before the next statement is sent.
+    const answers = await Promise.allSettled([begun, given]);
     for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
     return given;
   }

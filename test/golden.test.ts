@@ -102,8 +102,9 @@ describe('PostgreSQL', () => {
     await runScenario(engine);
     await engine.stopWorker();
     const asked = new Set(statements.take().map(({ text }) => text));
-    // A worker reports now and then that it is alive.
-    const byPace = /(insert into|delete from) worker_process/;
+    // A worker reports now and then that it is alive, and checks again what takes long to send.
+    const byPace =
+      /(insert into|delete from) worker_process|from email mail\s+join contact receiver/;
     const texts = [...asked].filter((text) => !byPace.test(text));
     for (const noun of nouns) {
       const own = texts.filter((text) => nounOf(text) === noun).map(formatStatement);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { andCommit, type Database, openDatabase, transact } from '../../db/database.ts';
+import { type Database, openDatabase, transact } from '../../db/database.ts';
 import { useDatabase } from '../support/servers.ts';
 import { use } from '../support/use.ts';
 
@@ -8,14 +8,11 @@ const { db, url } = await useDatabase();
 await sql`create table account (name text primary key, balance int not null)`.execute(db);
 await sql`insert into account values ('a', 0), ('b', 0)`.execute(db);
 
-const add = (tx: Database, name: string, end = sql``) =>
-  sql`update account set balance = balance + 1 where name = ${name} ${end}`.execute(tx);
+const add = (tx: Database, name: string) =>
+  sql`update account set balance = balance + 1 where name = ${name}`.execute(tx);
 
 /** Runs two transactions that lock `a` and `b` in opposite orders. */
-async function crossOver(
-  run: (work: (tx: Database) => Promise<void>) => Promise<void>,
-  end = sql``,
-) {
+async function crossOver(run: (work: (tx: Database) => Promise<void>) => Promise<void>) {
   let locked = 0;
   let bothLocked = () => {};
   const met = new Promise<void>((resolve) => (bothLocked = resolve));
@@ -24,7 +21,7 @@ async function crossOver(
     locked += 1;
     if (locked === 2) bothLocked();
     await met;
-    await add(tx, second, end);
+    await add(tx, second);
   };
   return Promise.allSettled([run(work('a', 'b')), run(work('b', 'a'))]);
 }
@@ -103,36 +100,4 @@ it('a transaction begins with its first statement, and none is left open', async
   await expect(wrong).rejects.toThrow('division by zero');
   await add(opened.db, 'b');
   expect(await balance(db)).toBe(before + 2);
-});
-
-it('the last statement commits with it, and what fails leaves nothing', async () => {
-  const opened = use(openDatabase(url, { poolMax: 1 }));
-  const [before = 0] = await balances();
-  await transact(opened.db, async (tx) => {
-    await add(tx, 'a');
-    expect((await balances())[0]).toBe(before);
-    await add(tx, 'a', andCommit);
-    expect((await balances())[0]).toBe(before + 2);
-  });
-  const failed = transact(opened.db, async (tx) => {
-    await add(tx, 'a');
-    await sql`update account set balance = balance / 0 where name = 'a' ${andCommit}`.execute(tx);
-  });
-  await expect(failed).rejects.toMatchObject({ code: '22012' });
-  expect((await balances())[0]).toBe(before + 2);
-  // Also as the only statement; the connection is free afterwards.
-  await transact(opened.db, (tx) => sql`delete from account where false ${andCommit}`.execute(tx));
-  await transact(opened.db, (tx) => add(tx, 'a'));
-  expect((await balances())[0]).toBe(before + 3);
-  const { rows } = await sql<{ open: number }>`
-    select count(*)::int as open from pg_stat_activity
-      where datname = current_database() and state like 'idle in transaction%'`.execute(db);
-  expect(rows[0]).toEqual({ open: 0 });
-});
-
-it('a deadlock at the last statement is tried again', async () => {
-  const [before = 0] = await balances();
-  const both = await crossOver((work) => transact(db, work), andCommit);
-  expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
-  expect((await balances())[0]).toBe(before + 2);
 });
