@@ -34,11 +34,11 @@ const ownColumns = [
 
 /** The keys that are not dropped yet (`isKept`). */
 const keys = sql<StoredKey[]>`(
-  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_key.selector,
-      'algorithm', inner_key.algorithm, 'publicKey', inner_key.public_key, 'state', inner_key.state,
-      'createdAt', inner_key.created_at, 'seenAt', inner_key.seen_at, 'removeAfter', inner_key.remove_after)
-      order by inner_key.state, inner_key.algorithm desc, inner_key.created_at desc), '[]')
-    from domain_key inner_key where inner_key.domain_id = domain.id and ${isKept('inner_key')})`.as(
+  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector,
+      'algorithm', inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state', inner_domain_key.state,
+      'createdAt', inner_domain_key.created_at, 'seenAt', inner_domain_key.seen_at, 'removeAfter', inner_domain_key.remove_after)
+      order by inner_domain_key.state, inner_domain_key.algorithm desc, inner_domain_key.created_at desc), '[]')
+    from domain_key inner_domain_key where inner_domain_key.domain_id = domain.id and ${isKept('inner_domain_key')})`.as(
   'keys',
 );
 

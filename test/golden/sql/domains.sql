@@ -1,27 +1,32 @@
 select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
     last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
     domain.former_records as former_records, (
-  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_key.selector, 'algorithm',
-      inner_key.algorithm, 'publicKey', inner_key.public_key, 'state', inner_key.state, 'createdAt',
-      inner_key.created_at, 'seenAt', inner_key.seen_at, 'removeAfter', inner_key.remove_after)
-      order by inner_key.state, inner_key.algorithm desc, inner_key.created_at desc), '[]')
-  from domain_key inner_key where inner_key.domain_id = domain.id and (inner_key.state <> 'next' or
-      inner_key.created_at > now() - interval '30 days') and (inner_key.state <> 'previous' or
-      inner_key.remove_after > now() - interval '30 days')) as keys
+  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
+      inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
+      inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',
+      inner_domain_key.seen_at, 'removeAfter', inner_domain_key.remove_after)
+      order by inner_domain_key.state, inner_domain_key.algorithm desc, inner_domain_key.created_at
+          desc), '[]')
+  from domain_key inner_domain_key where inner_domain_key.domain_id = domain.id and
+      (inner_domain_key.state <> 'next' or inner_domain_key.created_at > now() - interval '30 days')
+      and (inner_domain_key.state <> 'previous' or inner_domain_key.remove_after > now() - interval
+      '30 days')) as keys
 from domain
 where id = $1 and is_registered
 
 select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
     last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
     domain.former_records as former_records, (
-  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_key.selector, 'algorithm',
-      inner_key.algorithm, 'publicKey', inner_key.public_key, 'state', inner_key.state, 'createdAt',
-      inner_key.created_at, 'seenAt', inner_key.seen_at, 'removeAfter', inner_key.remove_after)
-      order by inner_key.state, inner_key.algorithm desc, inner_key.created_at desc), '[]')
-  from domain_key inner_key where inner_key.domain_id = domain.id and (inner_key.state <> 'next' or
-      inner_key.created_at > now() - interval '30 days') and (inner_key.state <> 'previous' or
-      inner_key.remove_after > now() - interval '30 days')) as keys, failed_checks, next_check_at,
-      daily_check_at, now() as now
+  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
+      inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
+      inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',
+      inner_domain_key.seen_at, 'removeAfter', inner_domain_key.remove_after)
+      order by inner_domain_key.state, inner_domain_key.algorithm desc, inner_domain_key.created_at
+          desc), '[]')
+  from domain_key inner_domain_key where inner_domain_key.domain_id = domain.id and
+      (inner_domain_key.state <> 'next' or inner_domain_key.created_at > now() - interval '30 days')
+      and (inner_domain_key.state <> 'previous' or inner_domain_key.remove_after > now() - interval
+      '30 days')) as keys, failed_checks, next_check_at, daily_check_at, now() as now
 from domain
 where id = $1
 for update
@@ -53,10 +58,13 @@ where id = $9
 returning id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
     last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
     domain.former_records as former_records, (
-  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_key.selector, 'algorithm',
-      inner_key.algorithm, 'publicKey', inner_key.public_key, 'state', inner_key.state, 'createdAt',
-      inner_key.created_at, 'seenAt', inner_key.seen_at, 'removeAfter', inner_key.remove_after)
-      order by inner_key.state, inner_key.algorithm desc, inner_key.created_at desc), '[]')
-  from domain_key inner_key where inner_key.domain_id = domain.id and (inner_key.state <> 'next' or
-      inner_key.created_at > now() - interval '30 days') and (inner_key.state <> 'previous' or
-      inner_key.remove_after > now() - interval '30 days')) as keys
+  select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
+      inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
+      inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',
+      inner_domain_key.seen_at, 'removeAfter', inner_domain_key.remove_after)
+      order by inner_domain_key.state, inner_domain_key.algorithm desc, inner_domain_key.created_at
+          desc), '[]')
+  from domain_key inner_domain_key where inner_domain_key.domain_id = domain.id and
+      (inner_domain_key.state <> 'next' or inner_domain_key.created_at > now() - interval '30 days')
+      and (inner_domain_key.state <> 'previous' or inner_domain_key.remove_after > now() - interval
+      '30 days')) as keys
