@@ -85,7 +85,7 @@ async function unknownOf(id: string): Promise<number> {
   expect(rows.filter((row) => arrived(row.id) > 1)).toEqual([]);
   const unknown = rows.filter(({ error }) => error === 'delivery_unknown');
   expect(rows.length - unknown.length).toBe(
-    rows.filter((row) => row.status === 'DELIVERED' && arrived(row.id) === 1).length,
+    rows.filter((row) => row.status === 'SENT' && arrived(row.id) === 1).length,
   );
   return unknown.length;
 }
