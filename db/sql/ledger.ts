@@ -191,8 +191,8 @@ const followers = {
     }
     if (now) {
       // The feedback that was faster than the provider's response may have given the same id.
-      const isNew = sql`not exists (select from provider_message known
-        where known.message_id = email.message_id and known.email_id = email.id)`;
+      const isNew = sql`not exists (select from provider_message inner_known
+        where inner_known.message_id = email.message_id and inner_known.email_id = email.id)`;
       const added = was ? sql`${given(now)} except ${given(was)}` : sql`${given(now)} and ${isNew}`;
       parts.push(['ids_added', sql`insert into provider_message (message_id, email_id) ${added}`]);
     }

@@ -139,6 +139,7 @@ const withoutCaller: readonly string[] = [
   'countedTo',
   'domainColumns',
   'eventScopes',
+  'following',
   'hasAddressKey',
   'judging',
   'pinnedParts',

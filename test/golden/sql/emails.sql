@@ -548,9 +548,9 @@ with derivable as (
   from settled as email
   where source_type <> 'INBOUND' and left(message_id, 36) <> id::text and not exists (
     select
-    from provider_message known
-    where known.message_id = email.message_id and known.email_id = email.id)), ledger_late_added as
-        (
+    from provider_message inner_known
+    where inner_known.message_id = email.message_id and inner_known.email_id = email.id)),
+        ledger_late_added as (
   insert into late_mail (contact_id, sent_at, email_id)
   select contact_id, sent_at, id as email_id
   from settled
@@ -1027,9 +1027,9 @@ with settled as (
   from settled as email
   where source_type <> 'INBOUND' and left(message_id, 36) <> id::text and not exists (
     select
-    from provider_message known
-    where known.message_id = email.message_id and known.email_id = email.id)), ledger_late_added as
-        (
+    from provider_message inner_known
+    where inner_known.message_id = email.message_id and inner_known.email_id = email.id)),
+        ledger_late_added as (
   insert into late_mail (contact_id, sent_at, email_id)
   select contact_id, sent_at, id as email_id
   from settled
