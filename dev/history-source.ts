@@ -142,11 +142,18 @@ async function describe(client: Client, workflowId: string, runId: string | unde
 }
 
 function unknown(source: string, runId: string | undefined): string {
-  const what = runId === undefined ? source : `${source} with the run id ${runId}`;
+  const tooOld =
+    'It ended so long ago that Temporal no longer keeps it (retention of the namespace), or';
+  if (runId !== undefined) {
+    return (
+      `Temporal has no run ${runId} of ${source}. ${tooOld} one of the two ids is wrong. Leave out ` +
+      '--run to replay the latest run; the output lists the others.'
+    );
+  }
   return (
-    `Temporal has no run of ${what}. Either it ended before the retention time of the namespace ` +
-    'began, or no run has this id. Name the id of an execution, a campaign, a domain, a project or a job, or a ' +
-    'workflow id as the Temporal UI shows it (docs/operating/temporal-ui.md lists them). Contacts, ' +
-    'mail of projects and workflows have no run of their own.'
+    `Temporal has no run of ${source}. ${tooOld} the id is wrong. Name the id of an execution, a ` +
+    'campaign, a domain, a project or a job, or a workflow id as the Temporal UI shows it ' +
+    '(docs/operating/temporal-ui.md lists them). Contacts, mail of projects and workflows have no ' +
+    'run of their own.'
   );
 }

@@ -23,7 +23,7 @@ import { cursorQuery, queryInt, Uuid, commaList } from '../http/schemas.ts';
 
 const Types = commaList(
   activityTypes,
-  'Must be a comma-separated list of types that GET /activity/types lists.',
+  'Must be one or more of the types that GET /activity/types lists, separated by commas.',
 )
   .optional()
   .meta({ description: 'Comma-separated types; all by default' });

@@ -26,7 +26,7 @@ import {
 
 const Types = commaList(
   timelineTypes,
-  `Must be a comma-separated list of ${timelineTypes.join(', ')}.`,
+  `Must be one or more of ${timelineTypes.join(', ')}, separated by commas.`,
 )
   .optional()
   .meta({ description: 'Comma-separated types; all by default' });

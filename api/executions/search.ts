@@ -44,7 +44,7 @@ const FoundExecution = named('FoundExecution', {
 
 const Statuses = commaList(
   statuses,
-  `Must be a comma-separated list of ${statuses.join(', ')}.`,
+  `Must be one or more of ${statuses.join(', ')}, separated by commas.`,
 ).meta({ description: 'Comma list of statuses' });
 
 const OnlyTrue = z.literal('true').transform(() => true);

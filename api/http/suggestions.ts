@@ -33,7 +33,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NOT_SENDABLE: 'Duplicate the campaign to send it again.',
   CAMPAIGN_NOT_CANCELLABLE:
     'Delete a DRAFT with DELETE /campaigns/{id}. A campaign that is SENT cannot be recalled.',
-  CAMPAIGN_NOT_ARCHIVABLE: 'Wait until it is SENT, or cancel it with POST /campaigns/{id}/cancel.',
+  CAMPAIGN_NOT_ARCHIVABLE:
+    'Wait until it is SENT (resume it first if it is PAUSED), or cancel it with ' +
+    'POST /campaigns/{id}/cancel.',
   CAMPAIGN_NOT_PAUSABLE: 'Cancel a SCHEDULED campaign. Sent mail cannot be recalled.',
   CAMPAIGN_NOT_RESUMABLE:
     'Only a PAUSED campaign can be resumed. Send a DRAFT with POST /campaigns/{id}/send.',

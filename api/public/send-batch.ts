@@ -157,10 +157,11 @@ export const sendBatch = endpoint({
           success: false,
           error: {
             code: 'DOMAIN_NOT_REGISTERED',
-            message: 'The sender domain does not belong to this project.',
+            message: 'The sender domain elsewhere.example does not belong to this project.',
             statusCode: 403,
             requestId: '1d0c4f0e-6a0e-4c57-9a2b-5d1a2f9e7c11',
             suggestion: 'Add the domain with POST /domains and verify it.',
+            details: { domain: 'elsewhere.example' },
           },
         },
       ],

@@ -3,7 +3,7 @@ import { findSecrets } from '../../db/projects/secrets.ts';
 import type { SubscriptionRow } from '../../db/subscriptions/subscriptions.ts';
 import { Problem } from '../../domain/errors.ts';
 import { secretNamesOf } from '../../domain/subscription/request.ts';
-import { foreignSecrets } from '../../domain/secrets/hosts.ts';
+import { foreignSecrets, foreignSecretsText } from '../../domain/secrets/hosts.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 
 /**
@@ -27,7 +27,7 @@ export async function refuseForeignHeaders(
   const errors = Object.entries(written).flatMap(([name, value]) => {
     const refused = secretNamesOf([value]).filter((secret) => foreign.has(secret));
     if (refused.length === 0) return [];
-    const message = `These secrets may not be sent to ${address.host}: ${refused.join(', ')}. Add the host to their \`hosts\`.`;
+    const message = foreignSecretsText(refused, address);
     return [{ field: `headers.${name}`, message, code: 'not_allowed' as const }];
   });
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });

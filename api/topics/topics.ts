@@ -30,7 +30,7 @@ const Key = z
   .string()
   .regex(
     /^[a-z0-9][a-z0-9_-]{0,49}$/,
-    'Must be at most 50 small letters, digits, _ and -, and begin with a letter or digit.',
+    'Must be 1 to 50 of the characters a-z, 0-9, _ and -, and begin with a letter or digit.',
   );
 
 const listTopics = endpoint({

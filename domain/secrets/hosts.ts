@@ -50,6 +50,14 @@ export function foreignSecrets(secrets: readonly BoundSecret[], url: URL): strin
   );
 }
 
+/** The message for secrets in a request to the host of this URL, which must not contain them. */
+export function foreignSecretsText(names: readonly string[], { host }: URL): string {
+  return (
+    `These secrets must not be sent to ${host}: ${names.join(', ')}. Send each again with ` +
+    'PUT /secrets/{name}, with its value and this host in `hosts`.'
+  );
+}
+
 /**
  * Returns the URL of a WEBHOOK step as far as its template determines it; the path may be cut off.
  * null: the host is known only when the request is made.

@@ -57,15 +57,18 @@ export function idOf(value: unknown): string | null {
   return hasForbiddenText(id) ? null : id;
 }
 
-function requiredId(value: unknown, name: string): string {
+/** @param path of the id in the event, for the message */
+function requiredId(value: unknown, path: string): string {
   const id = idOf(value);
-  if (id === null) throw new UnreadableEvent(`The event has no ${name}.`);
+  if (id === null) {
+    throw new UnreadableEvent(`\`${path}\` of the event is missing, or is not an id of Stripe.`);
+  }
   return id;
 }
 
 /** Returns the customer of an object; null if Stripe has none. */
 function customerOf(about: Record<string, unknown>): string | null {
-  return about['customer'] === null ? null : requiredId(about['customer'], 'customer');
+  return about['customer'] === null ? null : requiredId(about['customer'], 'data.object.customer');
 }
 
 function parse(body: Buffer): unknown {
@@ -107,7 +110,7 @@ export function eventOf(body: Buffer): PaymentEvent {
 
 function knownEventOf(id: string, type: string, about: Record<string, unknown>): PaymentEvent {
   if (type === 'radar.early_fraud_warning.created') {
-    const charge = requiredId(about['charge'], 'charge');
+    const charge = requiredId(about['charge'], 'data.object.charge');
     const { customer } = Object(about['charge']) as { customer?: unknown };
     return { id, kind: 'fraud', customer: idOf(customer) ?? idOf(about['customer']), charge };
   }
@@ -133,7 +136,7 @@ function knownEventOf(id: string, type: string, about: Record<string, unknown>):
       return { id, kind: 'paymentFailed', customer, isFirst, isFinal, ...invoiceOf(about) };
     }
     default: {
-      const subscription = requiredId(about, 'subscription');
+      const subscription = requiredId(about['id'], 'data.object.id');
       const hasEnded = type === 'customer.subscription.deleted';
       const kind = hasEnded ? 'subscriptionEnded' : 'subscriptionChanged';
       return { id, kind, customer, subscription };

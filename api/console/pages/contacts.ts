@@ -20,8 +20,9 @@ const findByAddress = projectPage({
   summary: 'A contact by address',
   async show(context) {
     const { call } = context;
-    const { email = '' } = call.query;
-    const query = normaliseEmail(email) ? { email } : { search: email.trim(), limit: '50' };
+    const text = (call.query['email'] ?? '').trim();
+    const isWhole = normaliseEmail(text) !== null;
+    const query = isWhole ? { email: text } : { search: text, limit: '50' };
     const { data } = await ask(call, listContacts, { query });
     if (data[0] && data.length === 1) return showContact(context, data[0].id);
     const rows = data.map((contact) => [
@@ -29,14 +30,20 @@ const findByAddress = projectPage({
       state(contact.subscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED'),
       moment(contact.createdAt),
     ]);
-    const none = `No contact of this project has “${email}” in its address.`;
     return {
       title: 'Contacts',
-      content: html`${heading(rows.length > 0 ? 'Contacts' : 'No such contact')}
-      ${section(`With “${email}”`, table(['Address', 'State', 'Created'], rows, none))}`,
+      content: html`${heading(rows.length > 0 || text === '' ? 'Contacts' : 'No such contact')}
+      ${section(text === '' ? 'Newest' : `With “${text}”`, table(['Address', 'State', 'Created'], rows, noneText(text, isWhole)))}`,
     };
   },
 });
+
+function noneText(text: string, isWhole: boolean): string {
+  if (text === '') return 'This project has no contacts yet.';
+  return isWhole
+    ? `No contact of this project has the address “${text}”.`
+    : `No contact of this project has “${text}” in its address.`;
+}
 
 const showContactById = projectPage({
   id: 'showContact',

@@ -16,7 +16,12 @@ import { type BareName, bareStepKeyOf, fullStepName } from '../../../domain/filt
 import { segmentProblems } from '../../../domain/filter/parse.ts';
 import type { FieldComparison } from '../../../domain/filter/step.ts';
 import { isJsonEqual } from '../../../domain/filter/value.ts';
-import { foreignSecrets, knownAddress, namedSecrets } from '../../../domain/secrets/hosts.ts';
+import {
+  foreignSecrets,
+  foreignSecretsText,
+  knownAddress,
+  namedSecrets,
+} from '../../../domain/secrets/hosts.ts';
 import { segmentsOfStep } from '../../../domain/workflow/field-uses.ts';
 import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
 import { selection } from '../../../domain/filter/selection.ts';
@@ -154,8 +159,7 @@ export async function refuseForeignSecrets(
   if (!address || names.length === 0) return;
   const foreign = foreignSecrets(await findSecrets(tx, projectId, names), address);
   if (foreign.length === 0) return;
-  const message = `These secrets must not go to ${address.host}: ${foreign.join(', ')}. Add the host to their \`hosts\`.`;
-  throw invalidField(`${path}.url`, 'not_allowed', message);
+  throw invalidField(`${path}.url`, 'not_allowed', foreignSecretsText(foreign, address));
 }
 
 /** Returns the name and the config of the TRIGGER step for a trigger. */

@@ -43,7 +43,7 @@ export const getWorkflowPicture = endpoint({
     const graph = await findGraph(db, workflow, query.version);
     const { version } = query;
     const stats = query.stats === 'true' ? await findStats(db, workflow, graph, { version }) : null;
-    const subtitle = `Version ${version ?? workflow.version}${startedText(stats)}`;
+    const subtitle = `Version ${version ?? workflow.version}${startedText(stats, version)}`;
     const picture = pictureOfGraph(graph, { name: workflow.name, subtitle }, stats?.steps ?? null);
     return answer(await drawer.draw(picture, projectId), { headers });
   },
@@ -71,8 +71,10 @@ export const getExecutionPicture = endpoint({
   },
 });
 
-function startedText(stats: WorkflowStats | null): string {
+/** @param version whose executions are counted; undefined: those of all versions */
+function startedText(stats: WorkflowStats | null, version: number | undefined): string {
   if (!stats) return '';
   const { started } = stats.executions;
-  return ` · ${started.toLocaleString('en-US')} ${started === 1 ? 'execution' : 'executions'}`;
+  const count = `${started.toLocaleString('en-US')} ${started === 1 ? 'execution' : 'executions'}`;
+  return ` · ${count}${version === undefined ? ' in all versions' : ''}`;
 }

@@ -72,7 +72,7 @@ export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
     const [foreign] = address ? foreignSecrets(secrets, address) : [];
     if (foreign !== undefined) {
       throw new StepFailure(
-        `The secret ${foreign} may not be sent to ${address?.host}. Add this host to the secret, ` +
+        `The secret ${foreign} must not be sent to ${address?.host}. Add this host to the secret, ` +
           'then retry the execution.',
       );
     }

@@ -136,6 +136,21 @@ describe('a signed body', () => {
     }
   });
 
+  it.each([
+    ['invoice.paid', {}, 'data.object.customer'],
+    ['customer.subscription.updated', { customer: 'cus_1' }, 'data.object.id'],
+    ['radar.early_fraud_warning.created', { charge: 5 }, 'data.object.charge'],
+  ])('of %s names the path of the id that it lacks', async (type, object, path) => {
+    const { body } = await api.request(
+      'POST',
+      paths[0] ?? '',
+      stripe.sign({ type, data: { object } }),
+    );
+    expect(body.error.message).toBe(
+      `\`${path}\` of the event is missing, or is not an id of Stripe.`,
+    );
+  });
+
   it.each([null, 5, '', 'e'.repeat(3000), 'evt_\0'])(
     'is refused with 400 when the id of a known event is %j',
     async (id) => {

@@ -133,6 +133,13 @@ describe('actions', () => {
     await shop.api.db.deleteFrom('campaign').where('id', '=', id).execute();
   });
 
+  it('say that a paused campaign can be archived once it is resumed and SENT, or cancelled', async () => {
+    const { id } = await inState('PAUSED');
+    const { suggestion } = (await act(id, 'archive')).body.error;
+    expect(suggestion).toMatch(/resume it first if it is PAUSED.*cancel/);
+    await shop.api.db.deleteFrom('campaign').where('id', '=', id).execute();
+  });
+
   it('are unknown for an unknown campaign', async () => {
     for (const action of ['send', 'cancel', 'pause', 'resume', 'archive', 'unarchive']) {
       expect(refusal(await act(shop.project.id, action))).toEqual([404, 'CAMPAIGN_NOT_FOUND']);

@@ -214,7 +214,12 @@ describe('the console', () => {
     expect(several.html).toContain('ben.one@shop.test');
     expect(several.html).toContain('ben.two@shop.test');
     expect((await open(`${home}/contacts?email=ben.two`)).html).toContain('<h1>ben.two@shop.test');
-    expect((await open(`${home}/contacts?email=nobody`)).html).toContain('No such contact');
+    const noneFor = async (text: string) => (await open(`${home}/contacts?email=${text}`)).html;
+    expect(await noneFor('nobody')).toContain('has “nobody” in its address.');
+    const { html } = await open(`/console/${bobs.id}/contacts?email=`, bob.cookie);
+    expect(html).toContain('This project has no contacts yet.');
+    // A whole address finds only itself.
+    expect(await noneFor('one@shop.test')).toContain('has the address “one@shop.test”.');
   });
 
   it('shows what a contact has agreed to, and its topics', async () => {

@@ -125,7 +125,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
   it.each([
     [[randomUUID()], 'Temporal has no run of '],
     [['campaign-nowhere'], 'Temporal has no run of campaign-nowhere.'],
-    [[randomUUID(), '--run', randomUUID()], 'with the run id '],
+    [[randomUUID(), '--run', randomUUID()], 'one of the two ids is wrong'],
     [[randomUUID(), '--run', 'x'], 'x is no run id'],
     [['ada@people.test'], 'Temporal holds no mail addresses'],
   ])('says in a sentence why %j cannot be replayed', async (args, sentence) => {

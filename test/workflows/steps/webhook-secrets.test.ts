@@ -163,8 +163,8 @@ describe('a secret that is bound to hosts', () => {
       'FAILED',
       { data: { port: Number(port) } },
     );
-    expect(step.error).toContain('may not be sent to');
-    expect(execution.error).toContain('may not be sent to');
+    expect(step.error).toContain('must not be sent to');
+    expect(execution.error).toContain('must not be sent to');
     expect(seen).not.toContain('never-sent');
     expect(receiver.requests('/away')).toEqual([]);
   });
@@ -181,7 +181,7 @@ describe('a secret that is bound to hosts', () => {
     await setSecret('LATER', 'bound-now', { hosts: ['crm.example'] });
     const path = `/workflows/${workflow.id}/executions/${id}`;
     expect((await engine.call('POST', `${path}/skip`)).status).toBe(200);
-    expect((await until('FAILED')).error).toContain('may not be sent to');
+    expect((await until('FAILED')).error).toContain('must not be sent to');
   });
 
   it('stays here when the receiver redirects to another host, in headers, type and body', async () => {

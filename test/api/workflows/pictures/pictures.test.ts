@@ -64,7 +64,10 @@ describe('the picture of a workflow', () => {
     const { id } = await withFailed();
     const svg = await pictureAt(`/workflows/${id}/graph.svg?stats=true`);
     expect(stepIn(svg, 'Tell the warehouse')).toContain('1 entered · 1 failed');
-    expect(svg).toContain('1 execution');
+    const { version } = await read(id);
+    expect(svg).toContain(`Version ${version} · 1 execution in all versions<`);
+    const ofVersion = await pictureAt(`/workflows/${id}/graph.svg?stats=true&version=${version}`);
+    expect(ofVersion).toContain(`Version ${version} · 1 execution<`);
   });
 
   it('is of the workflow as it is drawn, or of a version', async () => {
