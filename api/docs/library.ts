@@ -54,6 +54,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/production',
       'guides/moving',
       'operating/night-shift',
+      'operating/journal',
       'operating/metrics',
       'operating/delivery',
       'operating/amazon-ses',

@@ -38,6 +38,11 @@ function judge(changed: Record<string, string>): { refused: string[]; warned: st
 }
 
 const development = { NODE_ENV: 'development' };
+/** A way for reports about mail by SMTP to come in. */
+const reports = {
+  RETURN_PATH_DOMAIN: 'bounces.shop.dev',
+  INBOUND_MIME_SECRET: randomBytes(16).toString('hex'),
+};
 const key = randomBytes(32).toString('base64');
 
 describe('in production', () => {
@@ -91,7 +96,7 @@ describe('in production', () => {
     { DASHBOARD_URL: 'http://localhost:3000' },
     { ...billing, STRIPE_API_BASE: 'http://127.0.0.1:12111' },
     { AWS_SES_ENDPOINT: 'http://unused.shop.dev' },
-    { LOCAL_MAILBOX_PUBLIC: 'true', SMTP_HOST: 'mail.shop.dev' },
+    { LOCAL_MAILBOX_PUBLIC: 'true', SMTP_HOST: 'mail.shop.dev', ...reports },
     { PLATFORM_FROM_ADDRESS: '', DISABLE_SIGNUPS: 'true' },
     { JWT_SECRET: 'correct horse battery staple magnet glue' },
   ])('has nothing to say of %j', (changed) => {

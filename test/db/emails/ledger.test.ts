@@ -360,7 +360,7 @@ it(
         ...(await countFaults(worlds[0]!.projectId).execute(db)).rows,
       ];
       for (const state of await listStates()) seen.add(state);
-      expect({ round, played: played.map(([name]) => name), faults }).toMatchObject({ faults: [] });
+      expect(faults, `after ${played.map(([name]) => name).join(', ')}`).toEqual([]);
     }
     const { stored, counted } = await allowances(worlds[0]!.projectId);
     expect(stored).toEqual(counted);

@@ -46,7 +46,7 @@ export async function bundleRewritten(
     for (const name of ['domain', 'node_modules', 'package.json']) {
       await symlink(path.join(repository, name), path.join(folder, name));
     }
-    for (const name of await readdir(workflows)) {
+    for (const name of await readdir(workflows, { recursive: true })) {
       if (!name.endsWith('.ts')) continue;
       const file = path.join(workflows, name);
       await writeFile(file, rewrite(await readFile(file, 'utf8'), name));

@@ -62,7 +62,7 @@ describe('the recorded histories', { timeout: 180_000 }, () => {
   it('hold the end of each kind of run that goes on as another', async () => {
     const folder = path.join(root, 'workflows');
     const sources = await Promise.all(
-      (await readdir(folder))
+      (await readdir(folder, { recursive: true }))
         .filter((file) => file.endsWith('.ts'))
         .map((file) => readFile(path.join(folder, file), 'utf8')),
     );
