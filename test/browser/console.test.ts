@@ -203,7 +203,7 @@ describe.runIf(browser).each([
     const id = await createContact(engine, address);
     const page = await openConsole(javaScriptEnabled);
     await page.goto(`${api.url}/console/${project.id}/contacts/${id}`);
-    await page.getByLabel('Every trace of this contact, for ever').check();
+    await page.getByLabel('Erase every trace of this contact for ever').check();
     await page.getByRole('button', { name: 'Erase' }).click();
     await page.getByRole('heading', { name: 'Erasure of a contact' }).waitFor();
     const contacts = page.locator('.figures div', { hasText: 'Contact' });

@@ -175,6 +175,7 @@ export function startWorker(made: Made, name: string): Process {
     log: quiet,
     metrics: { countOutcomes() {} },
     journal: noJournal,
+    returnPaths: { pathOf: (emailId: string) => `${emailId}@bounces.test` },
     apiUrl: 'https://api.test',
     renderer,
     webhookAttemptsMax: 1,

@@ -354,7 +354,7 @@ it(
         { length: 8 },
         () => [pick(random, names)!, pick(random, worlds)!] as const,
       );
-      await Promise.all(played.map(([name, world]) => writers[name]!(world, random)));
+      for (const [name, world] of played) await writers[name]!(world, random);
       const faults = [
         ...(await sql<{ what: string }>`${sql.raw(mailTableFaults)}`.execute(db)).rows,
         ...(await countFaults(worlds[0]!.projectId).execute(db)).rows,
