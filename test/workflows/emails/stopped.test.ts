@@ -30,12 +30,12 @@ beforeEach(async () => {
   sink.begun.splice(0);
 });
 
-/** Begins a campaign of 60 mails. Returns it, once the provider is at work on the first ones. */
+/** Begins a campaign of 60 mails. Returns it, once all 20 connections to the provider are busy. */
 async function begin() {
   const to = await insertContacts(engine, 60);
   const id = await createCampaign(engine);
   await act(engine, id, 'send');
-  await waitFor('the first mails to begin', async () => sink.begun.length >= 10);
+  await waitFor('the first mails to begin', async () => sink.begun.length >= 20);
   return { id, to };
 }
 
@@ -138,7 +138,7 @@ describe('mail of POST /v1/send', () => {
       expect(status).toBe(200);
     }
     await engine.startWorker();
-    await waitFor('the first mails to begin', async () => sink.begun.length >= 10);
+    await waitFor('the first mails to begin', async () => sink.begun.length >= 20);
     const begun = new Set(sink.begun.map((one) => one.to));
     const claimed = await db
       .selectFrom('email')
