@@ -125,7 +125,7 @@ export interface Api {
           reachRate: number;
           /** While it is SENDING, at most 5 seconds old */
           progress: GetCampaignStatsProgress | null;
-          /** Of deliveredCount and assumedDeliveredCount together */
+          /** The percentage of deliveredCount and assumedDeliveredCount together */
           deliveryRate: number;
           /** Percent of sentCount; 0 when nothing was sent */
           openRate: number;
@@ -1400,7 +1400,7 @@ export interface Api {
           reasons: Record<string, number>;
           /** Percent of total that was delivered; 0 without mail */
           reachRate: number;
-          /** Of deliveredCount and assumedDeliveredCount together */
+          /** The percentage of deliveredCount and assumedDeliveredCount together */
           deliveryRate: number;
           /** Percent of sentCount; 0 when nothing was sent */
           openRate: number;
@@ -1584,7 +1584,7 @@ export interface Api {
             transport: 'ses' | 'smtp' | 'mailbox';
             /** How bounces come back. dsn: by mail to the return path; none: not at all */
             feedback: 'ses' | 'dsn' | 'mailbox' | 'none';
-            /** Whether mail can become DELIVERED; otherwise it stays SENT */
+            /** True if mail can become DELIVERED; otherwise it stays SENT */
             deliveryReports: boolean;
           };
           smtp: {
@@ -5393,7 +5393,7 @@ export type DomainDkimPrevious = {
 };
 
 export type DomainDkim = {
-  /** Of the key that signs */
+  /** The selector of the key that signs */
   selector: string;
   /** When DNS first showed it; null: mail is not signed yet */
   activeSince: string | null;
@@ -5419,7 +5419,7 @@ export type Domain = {
     name: string;
     value: string;
     priority?: number;
-    /** Of a TXT record: `value` in its strings */
+    /** The strings of `value`, if the record is of type TXT */
     strings?: Array<string>;
     /** The record as a line of a zone file */
     zoneLine: string;
@@ -5428,9 +5428,9 @@ export type Domain = {
     needed: boolean;
     /** As of the last check: not found, right, or something else found */
     status: 'pending' | 'verified' | 'failed';
-    /** What DNS has instead of the right value */
+    /** The values that DNS has instead of the right one */
     found: Array<string>;
-    /** Of `dkim_old`: keep the record until then */
+    /** The time until which a `dkim_old` record must be kept */
     removeAfter?: string;
   }>;
   lastCheckedAt: string | null;
@@ -5468,7 +5468,7 @@ export type CheckedDomainDkimPrevious = {
 };
 
 export type CheckedDomainDkim = {
-  /** Of the key that signs */
+  /** The selector of the key that signs */
   selector: string;
   /** When DNS first showed it; null: mail is not signed yet */
   activeSince: string | null;
@@ -5494,7 +5494,7 @@ export type CheckedDomain = {
     name: string;
     value: string;
     priority?: number;
-    /** Of a TXT record: `value` in its strings */
+    /** The strings of `value`, if the record is of type TXT */
     strings?: Array<string>;
     /** The record as a line of a zone file */
     zoneLine: string;
@@ -5503,9 +5503,9 @@ export type CheckedDomain = {
     needed: boolean;
     /** As of the last check: not found, right, or something else found */
     status: 'pending' | 'verified' | 'failed';
-    /** What DNS has instead of the right value */
+    /** The values that DNS has instead of the right one */
     found: Array<string>;
-    /** Of `dkim_old`: keep the record until then */
+    /** The time until which a `dkim_old` record must be kept */
     removeAfter?: string;
   }>;
   lastCheckedAt: string | null;

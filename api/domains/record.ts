@@ -37,17 +37,20 @@ const DomainRecord = z.object({
   name: z.string(),
   value: z.string(),
   priority: z.int().optional(),
-  strings: z.array(z.string()).optional().describe('Of a TXT record: `value` in its strings'),
+  strings: z
+    .array(z.string())
+    .optional()
+    .describe('The strings of `value`, if the record is of type TXT'),
   zoneLine: z.string().describe('The record as a line of a zone file'),
   purpose: z.enum(recordPurposes),
   needed: z.boolean().describe('True if the domain is verified only with this record'),
   status: Status.describe('As of the last check: not found, right, or something else found'),
-  found: z.array(z.string()).describe('What DNS has instead of the right value'),
-  removeAfter: Time.optional().describe('Of `dkim_old`: keep the record until then'),
+  found: z.array(z.string()).describe('The values that DNS has instead of the right one'),
+  removeAfter: Time.optional().describe('The time until which a `dkim_old` record must be kept'),
 });
 
 const Dkim = z.object({
-  selector: z.string().describe('Of the key that signs'),
+  selector: z.string().describe('The selector of the key that signs'),
   activeSince: Time.nullable().describe('When DNS first showed it; null: mail is not signed yet'),
   next: z.object({ selector: z.string(), createdAt: Time }).nullable(),
   previous: z.object({ selector: z.string(), removeAfter: Time }).nullable(),

@@ -42,7 +42,9 @@ export const mailCounts = {
 };
 
 export const mailRates = {
-  deliveryRate: Percent.describe('Of deliveredCount and assumedDeliveredCount together'),
+  deliveryRate: Percent.describe(
+    'The percentage of deliveredCount and assumedDeliveredCount together',
+  ),
   openRate: Percent,
   clickRate: Percent,
   bounceRate: Percent,

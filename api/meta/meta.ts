@@ -131,7 +131,7 @@ const getConfig = endpoint({
           .describe('How bounces come back. dsn: by mail to the return path; none: not at all'),
         deliveryReports: z
           .boolean()
-          .describe('Whether mail can become DELIVERED; otherwise it stays SENT'),
+          .describe('True if mail can become DELIVERED; otherwise it stays SENT'),
       }),
       smtp: z.object({ enabled: z.boolean(), domain: z.null(), ports: z.null() }),
       signups: z.object({ enabled: z.boolean() }),
