@@ -136,7 +136,8 @@ describe('a campaign whose worker is killed', () => {
   it.each([
     {
       state: 'was cut in half',
-      change: async (path: string) => truncate(path, (await readFile(path)).indexOf(0) / 2),
+      change: async (path: string) =>
+        truncate(path, Math.floor((await readFile(path)).indexOf(0) / 2)),
     },
     {
       state: 'is of another start of the machine',
