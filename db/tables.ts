@@ -314,6 +314,7 @@ export interface Email {
   /** The request that it asks to confirm: its link gets the token when it leaves. */
   opt_in_id: string | null;
   project_id: string;
+  provider_id: string | null;
   received_id: string | null;
   /** Why the provider did not take it; null: it was not refused. Its text is in "error". */
   refusal: string | null;
@@ -615,6 +616,34 @@ export interface MailboxMessage {
   recipient: string;
   sender: string;
   subject: string;
+}
+
+export interface MailProvider {
+  created_at: Generated<Timestamp>;
+  domains: string[] | null;
+  enabled: Generated<boolean>;
+  feedback: string;
+  feedback_secret: Buffer | null;
+  feedback_token_hash: Buffer | null;
+  former_token_hash: Buffer | null;
+  former_token_until: Timestamp | null;
+  id: Generated<string>;
+  kind: string;
+  max_message_mb: number | null;
+  name: string;
+  own_signing: Generated<boolean>;
+  project_id: string;
+  rate_per_second: number | null;
+  revision: Generated<number>;
+  secret: Buffer | null;
+  settings: Json;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface MailRouting {
+  project_id: string;
+  routes: Json;
+  updated_at: Generated<Timestamp>;
 }
 
 export interface Membership {
@@ -1096,6 +1125,8 @@ export interface DB {
   job: Job;
   job_batch: JobBatch;
   late_mail: LateMail;
+  mail_provider: MailProvider;
+  mail_routing: MailRouting;
   mailbox_message: MailboxMessage;
   membership: Membership;
   not_started: NotStarted;
@@ -1160,7 +1191,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
   domain: ["created_at", "daily_check_at", "dkim_tokens", "ed25519", "failed_checks", "former_records", "id", "is_registered", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_states", "revision", "signing", "status", "updated_at", "verified_at"],
   domain_key: ["algorithm", "created_at", "domain_id", "id", "private_key", "public_key", "remove_after", "seen_at", "selector", "state"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "provider_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],
@@ -1181,6 +1212,8 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   job: ["actor", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   late_mail: ["contact_id", "email_id", "sent_at"],
+  mail_provider: ["created_at", "domains", "enabled", "feedback", "feedback_secret", "feedback_token_hash", "former_token_hash", "former_token_until", "id", "kind", "max_message_mb", "name", "own_signing", "project_id", "rate_per_second", "revision", "secret", "settings", "updated_at"],
+  mail_routing: ["project_id", "routes", "updated_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["by_key_at", "created_at", "project_id", "role", "user_id"],
   not_started: ["at", "contact_id", "event_name", "id", "project_id", "reason", "workflow_id"],

@@ -80,6 +80,9 @@ create table email (
   -- True if it bounced because the address was on the provider's suppression list. That is no sign
   -- against the sender.
   bounce_listed boolean not null default false,
+  -- The mail provider of its last attempt: the id of a row, or the name of one of the installation.
+  -- Null: the default provider. While the outcome is unknown, no other provider may get the message.
+  provider_id text,
   complaint_listed boolean not null default false,
   -- For received mail only: the key that stores it once.
   received_id text,

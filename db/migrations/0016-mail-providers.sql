@@ -1,0 +1,44 @@
+-- Mail providers of projects, and which mail leaves by which. The providers of the installation are
+-- settings, not rows.
+
+create table mail_provider (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null references project on delete cascade,
+  name text not null,
+  kind text not null check (kind in ('smtp', 'ses')),
+  enabled boolean not null default true,
+  -- The fields of its kind that are no secrets, as the API shows them.
+  settings jsonb not null,
+  -- The password, or the secret key of SES; encrypted. Null: there is none.
+  secret bytea,
+  -- How it reports what became of mail.
+  feedback text not null,
+  -- The key or password of its webhooks, encrypted; null: only the token protects them.
+  feedback_secret bytea,
+  -- SHA-256 of the token in the address of its webhooks; null: it has no webhooks.
+  feedback_token_hash bytea,
+  -- The token before it, and until when its address still works.
+  former_token_hash bytea,
+  former_token_until timestamptz(3),
+  -- Sender domains that it may send for; null: all.
+  domains text[],
+  rate_per_second integer,
+  max_message_mb integer,
+  -- True if Everpost signs the mail that it takes.
+  own_signing boolean not null default true,
+  -- Increased with each change of the address or the credentials.
+  revision integer not null default 1,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  check ((former_token_hash is null) = (former_token_until is null))
+);
+comment on table mail_provider is 'Mail providers that projects have added.';
+create unique index mail_provider_name on mail_provider (project_id, lower(name));
+
+create table mail_routing (
+  project_id uuid not null primary key references project on delete cascade,
+  -- The routes in order, as the API shows them.
+  routes jsonb not null,
+  updated_at timestamptz(3) not null default now()
+);
+comment on table mail_routing is 'Which mail of a project leaves by which mail provider.';
