@@ -1957,12 +1957,12 @@ export interface Api {
         message?: string;
       };
     };
-    /** Bounces and complaints, from your mail server */
+    /** Bounces, complaints and received mail, from your mail server */
     '/webhooks/incoming/mime': {
       request: {};
       answer: {
         success: true;
-        result: 'report' | 'ignored';
+        result: 'report' | 'received' | 'ignored';
       };
     };
     /** Record an event: like /v1/track, or by name for a contact, an email or neither */
@@ -2843,7 +2843,7 @@ export interface Api {
         data: Member;
       };
     };
-    /** Change who signs the mail of a sender domain */
+    /** Change a sender domain */
     '/domains/{id}': {
       request: {
         path: {
@@ -5410,6 +5410,8 @@ export type Domain = {
   /** own: Everpost signs (DKIM). provider: the server that takes the mail does */
   signing?: 'own' | 'provider';
   ed25519?: boolean;
+  /** Ordinary mail to its addresses is taken */
+  inbound?: boolean;
   /** The keys; null if the provider signs */
   dkim?: DomainDkim | null;
   /** Host to which other servers report about mail of this domain; null: none */
@@ -5423,7 +5425,7 @@ export type Domain = {
     strings?: Array<string>;
     /** The record as a line of a zone file */
     zoneLine: string;
-    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc';
+    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc' | 'inbound';
     /** True if the domain is verified only with this record */
     needed: boolean;
     /** As of the last check: not found, right, or something else found */
@@ -5448,6 +5450,8 @@ export type CreateDomainRequest = {
   signing?: 'own' | 'provider';
   /** Also sign by Ed25519 (RFC 8463), as soon as DNS shows that key; only with `own` */
   ed25519?: boolean;
+  /** Take ordinary mail to addresses of this domain, once it is verified */
+  inbound?: boolean;
 };
 
 export type UpdateDomainRequest = {
@@ -5455,6 +5459,8 @@ export type UpdateDomainRequest = {
   signing?: 'own' | 'provider';
   /** Also sign by Ed25519 (RFC 8463), as soon as DNS shows that key; only with `own` */
   ed25519?: boolean;
+  /** Take ordinary mail to addresses of this domain, once it is verified */
+  inbound?: boolean;
 };
 
 export type CheckedDomainDkimNext = {
@@ -5485,6 +5491,8 @@ export type CheckedDomain = {
   /** own: Everpost signs (DKIM). provider: the server that takes the mail does */
   signing?: 'own' | 'provider';
   ed25519?: boolean;
+  /** Ordinary mail to its addresses is taken */
+  inbound?: boolean;
   /** The keys; null if the provider signs */
   dkim?: CheckedDomainDkim | null;
   /** Host to which other servers report about mail of this domain; null: none */
@@ -5498,7 +5506,7 @@ export type CheckedDomain = {
     strings?: Array<string>;
     /** The record as a line of a zone file */
     zoneLine: string;
-    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc';
+    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc' | 'inbound';
     /** True if the domain is verified only with this record */
     needed: boolean;
     /** As of the last check: not found, right, or something else found */

@@ -24,9 +24,10 @@ export interface ReceiverHandler {
   /**
    * Takes a message. Resolves after the commit of its effects.
    * @param message.raw its first `readBytesMax` bytes
+   * @param message.sender of the envelope; '': a program sent it
    * @throws when it should come again
    */
-  take(message: { raw: Buffer; recipients: string[] }): Promise<void>;
+  take(message: { raw: Buffer; recipients: string[]; sender: string }): Promise<void>;
   /** Called with an error of `takes` or `take`. */
   onError(error: unknown): void;
 }
@@ -90,10 +91,11 @@ export async function startReceiver(
     },
     onData(stream, { envelope }, callback) {
       void answer(callback, async () => {
+        const sender = envelope.mailFrom ? envelope.mailFrom.address : '';
         const recipients = envelope.rcptTo.flatMap(({ address }) => normaliseEmail(address) ?? []);
         const raw = await readBeginning(stream);
         // The server itself answers 552 then.
-        if (!stream.sizeExceeded) await handler.take({ raw, recipients });
+        if (!stream.sizeExceeded) await handler.take({ raw, recipients, sender });
       });
     },
   });

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import type { Database } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { recordIncoming } from '../../db/transactions/mail/incoming.ts';
 import {
   type JudgeReputation,
@@ -37,7 +37,7 @@ const lookMs = 60_000;
 
 export function createFeedbackMailboxActivities(services: FeedbackMailboxServices) {
   return {
-    /** Takes the reports in the mailbox; null: no mailbox is configured any more. */
+    /** Takes the messages in the mailbox; null: no mailbox is configured any more. */
     READ_FEEDBACK_MAILBOX: () => readMailbox(services),
   };
 }
@@ -68,12 +68,15 @@ async function takeMessage(
   { db, returnPaths, judge }: FeedbackMailboxServices,
   raw: Buffer,
 ): Promise<void> {
-  const arrivedAt = new Date();
-  const message = await readIncoming(raw, null);
+  const message = await readIncoming({ raw, recipients: null, sender: null });
   const { emailIdOf } = returnPaths;
   await recordIncoming(
     db,
-    { emailIdOf, record: (report) => recordSingleReport(db, report, judge) },
-    { ...message, source: 'imap', arrivedAt },
+    {
+      emailIdOf,
+      record: (report) => recordSingleReport(db, report, judge),
+      transactFor: (_, work) => transact(db, work),
+    },
+    { ...message, source: 'imap' },
   );
 }

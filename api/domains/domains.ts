@@ -15,7 +15,7 @@ import { type NewClaim, insertDomain } from '../../db/transactions/projects/regi
 import { insertSesIdentity, isOwnIdentity } from '../../db/domains/ses-identities.ts';
 import { countsAsFound, inspectDomain } from '../../domain/sender/domain-check.ts';
 import { normaliseDomainName } from '../../domain/sender/domain-name.ts';
-import { Problem, found, invalidField, notFound } from '../../domain/errors.ts';
+import { Problem, found, invalidField, notFound, together } from '../../domain/errors.ts';
 import { DnsError } from '../../providers/dns.ts';
 import { IdentityProviderError } from '../../providers/mail/identities.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
@@ -24,14 +24,8 @@ import type { Services } from '../services/services.ts';
 import { Uuid, named, addFault, ById } from '../http/schemas.ts';
 import { requireDomain } from './access.ts';
 import { makeKeys } from './keys.ts';
-import {
-  Domain,
-  domainExample,
-  type GivenSigning,
-  presentDomain,
-  signingFields,
-} from './record.ts';
-import { requireOwnFor, signingEndpoints } from './signing.ts';
+import { Domain, domainExample, type DomainFields, domainFields, presentDomain } from './record.ts';
+import { requireAllowed, signingEndpoints } from './signing.ts';
 import { transact } from '../../db/database.ts';
 
 const DomainName = z
@@ -95,15 +89,19 @@ const createDomain = endpoint({
   body: z.object({
     domain: DomainName,
     projectId: Uuid.optional().meta({ description: 'Required without a secret key' }),
-    ...signingFields,
+    ...domainFields,
   }),
   response: Domain,
   problems: ['PROJECT_NOT_FOUND', 'FORBIDDEN', 'DOMAIN_EXISTS', 'SERVICE_UNAVAILABLE'],
   example: { body: { domain: 'shop.example.com' }, response: domainExample },
-  async check({ caller, identities, body: { projectId, signing, ed25519 } }) {
-    requireOwnFor(signing ?? identities.signingOfNew, ed25519);
-    if (projectId || caller.kind === 'project') return;
-    throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
+  async check({ caller, config, identities, body }) {
+    await together(
+      () => requireAllowed(config, body.signing ?? identities.signingOfNew, body),
+      () => {
+        if (body.projectId || caller.kind === 'project') return;
+        throw invalidField('projectId', 'invalid_type', 'Is required.', 'undefined');
+      },
+    );
   },
   async handle(call) {
     const { config, caller, body } = call;
@@ -247,7 +245,7 @@ const releaseMs = 10_000;
 async function claimDomain(
   call: Claiming,
   projectId: string,
-  { domain: name, ...given }: { domain: string } & GivenSigning,
+  { domain: name, ...given }: { domain: string } & DomainFields,
 ): Promise<DomainRow> {
   const { db, log } = call;
   const claim = await insertClaim(call, projectId, name);
@@ -283,7 +281,7 @@ async function registerDomain(
   call: Claiming,
   projectId: string,
   claim: NewClaim,
-  given: GivenSigning,
+  given: DomainFields,
 ) {
   const { db, identities, note } = call;
   const { name } = claim;
@@ -294,7 +292,8 @@ async function registerDomain(
   const owner = { name, projectId };
   const keys = signing === 'own' ? await makeKeys(call, owner, 'current', { ed25519 }) : [];
   const verified = countsAsFound(name, identities);
-  const domain = { dkimTokens, signing, ed25519, keys, verified };
+  const inbound = given.inbound ?? false;
+  const domain = { dkimTokens, signing, ed25519, inbound, keys, verified };
   return transact(db, async (tx) => {
     const made = await completeDomain(tx, claim, domain);
     if (!made || made === 'taken') return made;

@@ -19,8 +19,8 @@ import type { Services } from '../services/services.ts';
 const Status = z.enum(['pending', 'verified', 'failed']);
 const SigningKind = z.enum(['own', 'provider']);
 
-/** Who signs, in a request. */
-export const signingFields = {
+/** Fields of a domain that a request may set. */
+export const domainFields = {
   signing: SigningKind.optional().meta({
     description: 'own: Everpost signs (DKIM). provider: the server that takes the mail does',
   }),
@@ -28,9 +28,13 @@ export const signingFields = {
     .boolean()
     .optional()
     .describe('Also sign by Ed25519 (RFC 8463), as soon as DNS shows that key; only with `own`'),
+  inbound: z
+    .boolean()
+    .optional()
+    .describe('Take ordinary mail to addresses of this domain, once it is verified'),
 };
 
-export type GivenSigning = z.output<z.ZodObject<typeof signingFields>>;
+export type DomainFields = z.output<z.ZodObject<typeof domainFields>>;
 
 const DomainRecord = z.object({
   type: z.enum(['CNAME', 'MX', 'TXT']),
@@ -62,8 +66,9 @@ export const Domain = named('Domain', {
   status: Status,
   verified: z.boolean(),
   dkimTokens: z.array(z.string()).meta({ examples: [['q2w3e4r5t6']] }),
-  signing: signingFields.signing,
+  signing: domainFields.signing,
   ed25519: z.boolean().optional(),
+  inbound: z.boolean().optional().describe('Ordinary mail to its addresses is taken'),
   dkim: Dkim.nullable().optional().describe('The keys; null if the provider signs'),
   returnPath: z
     .string()
@@ -99,6 +104,7 @@ export function presentDomain(
     dkimTokens: identities.keepsDomains || signing === null ? row.dkim_tokens : [],
     signing: signing ?? undefined,
     ed25519: signing === null ? undefined : row.ed25519,
+    inbound: signing === null && !row.inbound ? undefined : row.inbound,
     dkim: signing === null ? undefined : signing === 'own' ? presentKeys(claim) : null,
     returnPath: signing === null ? undefined : returnPathOf(row.name, records, config.mail),
     records,

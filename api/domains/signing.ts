@@ -1,41 +1,36 @@
 import { z } from 'zod';
 import {
-  changeSigning,
+  changeDomain,
   claimOf,
+  type DomainChange,
   type DomainRow,
   findDomain,
-  type SigningChange,
 } from '../../db/domains/domains.ts';
 import { transact } from '../../db/database.ts';
 import type { NewKey } from '../../db/domains/keys.ts';
-import { found, invalidField, Problem } from '../../domain/errors.ts';
+import { found, invalidField, Problem, together } from '../../domain/errors.ts';
 import type { DnsRecord } from '../../domain/sender/sender-records.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { ById } from '../http/schemas.ts';
 import { requireDomain } from './access.ts';
 import { makeKey, makeKeys } from './keys.ts';
 import type { Services } from '../services/services.ts';
-import {
-  Domain,
-  domainExample,
-  type GivenSigning,
-  presentDomain,
-  signingFields,
-} from './record.ts';
+import { Domain, domainExample, type DomainFields, domainFields, presentDomain } from './record.ts';
 
 const updateDomain = endpoint({
   id: 'updateDomain',
   method: 'PATCH',
   path: '/domains/{id}',
-  summary: 'Change who signs the mail of a sender domain',
+  summary: 'Change a sender domain',
   description:
     '`own`: a DKIM key is made, and mail is signed as soon as DNS shows its record. `provider`: ' +
     'signing stops, and the key is deleted. A verified domain stays verified: its former records ' +
-    'count until the new ones have been found once.',
+    'count until the new ones have been found once. `inbound`: ordinary mail to its addresses is ' +
+    'taken; then each is an event `email.received`, and its sender a contact.',
   access: 'project',
   role: 'ADMIN',
   params: ById,
-  body: z.object(signingFields),
+  body: z.object(domainFields),
   response: Domain,
   problems: ['DOMAIN_NOT_FOUND'],
   example: { body: { signing: 'own' }, response: domainExample },
@@ -87,7 +82,7 @@ type Changing = Services & Pick<Call<'project', unknown, unknown, unknown>, 'not
 async function change(
   call: Changing,
   domain: DomainRow,
-  plan: (now: DomainRow) => Promise<(SigningChange & { fields: string }) | null>,
+  plan: (now: DomainRow) => Promise<(DomainChange & { fields: string }) | null>,
 ): Promise<DomainRow> {
   const { db, note } = call;
   for (let now = domain; ; now = found('DOMAIN', domain.id, await findDomain(db, domain.id))) {
@@ -95,7 +90,7 @@ async function change(
     if (!planned) return now;
     const { fields, ...changes } = planned;
     const row = await transact(db, async (tx) => {
-      const changed = await changeSigning(tx, now, changes);
+      const changed = await changeDomain(tx, now, changes);
       const { id: domainId, name, project_id: projectId } = now;
       const details = { domainId, domain: name, fields };
       if (changed) await note({ event: 'domain.changed', projectId, details }, tx);
@@ -105,28 +100,31 @@ async function change(
   }
 }
 
-/** @throws Problem VALIDATION_ERROR when only the provider signs, and `ed25519` is asked for. */
+/** @throws Problem VALIDATION_ERROR as `requireAllowed` */
 async function changeOf(
   services: Changing,
   row: DomainRow,
-  body: GivenSigning,
-): Promise<(SigningChange & { fields: string }) | null> {
-  const { identities } = services;
+  body: DomainFields,
+): Promise<(DomainChange & { fields: string }) | null> {
+  const { config, identities } = services;
   const owner = { name: row.name, projectId: row.project_id };
   const before = identities.signingOf(row);
   const signing = body.signing ?? before;
-  requireOwnFor(signing, body.ed25519);
+  await requireAllowed(config, signing, body);
   const ed25519 = signing === 'own' && (body.ed25519 ?? row.ed25519);
   const isOther = body.signing !== undefined && body.signing !== row.signing;
-  if (!isOther && ed25519 === row.ed25519) return null;
-  const fields = Object.keys(body).join(', ');
+  const inbound = body.inbound ?? row.inbound;
+  const isSameKeys = !isOther && ed25519 === row.ed25519;
+  if (isSameKeys && inbound === row.inbound) return null;
+  const common = { inbound, fields: Object.keys(body).join(', ') };
+  if (isSameKeys) return common;
   if (isOther && signing !== null) {
     const formerRecords = formerRecordsOf(services, row);
     const newKeys =
       signing === 'own' ? await makeKeys(services, owner, 'current', { ed25519 }) : [];
-    return { signing, ed25519, formerRecords, deletedKeys: 'all', newKeys, fields };
+    return { ...common, signing, ed25519, formerRecords, deletedKeys: 'all', newKeys };
   }
-  if (!ed25519) return { ed25519, deletedKeys: 'ed25519', fields };
+  if (!ed25519) return { ...common, ed25519, deletedKeys: 'ed25519' };
   const selectors = row.keys.filter(({ algorithm }) => algorithm === 'rsa');
   const newKeys = await Promise.all(
     selectors.flatMap(({ selector, state }): Promise<NewKey>[] =>
@@ -135,14 +133,32 @@ async function changeOf(
         : [makeKey(services, owner, { selector, algorithm: 'ed25519', state })],
     ),
   );
-  return { ed25519, newKeys, fields };
+  return { ...common, ed25519, newKeys };
 }
 
-/** @throws Problem VALIDATION_ERROR */
-export function requireOwnFor(signing: string | null, ed25519: boolean | undefined): void {
-  if (!ed25519 || signing === 'own') return;
-  const message = 'Can only be true if `signing` is `own`.';
-  throw invalidField('ed25519', 'not_allowed', message, 'true');
+/**
+ * @param signing as it will be
+ * @throws Problem VALIDATION_ERROR when `ed25519` is asked for without own signing, or `inbound`
+ *   although no mail can arrive
+ */
+export async function requireAllowed(
+  { mail }: Services['config'],
+  signing: string | null,
+  { ed25519, inbound }: DomainFields,
+): Promise<void> {
+  const refuse = (field: string, message: string) => {
+    throw invalidField(field, 'not_allowed', message, 'true');
+  };
+  await together(
+    () => {
+      if (ed25519 && signing !== 'own')
+        refuse('ed25519', 'Can only be true if `signing` is `own`.');
+    },
+    () => {
+      if (inbound && !mail.canReceive)
+        refuse('inbound', 'Can only be true if this server has a way to receive mail.');
+    },
+  );
 }
 
 /** Returns the records that keep a domain verified after a change of its signing. */
@@ -157,7 +173,7 @@ function formerRecordsOf({ identities }: Changing, row: DomainRow): DnsRecord[] 
 async function rotationOf(
   services: Changing,
   row: DomainRow,
-): Promise<SigningChange & { fields: string }> {
+): Promise<DomainChange & { fields: string }> {
   if (services.identities.signingOf(row) !== 'own') throw new Problem('DOMAIN_NOT_SIGNING');
   const next = row.keys.find(({ state }) => state === 'next');
   if (next) throw new Problem('KEY_ROTATION_PENDING', { details: { selector: next.selector } });

@@ -13,23 +13,27 @@ export const receiveMime = endpoint({
   id: 'receiveMime',
   method: 'POST',
   path: '/webhooks/incoming/mime',
-  summary: 'Bounces and complaints, from your mail server',
+  summary: 'Bounces, complaints and received mail, from your mail server',
   description:
     'For a mail server that passes on each message by HTTP. The body is the message as it arrived, ' +
     'of any content type. `Everpost-Recipient` has its envelope recipients, separated by commas; ' +
     'without it, those in `Delivered-To`, `X-Original-To` and `To` count. ' +
     '`Everpost-Signature: t=<seconds>,v1=<hex>` is the HMAC-SHA256 of ' +
     '`<t>.<Everpost-Recipient, or nothing>.<body>` with the key INBOUND_MIME_SECRET. ' +
-    '`result` is `report`: about a known mail; `ignored`: nothing here can use the message. The ' +
-    'same message again has no effect. INVALID_SIGNATURE: the signature is wrong, or `t` is more ' +
-    'than 5 minutes off. RESOURCE_NOT_FOUND: this server has no INBOUND_MIME_SECRET. ' +
+    '`result` is `report`: about a known mail; `received`: a mail to a domain with `inbound`; ' +
+    '`ignored`: nothing here can use the message. The same message again has no effect. ' +
+    'INVALID_SIGNATURE: the signature is wrong, or `t` is more than 5 minutes off. ' +
+    'RESOURCE_NOT_FOUND: this server has no INBOUND_MIME_SECRET. ' +
     'SERVICE_UNAVAILABLE: send it again.',
   access: 'open',
   limit: 'none',
   asSent: true,
   unavailable: ({ mail }) => (mail.incoming.mimeSecret ? null : 'RESOURCE_NOT_FOUND'),
   bodyBytesMax: limits.incomingBytes,
-  response: z.object({ success: z.literal(true), result: z.enum(['report', 'ignored']) }),
+  response: z.object({
+    success: z.literal(true),
+    result: z.enum(['report', 'received', 'ignored']),
+  }),
   problems: ['RESOURCE_NOT_FOUND', 'MISSING_SIGNATURE', 'INVALID_SIGNATURE', 'SERVICE_UNAVAILABLE'],
   example: { response: { success: true, result: 'report' } },
   async handle(call) {
@@ -40,7 +44,8 @@ export const receiveMime = endpoint({
       bytes,
     });
     const recipients = given.split(',').flatMap((one) => normaliseEmail(one) ?? []);
-    const message = { raw: bytes, recipients: given.trim() === '' ? null : recipients };
+    const isGiven = given.trim() !== '';
+    const message = { raw: bytes, recipients: isGiven ? recipients : null, sender: null };
     return { success: true as const, result: await takeIncoming(call, 'mime', message) };
   },
 });

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
-import { deleteKeys, insertKeys, isKept, type NewKey } from './keys.ts';
+import { deleteKeys, insertKeys, isKept, isReturnPathFound, type NewKey } from './keys.ts';
 import { lockDomainName } from './ses-identities.ts';
 import { addressDomain } from '../expressions.ts';
 import { enqueue } from '../outbox/outbox.ts';
@@ -25,6 +25,7 @@ const ownColumns = [
   'ownership_token',
   'signing',
   'ed25519',
+  'inbound',
   'revision',
   'last_checked_at',
   'verified_at',
@@ -76,6 +77,7 @@ export function claimOf(row: DomainRow): DomainClaim {
     dkimTokens: row.dkim_tokens,
     ownershipToken: row.ownership_token,
     signing: row.signing,
+    inbound: row.inbound,
     keys: row.keys.map((key) => ({
       ...key,
       createdAt: new Date(key.createdAt),
@@ -102,6 +104,36 @@ export async function findSenderDomain(
     .where('name', '=', name)
     .executeTakeFirst();
   return row as { status: DomainStatus } | undefined;
+}
+
+/** Returns true if ordinary mail to the addresses of a domain is taken. */
+export async function takesMail(db: Database, name: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('domain')
+    .select('id')
+    .where('name', '=', name)
+    .where('status', '=', 'verified')
+    .where('inbound', '=', true)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
+ * Returns true if the last check has found the return path of a domain.
+ * @param returnPath as in `isReturnPathFound`
+ */
+export async function hasReturnPath(
+  db: Database,
+  name: string,
+  returnPath: string,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('domain')
+    .select('id')
+    .where('name', '=', name)
+    .where(isReturnPathFound(returnPath))
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** The domains of a project, newest first. */
@@ -175,6 +207,7 @@ export async function completeDomain(
     dkimTokens: string[];
     signing: Signing | null;
     ed25519: boolean;
+    inbound: boolean;
     keys: readonly NewKey[];
     verified: boolean;
   },
@@ -188,6 +221,7 @@ export async function completeDomain(
       dkim_tokens: domain.dkimTokens,
       signing: domain.signing,
       ed25519: domain.ed25519,
+      inbound: domain.inbound,
       status: domain.verified ? 'verified' : 'pending',
       verified_at: domain.verified ? sql<Date>`now()` : null,
       next_check_at: sql<Date>`now()`,
@@ -202,10 +236,11 @@ export async function completeDomain(
   return row;
 }
 
-/** A change of the signing or of the keys of a domain. Fields that are left out stay. */
-export interface SigningChange {
+/** A change of a domain. Fields that are left out stay. */
+export interface DomainChange {
   signing?: Signing;
   ed25519?: boolean;
+  inbound?: boolean;
   formerRecords?: readonly DnsRecord[];
   /** Keys that are deleted before the new ones are inserted. */
   deletedKeys?: Parameters<typeof deleteKeys>[2];
@@ -216,19 +251,18 @@ export interface SigningChange {
 const firstCheckAfter = sql`interval '5 minutes'`;
 
 /**
- * Changes the signing or the keys of a domain, in the caller's transaction, and signals its run.
- * Returns undefined when the domain is gone, or has changed since it was read.
+ * Changes a domain in the caller's transaction, and signals its run. Returns undefined when the
+ * domain is gone, or has changed since it was read.
  */
-export async function changeSigning(
+export async function changeDomain(
   tx: Database,
   { id, revision }: Pick<DomainRow, 'id' | 'revision'>,
-  { signing, ed25519, formerRecords, deletedKeys, newKeys = [] }: SigningChange,
+  { formerRecords, deletedKeys, newKeys = [], ...columns }: DomainChange,
 ): Promise<DomainRow | undefined> {
   const { numUpdatedRows } = await tx
     .updateTable('domain')
     .set({
-      ...(signing === undefined ? {} : { signing }),
-      ...(ed25519 === undefined ? {} : { ed25519 }),
+      ...columns,
       ...(formerRecords === undefined ? {} : { former_records: JSON.stringify(formerRecords) }),
       revision: revision + 1,
       // A failed domain has no regular checks.

@@ -143,7 +143,15 @@ export interface Sender {
   hasReturnPath: boolean;
 }
 
-/** @param returnPath `recordKey` of the MX of the domain's return path */
+/**
+ * SQL that is true if the last check has found the return path of a domain.
+ * @param returnPath `recordKey` of its MX
+ */
+export function isReturnPathFound(returnPath: string): RawBuilder<boolean> {
+  return sql`coalesce(domain.record_states -> ${returnPath} ->> 'status' = 'verified', false)`;
+}
+
+/** @param returnPath as in `isReturnPathFound` */
 export async function findSender(
   db: Database,
   { projectId, domain, returnPath }: { projectId: string; domain: string; returnPath: string },
@@ -158,11 +166,7 @@ export async function findSender(
         .on('domain_key.seen_at', 'is not', null),
     )
     .select(['domain_key.selector', 'domain_key.algorithm', 'domain_key.private_key'])
-    .select(
-      sql<boolean>`coalesce(domain.record_states -> ${returnPath} ->> 'status' = 'verified', false)`.as(
-        'hasReturnPath',
-      ),
-    )
+    .select(isReturnPathFound(returnPath).as('hasReturnPath'))
     .where('domain.project_id', '=', projectId)
     .where('domain.name', '=', domain)
     .orderBy('domain_key.algorithm', 'desc')

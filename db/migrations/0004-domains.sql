@@ -12,12 +12,14 @@ create table domain (
   signing text check (signing in ('own', 'provider')),
   -- True if its mail also gets a signature by Ed25519.
   ed25519 boolean not null default false,
+  -- True if ordinary mail to its addresses is taken.
+  inbound boolean not null default false,
   -- State of each DNS record in the last check, by type and name of the record.
   record_states jsonb not null default '{}',
   -- Records that were needed before the signing of a verified domain was changed. They keep it
   -- verified until those that are needed now have been found once.
   former_records jsonb not null default '[]',
-  -- Increased with each change of signing or keys: a check that began before it is not stored.
+  -- Increased with each change of signing, keys or inbound mail: a check that began before it is not stored.
   revision integer not null default 0,
   failed_checks integer not null default 0,
   last_checked_at timestamptz(3),

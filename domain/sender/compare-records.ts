@@ -92,6 +92,7 @@ function isRight({ type, purpose, value, priority }: DnsRecord, found: readonly 
       // The owner decides on the policy. With two policies, none applies (RFC 7489, 6.6.3).
       return found.length === 1;
     case 'return_path':
+    case 'inbound':
       return found.some((text) => text.endsWith(` ${host(value)}`));
     case 'mail_from':
       // SES accepts exactly one MX record: a second one makes the return path fail.

@@ -12,6 +12,7 @@ export const recordPurposes = [
   'return_path',
   'spf',
   'dmarc',
+  'inbound',
 ] as const;
 
 export interface DnsRecord {
@@ -51,6 +52,8 @@ export interface DomainClaim {
   ownershipToken: string;
   /** null: it was never chosen. */
   signing: Signing | null;
+  /** True if ordinary mail to its addresses is taken. */
+  inbound: boolean;
   keys: readonly DomainKey[];
   /** Records that were needed before the signing of a verified domain was changed. */
   formerRecords: readonly DnsRecord[];
@@ -69,7 +72,7 @@ export interface DnsSettings {
 
 /** How bounces of mail by SMTP come back. */
 export interface ReturnPathSettings {
-  /** Host that receives them for `<subdomain>.<sender domain>`; null: none does. */
+  /** Host that takes mail for `<subdomain>.<sender domain>`; null: none does. */
   host: string | null;
   subdomain: string;
   /** Mechanisms of the SPF record beside it, such as `a:mail.example.com`; null: no record. */
@@ -105,6 +108,7 @@ export function senderRecords(claim: DomainClaim, settings: DnsSettings): DnsRec
     ...(hasTokens ? mailFromRecords(name, settings) : []),
     ...(isSes || signing === null ? [] : returnPathRecords(name, settings.returnPath)),
     { type: 'TXT', name: `_dmarc.${name}`, value: 'v=DMARC1; p=none', purpose: 'dmarc' },
+    ...(claim.inbound ? inboundRecords(name, settings.returnPath) : []),
   ];
   const byKey = new Map<string, DnsRecord>();
   for (const record of records) {
@@ -198,6 +202,11 @@ function returnPathRecords(
       ? []
       : [{ type: 'TXT' as const, name, value: `v=spf1 ${spf} ~all`, purpose: 'spf' as const }]),
   ];
+}
+
+function inboundRecords(name: string, { host }: ReturnPathSettings): DnsRecord[] {
+  if (host === null) return [];
+  return [{ type: 'MX', name, value: host, priority: 10, purpose: 'inbound' }];
 }
 
 export function recordKey(record: Pick<DnsRecord, 'type' | 'name'>): string {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import PostalMime, { type Email } from 'postal-mime';
 import { normaliseEmail } from '../../domain/email-address.ts';
-import type { Fields } from '../../domain/mail/reports/fields.ts';
+import { type Fields, fieldOf } from '../../domain/mail/reports/fields.ts';
 import type { ArrivedMessage } from '../../domain/mail/reports/report.ts';
 
 /**
@@ -19,7 +19,9 @@ const options = { forceRfc822Attachments: true, attachmentEncoding: 'utf8' } as 
  * Takes a message apart; null: it cannot be read.
  * @param raw the MIME message as it arrived, or its beginning
  */
-export async function readArrivedMessage(raw: Buffer): Promise<ArrivedMessage | null> {
+export async function readArrivedMessage(
+  raw: Buffer,
+): Promise<Omit<ArrivedMessage, 'sender'> | null> {
   const email = await PostalMime.parse(raw, options).catch(() => null);
   if (!email) return null;
   return { headers: headersOf(email), text: textOf(email), parts: partsOf(email) };
@@ -51,11 +53,17 @@ function partsOf({ attachments }: Email): ArrivedMessage['parts'] {
   );
 }
 
+/** Returns the envelope sender that a mail server has written; '': none. null: no server has. */
+export function returnPathIn({ headers }: Pick<ArrivedMessage, 'headers'>): string | null {
+  const written = fieldOf(headers, 'return-path')?.trim();
+  return written?.replace(/^<(.*)>$/, '$1') ?? null;
+}
+
 /**
  * Returns the addresses that a message was delivered to, in their stored form, for a message that
  * arrived without an envelope.
  */
-export function deliveredTo({ headers }: ArrivedMessage): string[] {
+export function deliveredTo({ headers }: Pick<ArrivedMessage, 'headers'>): string[] {
   const written = ['delivered-to', 'x-original-to', 'to'].flatMap(
     (name) => headers.get(name) ?? [],
   );

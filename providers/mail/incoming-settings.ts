@@ -26,7 +26,7 @@ export function readsReports(env: IncomingVariables): boolean {
   return env.RETURN_PATH_DOMAIN !== undefined && hasWay(env);
 }
 
-/** Returns true if reports can arrive in some way. */
+/** Returns true if messages can arrive in some way. */
 export function hasWay(env: IncomingVariables): boolean {
   const { INBOUND_SMTP_PORT: port, INBOUND_MIME_SECRET: secret, FEEDBACK_IMAP_HOST: host } = env;
   return port > 0 || Boolean(secret) || Boolean(host);
@@ -36,7 +36,9 @@ export function incomingSettings(env: IncomingVariables) {
   return {
     /** Domain of the return paths of mail; null: reports cannot be read. */
     returnPathDomain: env.RETURN_PATH_DOMAIN ?? null,
-    /** The ways in which reports arrive; each is null if it is off. */
+    /** True if messages can arrive in some way. */
+    canReceive: hasWay(env),
+    /** The ways in which messages arrive; each is null if it is off. */
     incoming: {
       smtp: receiverSettings(env),
       /** Key of the signatures at the webhook. */

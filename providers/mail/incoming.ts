@@ -1,28 +1,50 @@
-import { type Reading, readReport } from '../../domain/mail/reports/report.ts';
-import { deliveredTo, fingerprintOf, readArrivedMessage } from './arrived-message.ts';
+import type { ReceivedMail } from '../../domain/mail/inbound.ts';
+import { type ArrivedMessage, type Reading, readReport } from '../../domain/mail/reports/report.ts';
+import {
+  deliveredTo,
+  fingerprintOf,
+  readArrivedMessage,
+  readBytesMax,
+  returnPathIn,
+} from './arrived-message.ts';
+import { readReceivedMail } from './inbound-mail.ts';
+
+/** A message that arrived by SMTP, by the webhook or in the mailbox. */
+export interface RawMessage {
+  /** The message, or its first `readBytesMax` bytes. */
+  raw: Buffer;
+  /** Recipients of the envelope, in their stored form; null: those in the headers count. */
+  recipients: readonly string[] | null;
+  /** Sender of the envelope; '': a program sent it. null: the header `Return-Path` counts. */
+  sender: string | null;
+}
 
 /** A message that arrived, read. */
 export interface ReadMessage {
   recipients: readonly string[];
   fingerprint: string;
   reading: Reading;
+  arrivedAt: Date;
+  /** Reads it as an ordinary mail; null: it has no valid sender. */
+  readMail(): Promise<ReceivedMail | null>;
 }
 
-/**
- * Reads a message that arrived. A message that cannot be read counts as automatic, because nothing
- * can use it.
- * @param raw the message, or its first `readBytesMax` bytes
- * @param recipients of the envelope, in their stored form; null: there is no envelope, so those in
- *   the headers count
- */
-export async function readIncoming(
-  raw: Buffer,
-  recipients: readonly string[] | null,
-): Promise<ReadMessage> {
-  const message = await readArrivedMessage(raw);
+/** The reading of a message that nothing can use. */
+const unreadable = { kind: 'automatic' } as const;
+
+/** Reads a message that has just arrived. */
+export async function readIncoming(given: RawMessage): Promise<ReadMessage> {
+  const arrivedAt = new Date();
+  const raw = given.raw.subarray(0, readBytesMax);
+  const parsed = await readArrivedMessage(raw);
+  const sender = given.sender ?? (parsed && returnPathIn(parsed));
+  const message: ArrivedMessage | null = parsed && { ...parsed, sender };
+  const fingerprint = fingerprintOf(raw);
   return {
-    recipients: recipients ?? (message ? deliveredTo(message) : []),
-    fingerprint: fingerprintOf(raw),
-    reading: message ? readReport(message) : { kind: 'automatic' },
+    recipients: given.recipients ?? (message ? deliveredTo(message) : []),
+    fingerprint,
+    reading: message ? readReport(message) : unreadable,
+    arrivedAt,
+    readMail: () => readReceivedMail(raw, { sender, fingerprint, arrivedAt }),
   };
 }

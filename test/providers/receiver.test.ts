@@ -65,6 +65,7 @@ describe('the receiver', () => {
     expect(taken.at(-1)).toEqual({
       raw: Buffer.from('Subject: Hi\r\n\r\nHi\r\n'),
       recipients: ['known@bounces.test'],
+      sender: '',
     });
   });
 

@@ -1,6 +1,8 @@
 import { anyOf } from '../../expressions.ts';
 import type { Database } from '../../database.ts';
 import type { FeedbackAnswer, FeedbackReport } from './reports.ts';
+import type { ReceivedMail } from '../../../domain/mail/inbound.ts';
+import { findReceivers, recordReceived } from './record-inbound.ts';
 import type { ReportSource } from '../../../domain/mail/feedback.ts';
 import { feedbackOf, outcomeFor, type Reading } from '../../../domain/mail/reports/report.ts';
 
@@ -13,6 +15,8 @@ export interface IncomingMessage {
   fingerprint: string;
   reading: Reading;
   arrivedAt: Date;
+  /** Reads it as an ordinary mail; null: it has no valid sender. */
+  readMail(): Promise<ReceivedMail | null>;
 }
 
 export interface IncomingHandler {
@@ -20,10 +24,15 @@ export interface IncomingHandler {
   emailIdOf(address: string): string | null;
   /** Records a report and resolves after the commit. */
   record(report: FeedbackReport): Promise<FeedbackAnswer>;
+  /** Runs a transaction for a project. */
+  transactFor(projectId: string, work: (tx: Database) => Promise<void>): Promise<void>;
 }
 
-/** `report`: of a known mail. `ignored`: nothing here can use the message. */
-export type IncomingResult = 'report' | 'ignored';
+/**
+ * `report`: of a known mail. `received`: a mail to a project. `ignored`: nothing here can use the
+ * message.
+ */
+export type IncomingResult = 'report' | 'received' | 'ignored';
 
 /**
  * Records the effects of a message that arrived. Resolves after the commit. A message that arrives
@@ -31,12 +40,34 @@ export type IncomingResult = 'report' | 'ignored';
  */
 export async function recordIncoming(
   db: Database,
-  { emailIdOf, record }: IncomingHandler,
+  handler: IncomingHandler,
   message: IncomingMessage,
 ): Promise<IncomingResult> {
-  const reports = await findReports(db, message, emailIdOf);
-  const answers = await Promise.all(reports.map(record));
+  if (message.reading.kind === 'ordinary') return receive(db, handler, message);
+  const reports = await findReports(db, message, handler.emailIdOf);
+  const answers = await Promise.all(reports.map(handler.record));
   return answers.some((answer) => answer !== 'unknown') ? 'report' : 'ignored';
+}
+
+/**
+ * Records an ordinary mail for the projects whose domains take mail. Each project has a transaction
+ * of its own, and sees only its own recipients. A return path is no recipient: it is for reports.
+ */
+async function receive(
+  db: Database,
+  { emailIdOf, transactFor }: IncomingHandler,
+  { recipients, readMail }: IncomingMessage,
+): Promise<IncomingResult> {
+  const addresses = recipients.filter((address) => emailIdOf(address) === null);
+  const receivers = await findReceivers(db, addresses, { mustTakeMail: true });
+  const mail = receivers.length === 0 ? null : await readMail();
+  if (!mail) return 'ignored';
+  for (const projectId of new Set(receivers.map((receiver) => receiver.projectId))) {
+    const own = receivers.filter((receiver) => receiver.projectId === projectId);
+    const report = { ...mail.report, recipients: own.map(({ to }) => to) };
+    await transactFor(projectId, (tx) => recordReceived(tx, own, { ...mail, report }));
+  }
+  return 'received';
 }
 
 /**

@@ -7,18 +7,35 @@ import { recordEvents } from '../events/record-events.ts';
 import type { Category } from '../../../domain/billing.ts';
 import { planContactData } from '../../../domain/contact/data.ts';
 import { domainOf } from '../../../domain/email-address.ts';
-import type { InboundMail } from '../../../domain/mail/inbound.ts';
+import type { InboundMail, ReceivedMail } from '../../../domain/mail/inbound.ts';
+
+/** A recipient of a mail, with the project that gets it. */
+export interface Receiver {
+  projectId: string;
+  /** True if people confirm that they want mail of the project. */
+  isAsked: boolean;
+  /** The address, in its stored form. */
+  to: string;
+}
 
 /**
- * Records a received mail in the caller's transaction, once for each recipient whose domain is
- * verified in a project: its sender as a contact, the message, and the event. A recipient that has
- * the mail already is left out.
+ * Records a mail that a provider reports in the caller's transaction, once for each recipient whose
+ * domain is verified in a project.
  */
 export async function recordInboundMail(tx: Database, mail: InboundMail): Promise<void> {
-  for (const { project_id: projectId, opt_in_required: isAsked, to } of await findReceivers(
-    tx,
-    mail.recipients,
-  )) {
+  await recordReceived(tx, await findReceivers(tx, mail.recipients), mail);
+}
+
+/**
+ * Records a received mail in the caller's transaction, once for each of its recipients: its sender
+ * as a contact, the message, and the event. A recipient that has the mail already is left out.
+ */
+export async function recordReceived(
+  tx: Database,
+  receivers: readonly Receiver[],
+  mail: ReceivedMail,
+): Promise<void> {
+  for (const { projectId, isAsked, to } of receivers) {
     const { contact } = await recordContact(tx, projectId, {
       email: mail.from,
       // A person who has only written has not confirmed that they want mail.
@@ -45,13 +62,19 @@ export async function recordInboundMail(tx: Database, mail: InboundMail): Promis
 /**
  * Returns the recipients whose domain is verified in a project. The order is fixed, so that two
  * mails that arrive at once do not deadlock.
+ * @param options.mustTakeMail true if a domain must also have chosen to take mail
  */
-async function findReceivers(tx: Database, recipients: readonly string[]) {
-  const domains = await tx
+export async function findReceivers(
+  db: Database,
+  recipients: readonly string[],
+  { mustTakeMail = false } = {},
+): Promise<Receiver[]> {
+  const domains = await db
     .selectFrom('domain')
     .innerJoin('project', 'project.id', 'domain.project_id')
-    .select(['project_id', 'domain.name', 'project.opt_in_required'])
+    .select(['project_id as projectId', 'domain.name', 'project.opt_in_required as isAsked'])
     .where('status', '=', 'verified')
+    .$if(mustTakeMail, (query) => query.where('inbound', '=', true))
     .where('domain.name', '=', anyOf(recipients.map(domainOf), 'text'))
     .execute();
   const projects = new Map(domains.map(({ name, ...project }) => [name, project]));
@@ -60,7 +83,7 @@ async function findReceivers(tx: Database, recipients: readonly string[]) {
       const project = projects.get(domainOf(to));
       return project ? [{ ...project, to }] : [];
     })
-    .sort((a, b) => (`${a.project_id} ${a.to}` < `${b.project_id} ${b.to}` ? -1 : 1));
+    .sort((a, b) => (`${a.projectId} ${a.to}` < `${b.projectId} ${b.to}` ? -1 : 1));
 }
 
 async function insertReceived(
@@ -68,7 +91,7 @@ async function insertReceived(
   projectId: string,
   contactId: string,
   to: string,
-  mail: InboundMail,
+  mail: ReceivedMail,
 ): Promise<string | undefined> {
   const inserting = tx
     .insertInto('email')

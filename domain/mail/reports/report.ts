@@ -7,6 +7,8 @@ import { bounceTypeOf, guessedBounceType, isUnspecific, namesUnknown, statusIn }
 
 /** A message that arrived, taken apart. */
 export interface ArrivedMessage {
+  /** Envelope sender; '': a program sent it, which wants no answer. null: unknown. */
+  sender: string | null;
   headers: Fields;
   /** Its readable text. */
   text: string;
@@ -216,7 +218,8 @@ function copyIn(text: string): [copy: string, before: string] {
 }
 
 /** Automatic replies (RFC 3834, 5; the others were used before it). */
-function isAutomatic({ headers }: ArrivedMessage): boolean {
+function isAutomatic({ headers, sender }: ArrivedMessage): boolean {
+  if (sender === '') return true;
   const submitted = fieldOf(headers, 'auto-submitted');
   if (submitted !== undefined && !/^no\b/i.test(submitted)) return true;
   const precedence = lowerAscii(fieldOf(headers, 'precedence') ?? '');

@@ -29,6 +29,7 @@ const claim: DomainClaim = {
   dkimTokens: ['a', 'b', 'c'],
   ownershipToken: 'o1',
   signing: null,
+  inbound: false,
   keys: [],
   formerRecords: [],
 };

@@ -16,6 +16,7 @@ const claim: DomainClaim = {
   dkimTokens: ['k1', 'k2', 'k3'],
   ownershipToken: 'o1',
   signing: null,
+  inbound: false,
   keys: [],
   formerRecords: [],
 };

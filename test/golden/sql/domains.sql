@@ -1,6 +1,6 @@
-select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
-    last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
-    domain.former_records as former_records, (
+select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", inbound,
+    revision, last_checked_at, verified_at, created_at, updated_at, domain.record_states as
+    record_states, domain.former_records as former_records, (
   select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
       inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
       inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',
@@ -14,9 +14,9 @@ select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed2
 from domain
 where id = $1 and is_registered
 
-select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
-    last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
-    domain.former_records as former_records, (
+select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", inbound,
+    revision, last_checked_at, verified_at, created_at, updated_at, domain.record_states as
+    record_states, domain.former_records as former_records, (
   select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
       inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
       inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',
@@ -55,9 +55,9 @@ set status = $1, failed_checks = $2, record_states = $3, former_records = $4, si
     last_checked_at = $6, next_check_at = $7, daily_check_at = now() + interval '24 hours',
     updated_at = $8
 where id = $9
-returning id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", revision,
-    last_checked_at, verified_at, created_at, updated_at, domain.record_states as record_states,
-    domain.former_records as former_records, (
+returning id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", inbound,
+    revision, last_checked_at, verified_at, created_at, updated_at, domain.record_states as
+    record_states, domain.former_records as former_records, (
   select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
       inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
       inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',

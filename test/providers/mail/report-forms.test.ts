@@ -22,7 +22,7 @@ const rawOf = (form: string) =>
 
 async function read(raw: Buffer) {
   const message = await readArrivedMessage(raw);
-  return message && readReport(message);
+  return message && readReport({ ...message, sender: null });
 }
 
 const bounce = (bounceType: string, status: string | null, guess = false) => ({

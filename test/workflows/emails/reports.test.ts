@@ -1,5 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto';
-import { createTransport } from 'nodemailer';
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { takeIncoming } from '../../../api/services/incoming-mail.ts';
 import { receiverHandler } from '../../../api/services/receiver.ts';
@@ -21,6 +20,7 @@ import {
   createCampaign,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
+import { postMessage, sendBySmtp } from '../../support/incoming.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { use } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -97,36 +97,9 @@ const bouncesOf = async ({ emailId }: ReportedMail) =>
       .execute()
   ).map(({ data }) => data as Record<string, unknown>);
 
-/** Sends a message to the receiver, as a mail server does. */
-function bySmtp(raw: string, to: string) {
-  const transport = use(
-    createTransport({ host: '127.0.0.1', port: receiver.port, ignoreTLS: true }),
-  );
-  return transport.sendMail({ envelope: { from: '', to }, raw });
-}
-
-/** Posts a message to the hook. */
-function byHook(
-  raw: string,
-  to: string,
-  {
-    at = Date.now() / 1000,
-    signedTo = to,
-    headers = {},
-  }: { at?: number; signedTo?: string; headers?: Record<string, string> } = {},
-) {
-  const t = Math.floor(at);
-  const digits = createHmac('sha256', secret).update(`${t}.${signedTo}.${raw}`).digest('hex');
-  return engine.api.request('POST', '/webhooks/incoming/mime', {
-    body: Buffer.from(raw),
-    headers: {
-      'Content-Type': 'message/rfc822',
-      ...(to && { 'Everpost-Recipient': to }),
-      'Everpost-Signature': `t=${t},v1=${digits}`,
-      ...headers,
-    },
-  });
-}
+const bySmtp = (raw: string, to: string) => sendBySmtp(receiver.port, raw, { to });
+const byHook = (raw: string, to: string, given?: Parameters<typeof postMessage>[4]) =>
+  postMessage(engine.api, secret, raw, to, given);
 
 /** Delivers a message to the mailbox, and waits until it was taken. */
 async function byMailbox(raw: string): Promise<void> {
@@ -239,6 +212,7 @@ describe('mail by SMTP', () => {
       await takeIncoming(shop.api.services, 'mime', {
         raw: Buffer.from(deliveryStatus(mail, { action, status })),
         recipients: [returnPath],
+        sender: '',
       });
     };
     await report(to[0], 'failed', '5.1.1');
@@ -279,6 +253,7 @@ describe('mail by SMTP', () => {
       takeIncoming(shop.api.services, 'smtp', {
         raw: Buffer.from(deliveryStatus(mail, { action, status })),
         recipients: [mail.returnPath],
+        sender: '',
       });
     const [delayed, bounced] = [await uncertainMail(), await uncertainMail()];
     expect((await shopEmail(delayed.emailId)).status).toBe('SENDING');

@@ -19,6 +19,7 @@ const claim = {
   dkimTokens: ['a'],
   ownershipToken: 'o1',
   signing: null,
+  inbound: false,
   keys: [],
   formerRecords: [],
 };
