@@ -92,6 +92,7 @@ const Environment = z.object({
   DELIVERY_RETRY_HOURS: number(24, 1),
   DELIVERY_SETTLE_MINUTES: number(15),
   EMAIL_BODY_RETENTION_DAYS: number(90),
+  RAMP_DAY_SECONDS: number(86_400, 1, 86_400),
   DELIVERY_UNKNOWN_POLICY: z.enum(['fail', 'resend']).default('fail'),
   TRACKING_MODE: z.enum(['own', ...trackers]).optional(),
   AUTO_PROJECT_DISABLE: flag(true),
@@ -269,6 +270,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     domainLists: domainListFiles(env),
     /** True: a project is disabled when its bounces or complaints become critical. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
+    /** Length of a day of new ramps. */
+    rampDaySeconds: env.RAMP_DAY_SECONDS,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
     attachmentMegabytesMax: env.MAX_ATTACHMENT_SIZE_MB,
     signupsEnabled: !env.DISABLE_SIGNUPS,

@@ -65,6 +65,7 @@ import { topicEndpoints } from './topics/topics.ts';
 import { trackingEndpoints } from './emails/tracking.ts';
 import { feedbackEndpoints } from './webhooks/feedback.ts';
 import { receiveMime } from './webhooks/incoming.ts';
+import { rampEndpoints } from './ramps/ramps.ts';
 import { restoreVersion } from './workflows/versions/restore.ts';
 import { getVersion, listVersions } from './workflows/versions/versions.ts';
 import { workflowEndpoints } from './workflows/workflows.ts';
@@ -99,6 +100,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Domains', domainEndpoints],
   ['Local mailbox', mailboxEndpoints],
   ['Secrets', secretEndpoints],
+  ['Ramps', rampEndpoints],
   ['Projects', [...sendPolicyEndpoints, ...consentPolicyEndpoints]],
   ['Suppression list', suppressionEndpoints],
   ['Segments', segmentEndpoints],

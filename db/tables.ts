@@ -760,6 +760,48 @@ export interface ProviderMessage {
   message_id: string;
 }
 
+export interface Ramp {
+  bounce_rate: number | null;
+  complaint_rate: number | null;
+  created_at: Generated<Timestamp>;
+  day: Generated<number>;
+  day_ends_at: Timestamp | null;
+  day_left_ms: number | null;
+  day_seconds: Generated<number>;
+  days: number;
+  domain: string | null;
+  factor: number;
+  id: Generated<string>;
+  judged_from: Generated<number>;
+  min_sent: number | null;
+  over: Generated<string>;
+  project_id: string;
+  provider_id: string | null;
+  reconcile_at: Timestamp | null;
+  start_per_day: number;
+  status: Generated<string>;
+  stopped_for: string | null;
+  unreported_rate: number | null;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface RampMail {
+  /** The attempt that has claimed it: of a campaign, its chunk has the claim. */
+  attempt_id: string;
+  email_id: string;
+  ramp_id: string;
+}
+
+export interface RampPeriod {
+  bounced: Generated<number>;
+  complained: Generated<number>;
+  day: number;
+  number: number;
+  ramp_id: string;
+  sent: Generated<number>;
+  started_at: Timestamp;
+}
+
 export interface RateLimit {
   expire: Int8 | null;
   key: string;
@@ -1137,6 +1179,9 @@ export interface DB {
   project: Project;
   provider_circuit: ProviderCircuit;
   provider_message: ProviderMessage;
+  ramp: Ramp;
+  ramp_mail: RampMail;
+  ramp_period: RampPeriod;
   rate_limit: RateLimit;
   removal: Removal;
   report_receipt: ReportReceipt;
@@ -1224,6 +1269,9 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],
+  ramp: ["bounce_rate", "complaint_rate", "created_at", "day", "day_ends_at", "day_left_ms", "day_seconds", "days", "domain", "factor", "id", "judged_from", "min_sent", "over", "project_id", "provider_id", "reconcile_at", "start_per_day", "status", "stopped_for", "unreported_rate", "updated_at"],
+  ramp_mail: ["attempt_id", "email_id", "ramp_id"],
+  ramp_period: ["bounced", "complained", "day", "number", "ramp_id", "sent", "started_at"],
   rate_limit: ["expire", "key", "points"],
   removal: ["id", "kind", "project_id"],
   report_receipt: ["created_at", "id"],

@@ -122,6 +122,7 @@ function idsAround(id: string): string[] {
     executionRunId(id),
     runIds.campaignSend({ projectId: '', campaignId: id }),
     runIds.domainPoller({ projectId: '', domainId: id, name: '' }),
+    runIds.ramp({ projectId: '', rampId: id }),
     deliveryRunId(id),
     runIds.projectReset({ projectId: id }),
     runIds.projectDelete({ projectId: id }),

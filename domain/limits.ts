@@ -75,6 +75,10 @@ export const limits = {
   optInSeconds: 31_536_000,
   /** Topics of a project, and of one request. */
   topics: 100,
+  /** Ramps of a project, also finished ones. */
+  ramps: 20,
+  rampDays: 90,
+  rampStartPerDay: 1_000_000,
   /** Lines of a contact's consent log that are listed. */
   consentLines: 1000,
   /** Secrets of a project, the length of a secret, and the hosts that one secret can be bound to. */

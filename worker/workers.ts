@@ -29,6 +29,7 @@ import {
 import { startTakeOvers, type TakeOverServices } from '../activities/mail/take-over.ts';
 import { createWaitSlots } from '../activities/mail/wait-slots.ts';
 import { createDomainActivities, type DomainServices } from '../activities/domain-poller.ts';
+import { createRampActivities, type RampServices } from '../activities/ramps.ts';
 import { createOptInActivities, type OptInServices } from '../activities/opt-in.ts';
 import { createRemovalActivities, type RemovalServices } from '../activities/project-deletion.ts';
 import {
@@ -78,6 +79,7 @@ export interface WorkersOptions {
     ReplayServices &
     ScheduleServices &
     DomainServices &
+    RampServices &
     FeedbackMailboxServices &
     OptInServices &
     Omit<DeliveryServices, 'waitSlots'> &
@@ -198,6 +200,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createCampaignControl(services),
         ...withHeartbeats(createScheduleActivities(services)),
         ...withHeartbeats(createDomainActivities(services)),
+        ...withHeartbeats(createRampActivities(services)),
         ...withHeartbeats(createOptInActivities(services)),
         ...withHeartbeats(createFeedbackMailboxActivities(services)),
       },

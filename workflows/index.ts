@@ -7,6 +7,7 @@ export { eventReplay } from './event-replay.ts';
 export { eventSubscription } from './event-subscription.ts';
 export { firing, workflowSchedule } from './schedule.ts';
 export { domainPoller } from './domain-poller.ts';
+export { ramp } from './ramp.ts';
 export { projectDelete, projectReset } from './project-deletion.ts';
 export { systemMail } from './mail/system-mail.ts';
 export { campaignSend } from './campaign.ts';

@@ -4,6 +4,7 @@ import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
 import { expireChunks } from '../../db/campaigns/chunks.ts';
+import { signalStalledRamps } from '../../db/ramps/ramps.ts';
 import { signalStalledPollers } from '../../db/domains/checks.ts';
 import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/transactions/mail/record-outcomes.ts';
@@ -128,7 +129,7 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     /** Compares executions with their runs, which may be lost, stuck or ended in Temporal. */
     REPAIR_EXECUTIONS: () => reconcileExecutions(services),
     /**
-     * Signals the runs that seem to be lost: of campaigns, jobs, domains, removals, erasures,
+     * Signals the runs that seem to be lost: of campaigns, jobs, domains, ramps, removals, erasures,
      * opt-in requests and system mails. Also updates schedules that are late or have changed, and
      * signals event subscriptions that have missed the signal of a due event.
      */
@@ -136,6 +137,7 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       while ((await signalStalledCampaigns(db, pageSize)) === pageSize);
       await signalStalledJobs(db, pageSize);
       await signalStalledPollers(db, pageSize);
+      await signalStalledRamps(db, pageSize);
       await signalRemovals(db, pageSize);
       await signalStalledErasures(db, pageSize);
       await signalStalledOptIns(db, pageSize);

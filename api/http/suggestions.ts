@@ -62,6 +62,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   TRANSITION_LOOP: 'Choose a step from which no path leads back to this one.',
   FIELD_NOT_DELETABLE: 'Only fields of data can be deleted, such as data.plan.',
   CONSENT_SENDER_REQUIRED: 'Set its sender (`from`) with PUT /consent-policy.',
+  RAMP_LIMIT: 'Delete a ramp that is DONE; GET /ramps lists the ramps.',
   TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists the topics.',
   SECRET_LIMIT: 'Delete secrets whose `usedIn` is empty; GET /secrets lists the secrets.',
   EVENT_SUBSCRIPTION_LIMIT:
@@ -105,6 +106,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'The person can subscribe again on their own. If they have asked you to, remove the address ' +
     'with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
+  RAMP_EXISTS: 'Delete the ramp in `details.id`, or wait until it is DONE.',
+  RAMP_NOT_RUNNING: 'Only a RUNNING ramp can be paused; GET /ramps/{id} shows its status.',
+  RAMP_NOT_PAUSED: 'Only a PAUSED or STOPPED ramp can be resumed.',
   TOPIC_EXISTS: 'Change that topic instead; GET /topics lists them.',
   DOMAIN_NOT_SIGNING: 'First set `signing` to `own` with PATCH /domains/{id}.',
   KEY_ROTATION_PENDING:

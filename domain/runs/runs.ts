@@ -20,6 +20,8 @@ export interface RunInputs {
   };
   /** `name`: the mail provider identifies the domain by it, even when the row is gone. */
   domainPoller: { projectId: string; domainId: string; name: string };
+  /** Open until the ramp is done or deleted. */
+  ramp: { projectId: string; rampId: string };
   /**
    * Open as long as the subscription exists. A reset of its project changes the id of the project's
    * row, but an open run keeps the former `projectId`: it is only the fairness key.
@@ -95,6 +97,7 @@ export const runIds = {
   workflowSchedule: ({ workflowId }) => `keep-schedule-${workflowId}`,
   firing: ({ workflowId, at }) => `firing-${workflowId}-${at.replace('.000Z', 'Z')}`,
   domainPoller: ({ domainId }) => `domain-${domainId}`,
+  ramp: ({ rampId }) => `ramp-${rampId}`,
   eventSubscription: ({ subscriptionId }) => `${subscriptionPrefix}${subscriptionId}`,
   contactErasure: ({ erasureId }) => `erase-${erasureId}`,
   optInRequest: ({ requestId }) => `consent-${requestId}`,

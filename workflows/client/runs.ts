@@ -252,7 +252,7 @@ export async function signalRun(
 /**
  * Asks the open runs of a removed project to stop, or terminates them with `force`. Returns how
  * many were open. The removal itself is left out. So are runs that end by themselves: those of
- * event subscriptions, of erasures, and of domains, which first remove the domain at the mail
+ * event subscriptions, of ramps, of erasures, and of domains, which first remove the domain at the mail
  * provider.
  */
 export async function stopProjectRuns(
@@ -265,6 +265,7 @@ export async function stopProjectRuns(
     'projectReset',
     'projectDelete',
     'domainPoller',
+    'ramp',
     'eventSubscription',
     'contactErasure',
   ];

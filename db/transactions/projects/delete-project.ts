@@ -5,6 +5,7 @@ import { deleteDomains } from '../../domains/domains.ts';
 import { deleteMail } from '../../emails/removal.ts';
 import { enqueue } from '../../outbox/outbox.ts';
 import { deletePage } from '../../pages.ts';
+import { deleteRamp, listRamps } from '../../ramps/ramps.ts';
 import { deleteRemovalPage, listRemovalIds } from '../../removals/removals.ts';
 import { stopRuns } from './stop-runs.ts';
 import { deleteSubscriptions, restartSubscriptions } from '../subscriptions/change-subscription.ts';
@@ -28,6 +29,7 @@ export async function removeProject(tx: Database, id: string): Promise<boolean> 
   await stopRuns(tx, id);
   await deleteDomains(tx, { projectId: id });
   await deleteSubscriptions(tx, id);
+  for (const ramp of await listRamps(tx, id)) await deleteRamp(tx, ramp);
   const input = { projectId: publicId };
   await enqueue(tx, { kind: 'projectDelete', input, summary: 'Delete a project' });
   return true;
@@ -43,12 +45,13 @@ export const keptOnReset = [
   'allowance_warning',
   'secret',
   'send_policy',
+  'ramp',
   'event_subscription',
 ] as const;
 
 /**
  * Empties a project, but keeps settings, keys, members, domains, secrets, event subscriptions,
- * billing, the send policy and the consent policy. Returns false when it did not exist.
+ * billing, the send policy, ramps and the consent policy. Returns false when it did not exist.
  */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx
@@ -283,12 +286,14 @@ function isOwnerDeleted(projectId: string) {
 /**
  * Kinds of runs that outlive a project, so that signals to them are kept. A removal may have to run
  * once more; a domain poller continues after a reset, or makes the mail provider remove the domain;
- * the run of an event subscription continues, or deletes its deliveries.
+ * the run of an event subscription continues, or deletes its deliveries; that of a ramp continues, or
+ * ends.
  */
 const signalsThatStay: readonly RunKind[] = [
   'projectReset',
   'projectDelete',
   'domainPoller',
+  'ramp',
   'eventSubscription',
 ];
 

@@ -76,6 +76,12 @@ select id
 from removal
 where id = $1
 
+select id, project_id
+from ramp
+where reconcile_at < now()
+limit $1
+for update skip locked
+
 select kind
 from removal
 where id = $1

@@ -83,6 +83,29 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.call('DELETE', `/domains/${domain.id}`);
     return runId;
   },
+  // Paused, resumed and deleted.
+  ramp: async (engine) => {
+    const given = { domain: `${randomUUID()}.test`, startPerDay: 5, days: 3 };
+    const { body: ramp } = await engine.call('POST', '/ramps', given);
+    const runId = `ramp-${ramp.id}`;
+    const looked = (times: number) =>
+      waitFor('the run to have looked', async () => {
+        const handle = engine.temporal.client.workflow.getHandle(runId);
+        // Its signal is sent after the answer.
+        const history = await handle.fetchHistory().catch(() => null);
+        const ended = history?.events?.filter(
+          (event) => event.activityTaskCompletedEventAttributes,
+        );
+        return (ended?.length ?? 0) >= times;
+      });
+    await looked(1);
+    await engine.call('POST', `/ramps/${ramp.id}/pause`);
+    await looked(2);
+    await engine.call('POST', `/ramps/${ramp.id}/resume`);
+    await looked(3);
+    await engine.call('DELETE', `/ramps/${ramp.id}`);
+    return runId;
+  },
   // One mail; the run ends after an idle minute.
   'delivery-queue': async (engine) => {
     const to = newAddress();

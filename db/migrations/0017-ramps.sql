@@ -1,0 +1,68 @@
+-- Ramps: rising daily limits for a new mail provider or sender domain.
+
+create table ramp (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null references project on delete cascade,
+  -- The mail that it counts: by this mail provider, named as in email.provider_id or `default`, and
+  -- from this sender domain. Null: any.
+  provider_id text,
+  domain text,
+  start_per_day integer not null check (start_per_day between 1 and 1000000),
+  factor double precision not null check (factor between 1 and 3),
+  days integer not null check (days between 1 and 90),
+  -- Mail over the limit waits, or leaves by the next provider of its route.
+  over text not null default 'hold' check (over in ('hold', 'next')),
+  -- The rates in percent that stop it, and from how many messages on. Null: never.
+  bounce_rate double precision,
+  complaint_rate double precision,
+  min_sent integer,
+  status text not null default 'RUNNING'
+      check (status in ('RUNNING', 'PAUSED', 'STOPPED', 'DONE')),
+  stopped_for text check (stopped_for in ('bounces', 'complaints')),
+  -- The rate in percent at which it stopped, until its members were informed.
+  unreported_rate double precision,
+  day integer not null default 1,
+  -- Length of a day: 24 hours, except in tests.
+  day_seconds integer not null default 86400,
+  -- End of the current day. Null while days do not pass: `day_left_ms` is what is left of it.
+  day_ends_at timestamptz(3),
+  day_left_ms integer,
+  -- The first period whose mail counts for the threshold: that of the last resume.
+  judged_from integer not null default 1,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  -- When its run should have acted; then the sweep signals it. Null: there is nothing to do.
+  reconcile_at timestamptz(3),
+  check (provider_id is not null or domain is not null),
+  check ((status = 'STOPPED') = (stopped_for is not null)),
+  check ((status = 'RUNNING') = (day_ends_at is not null)),
+  check ((status in ('PAUSED', 'STOPPED')) = (day_left_ms is not null))
+);
+comment on table ramp is 'Rising daily limits of mail by a mail provider, from a sender domain, or both.';
+create index ramp_page on ramp (project_id, created_at desc, id desc);
+create unique index ramp_unfinished
+  on ramp (project_id, coalesce(provider_id, ''), coalesce(domain, '')) where status <> 'DONE';
+create index ramp_reconcile on ramp (reconcile_at) where reconcile_at is not null;
+
+-- Mail of a ramp is counted for the period in which it was accepted. A period begins with each day
+-- and with each resume.
+create table ramp_period (
+  ramp_id uuid not null references ramp on delete cascade,
+  number integer not null,
+  day integer not null,
+  started_at timestamptz(3) not null,
+  sent integer not null default 0,
+  bounced integer not null default 0,
+  complained integer not null default 0,
+  primary key (ramp_id, number)
+);
+comment on table ramp_period is 'What a ramp has counted, by day and resume.';
+
+create table ramp_mail (
+  ramp_id uuid not null references ramp on delete cascade,
+  email_id uuid not null,
+  attempt_id uuid not null,
+  primary key (ramp_id, email_id)
+) with (autovacuum_vacuum_scale_factor = 0.05);
+comment on table ramp_mail is 'Claimed mail that a ramp counts. The claim after its outcome was recorded adds it to a period.';
+comment on column ramp_mail.attempt_id is 'The attempt that has claimed it: of a campaign, its chunk has the claim.';

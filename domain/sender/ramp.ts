@@ -1,0 +1,69 @@
+/** Ramps: rising daily limits, with which a new mail provider or sender domain warms up. */
+
+export const rampStatuses = ['RUNNING', 'PAUSED', 'STOPPED', 'DONE'] as const;
+
+/** Returns the limit of a day; the first day is 1. */
+export function capOfDay(
+  { startPerDay, factor }: { startPerDay: number; factor: number },
+  day: number,
+): number {
+  return Math.floor(startPerDay * factor ** (day - 1));
+}
+
+/**
+ * Returns how many days have ended: more than one if all was down meanwhile.
+ * @param endsAt the end of the current day; null: days do not pass.
+ */
+export function daysPassed(endsAt: Date | null, daySeconds: number, now: Date): number {
+  if (endsAt === null || now < endsAt) return 0;
+  return 1 + Math.floor((now.getTime() - endsAt.getTime()) / (daySeconds * 1000));
+}
+
+/** Number of days before the current one whose mail counts for the threshold, too. */
+const judgedDaysBefore = 2;
+
+/** The counts of a ramp since one moment. */
+export interface RampPeriod {
+  number: number;
+  day: number;
+  sent: number;
+  bounced: number;
+  complained: number;
+}
+
+/** The rates in percent that stop a ramp; null: never. */
+export interface Threshold {
+  bounceRate: number | null;
+  complaintRate: number | null;
+  /** The rates are compared from this number of messages on. */
+  minSent: number;
+}
+
+export type StoppedFor = 'bounces' | 'complaints';
+
+/**
+ * Returns why a ramp must stop, with the rate in percent; null: it need not.
+ * @param given.judgedFrom the period of the last resume: earlier ones do not count.
+ */
+export function judgeRamp(
+  { bounceRate, complaintRate, minSent }: Threshold,
+  given: { day: number; judgedFrom: number; periods: readonly RampPeriod[] },
+): { stoppedFor: StoppedFor; rate: number } | null {
+  const judged = given.periods.filter(
+    ({ number, day }) => number >= given.judgedFrom && day >= given.day - judgedDaysBefore,
+  );
+  const sum = (field: 'sent' | 'bounced' | 'complained') =>
+    judged.reduce((total, period) => total + period[field], 0);
+  const sent = sum('sent');
+  if (sent < Math.max(minSent, 1)) return null;
+  const rates = [
+    { stoppedFor: 'bounces', count: sum('bounced'), limit: bounceRate },
+    { stoppedFor: 'complaints', count: sum('complained'), limit: complaintRate },
+  ] as const;
+  for (const { stoppedFor, count, limit } of rates) {
+    const rate = (count * 100) / sent;
+    // A limit of 0 stops the ramp at the first report, not before.
+    if (limit !== null && count > 0 && rate >= limit) return { stoppedFor, rate };
+  }
+  return null;
+}
