@@ -242,6 +242,19 @@ export interface Api {
         /** Limit on the speed of waiting mail now; null: no mail waits, or nothing limits it */
         limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
         workers: number;
+        /** Reports of other servers about mail by SMTP; absent without such mail */
+        reports?: {
+          /** When the last one came */
+          lastAt: string | null;
+          /** To the hour */
+          last24Hours: {
+            delivered: number;
+            /** Of any type */
+            bounced: number;
+            delayed: number;
+            complained: number;
+          };
+        };
       };
     };
     /** List the timeline of a contact, newest first, with mail that did not reach it */

@@ -814,6 +814,17 @@ export interface Removal {
   project_id: string;
 }
 
+export interface ReportCount {
+  bounced: number;
+  complained: number;
+  delayed: number;
+  delivered: number;
+  hour: Timestamp;
+  last_at: Timestamp;
+  project_id: string;
+  slot: number;
+}
+
 export interface ReportReceipt {
   created_at: Generated<Timestamp>;
   id: string;
@@ -1184,6 +1195,7 @@ export interface DB {
   ramp_period: RampPeriod;
   rate_limit: RateLimit;
   removal: Removal;
+  report_count: ReportCount;
   report_receipt: ReportReceipt;
   secret: Secret;
   security_event: SecurityEvent;
@@ -1274,6 +1286,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   ramp_period: ["bounced", "complained", "day", "number", "ramp_id", "sent", "started_at"],
   rate_limit: ["expire", "key", "points"],
   removal: ["id", "kind", "project_id"],
+  report_count: ["bounced", "complained", "delayed", "delivered", "hour", "last_at", "project_id", "slot"],
   report_receipt: ["created_at", "id"],
   secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Config } from '../../config.ts';
+import type { ReportCounts } from '../../db/delivery/report-counts.ts';
 import { waitingMax } from '../../db/delivery/state.ts';
 import { deliveryLimits } from '../../domain/mail/delivery-limit.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -64,6 +66,20 @@ export const getDelivery = endpoint({
     perSecond: PerSecond,
     limitedBy: LimitedBy,
     workers: z.int(),
+    reports: z
+      .object({
+        lastAt: Time.nullable().describe('When the last one came'),
+        last24Hours: z
+          .object({
+            delivered: z.int(),
+            bounced: z.int().describe('Of any type'),
+            delayed: z.int(),
+            complained: z.int(),
+          })
+          .describe('To the hour'),
+      })
+      .optional()
+      .describe('Reports of other servers about mail by SMTP; absent without such mail'),
   }),
   example: {
     response: {
@@ -75,11 +91,15 @@ export const getDelivery = endpoint({
       perSecond: 14,
       limitedBy: 'project_rate',
       workers: 2,
+      reports: {
+        lastAt: '2026-12-01T08:01:00.000Z',
+        last24Hours: { delivered: 0, bounced: 12, delayed: 3, complained: 1 },
+      },
     },
   },
   async handle(call) {
     const state = await readDelivery(call, call.caller.projectId);
-    const { oldestDueAt, retry, scheduled, quietHours, frequencyCap, ...delivery } = state;
+    const { oldestDueAt, retry, scheduled, quietHours, frequencyCap, reports, ...delivery } = state;
     return {
       ...delivery,
       oldestDueAt: time(oldestDueAt),
@@ -89,6 +109,16 @@ export const getDelivery = endpoint({
         frequency_cap: frequencyCap,
         retry,
       },
+      ...(isReportedByMail(call.config, reports) && { reports: presentReports(reports) }),
     };
   },
 });
+
+/** Returns true if other servers report about mail of a project by mail, or have done so. */
+function isReportedByMail({ mail }: Config, { lastAt }: ReportCounts): boolean {
+  return mail.transport === 'smtp' || lastAt !== null;
+}
+
+function presentReports({ lastAt, ...last24Hours }: ReportCounts) {
+  return { lastAt: time(lastAt), last24Hours };
+}

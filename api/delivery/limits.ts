@@ -7,6 +7,7 @@ import {
   type WaitingMail,
 } from '../../db/delivery/state.ts';
 import { type Fleet, findFleet } from '../../db/delivery/workers.ts';
+import { readReportCounts, type ReportCounts } from '../../db/delivery/report-counts.ts';
 import { type DeliveryLimit, limitOf } from '../../domain/mail/delivery-limit.ts';
 import type { Services } from '../services/services.ts';
 
@@ -23,6 +24,7 @@ export interface Delivery extends WaitingMail {
   perSecond: number;
   limitedBy: DeliveryLimit | null;
   workers: number;
+  reports: ReportCounts;
 }
 
 export function readDelivery(services: Sources, projectId: string): Promise<Delivery> {
@@ -34,13 +36,14 @@ export function readDelivery(services: Sources, projectId: string): Promise<Deli
       perSecond: config.mail.ratePerSecond ?? 0,
       perProjectPerSecond: config.mail.ratePerProjectPerSecond,
     };
-    const [waiting, perSecond, state] = await Promise.all([
+    const [waiting, perSecond, state, reports] = await Promise.all([
       countWaitingMail(db, projectId),
       measureSpeed(db, { projectId }),
       readSendingState(db, projectId, { provider: fleet.provider, rates }),
+      readReportCounts(db, projectId),
     ]);
     const limitedBy = limitOf({ ...state, workers, rates, perSecond, due: waiting.due });
-    return { ...waiting, perSecond, limitedBy, workers };
+    return { ...waiting, perSecond, limitedBy, workers, reports };
   });
 }
 

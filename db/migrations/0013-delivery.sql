@@ -77,3 +77,20 @@ create unlogged table worker_process (
   rate_per_project_per_second double precision not null
 );
 comment on table worker_process is 'Worker processes and when each was last seen.';
+
+-- Reports of other servers, by hour. A project has at most 24 rows: an hour takes the row of the same
+-- hour of the day before.
+create table report_count (
+  project_id uuid not null,
+  -- The hour of the UTC day.
+  slot smallint not null,
+  -- The beginning of the hour that is counted.
+  hour timestamptz(3) not null,
+  delivered integer not null,
+  bounced integer not null,
+  delayed integer not null,
+  complained integer not null,
+  last_at timestamptz(3) not null,
+  primary key (project_id, slot)
+) with (fillfactor = 70);
+comment on table report_count is 'How many reports of other servers about its mail a project got in the last 24 hours.';

@@ -5,7 +5,7 @@
 export type Feedback = { at: Date } &
   /** `accepted`: the message is in transit. This only proves that the provider accepted it. */
   (
-    | { kind: 'accepted' }
+    | { kind: 'accepted'; report?: Reported }
     /** A server has not delivered the message yet, and tries again. */
     | { kind: 'delayed'; report: Reported }
     | { kind: 'delivery'; report?: Reported }
@@ -127,8 +127,8 @@ export function applyFeedback(
   feedback: Feedback,
   given: { messageId: string | null; acceptedAt: Date | null },
 ): FeedbackEffects | null {
-  const { attempts, isUnderWay, traced, ...state } = before;
-  if (state.status === 'RECEIVED' || (state.sent_at === null && attempts === 0)) return null;
+  const { attempts: _, isUnderWay, traced, ...state } = before;
+  if (state.status === 'RECEIVED' || !wasHandedOver(before)) return null;
   const effects: FeedbackEffects = {
     state,
     trace: [],
@@ -142,6 +142,14 @@ export function applyFeedback(
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
   note(effects, feedback, traced);
   return effects.trace.length + effects.events.length > 0 ? effects : null;
+}
+
+/** Returns true if a message was given to the mail provider at least once. */
+export function wasHandedOver({
+  sent_at: sentAt,
+  attempts,
+}: Pick<MessageState, 'sent_at'> & { attempts: number }): boolean {
+  return sentAt !== null || attempts > 0;
 }
 
 function settle(

@@ -3,6 +3,7 @@ import { noEvidence, recordConsentOfProjects } from '../../consent/log.ts';
 import { endOptIns } from '../../consent/opt-ins.ts';
 import { lockContacts } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
+import { countReports } from '../../delivery/report-counts.ts';
 import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
@@ -25,6 +26,7 @@ import {
   isSimulator,
   type MessageState,
   simulatedFeedback,
+  wasHandedOver,
 } from '../../../domain/mail/feedback.ts';
 import type { Refusal } from '../../../domain/outcomes/outcome.ts';
 import type { Measure } from '../../../domain/sender/reputation.ts';
@@ -105,9 +107,13 @@ export async function recordFeedback(
     const events = changed.flatMap(eventsOf);
     if (events.length > 0) await recordEventsOfProjects(tx, events);
     if (options.judge) await judgeProjects(tx, changed, options.judge);
-    // Last, because every attempt of a campaign waits for the lock of its row.
+    // Late, because every attempt of a campaign waits for the lock of its row.
     await countForCampaigns(tx, changed);
   }
+  const reported = [...changes.values()].flatMap(({ email, reported: kinds }) =>
+    kinds.map((kind) => ({ projectId: email.project_id, kind })),
+  );
+  await countReports(tx, reported);
   return answers;
 }
 
@@ -212,6 +218,8 @@ interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
   email: LockedMessage;
   trace: (FeedbackEffects['trace'][number] & { at: Date })[];
   measures: Measure[];
+  /** Reports of other servers. */
+  reported: Feedback['kind'][];
   /** Reasons for suppressing its address, in the order of the reports. */
   badAddress: BadAddress['reason'][];
 }
@@ -253,6 +261,7 @@ function unchanged(email: LockedMessage): MessageChange {
     counters: [],
     unsubscribes: null,
     measures: [],
+    reported: [],
     badAddress: [],
   };
 }
@@ -264,6 +273,8 @@ function apply(change: MessageChange, feedback: Feedback, report: FoundReport): 
   const { attempts, is_under_way: isUnderWay } = email;
   const traced = [...email.traced, ...change.trace.map(({ state }) => state)];
   const before = { ...change.state, attempts, isUnderWay, traced };
+  if ('report' in feedback && feedback.report && wasHandedOver(before))
+    change.reported.push(feedback.kind);
   const effects = applyFeedback(before, feedback, report);
   if (!effects) return;
   if (feedback.kind === 'open') email.was_opened_lately = true;

@@ -159,6 +159,7 @@ export const removedTables: readonly Page[] = [
   { table: 'campaign_chunk', rows: 100, later: 'attempt_id is not null and lease_until > now()' },
   { table: 'email', rows: 1000, later: `status = 'SENDING' and lease_until > now()` },
   { table: 'email_tally', rows: 5000 },
+  { table: 'report_count', rows: 24 },
   { table: 'attachment', rows: 20 },
   { table: 'segment_member', rows: 5000, of: 'segment_id in (select id from segment' },
   // Before the contacts, so that no deliveries remain to be cleared for them.

@@ -89,7 +89,9 @@ export function outcomeFor(
 
 /** Returns an outcome as feedback on the message. @param at when the report arrived */
 export function feedbackOf(outcome: ReportedOutcome, source: ReportSource, at: Date): Feedback {
-  if (outcome.kind === 'accepted') return { kind: 'accepted', at };
+  if (outcome.kind === 'accepted') {
+    return { kind: 'accepted', at, report: { source, status: null, text: null } };
+  }
   const { status, text, guess } = outcome;
   const report = { source, status, text, ...(guess && { guess }) };
   if (outcome.kind !== 'bounce') return { kind: outcome.kind, at, report };

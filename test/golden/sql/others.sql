@@ -87,6 +87,14 @@ from removal
 where id = $1
 for update
 
+select max(last_at) as "lastAt", coalesce(sum(delivered) filter (
+    where hour > now() - interval '24 hours'), 0)::int as delivered, coalesce(sum(bounced) filter (
+    where hour > now() - interval '24 hours'), 0)::int as bounced, coalesce(sum(delayed) filter (
+    where hour > now() - interval '24 hours'), 0)::int as delayed, coalesce(sum(complained) filter (
+    where hour > now() - interval '24 hours'), 0)::int as complained
+from report_count
+where project_id = $1
+
 select pg_advisory_xact_lock(hashtextextended($1, 0))
 
 select project_id
