@@ -32,6 +32,7 @@ export const ConsentLine = named('ConsentLine', {
       'inbound',
       'bounce',
       'complaint',
+      'provider',
       'double_opt_in',
     ])
     .meta({ examples: ['public_page'] }),

@@ -24,6 +24,7 @@ export type ConsentSource =
   | 'inbound'
   | 'bounce'
   | 'complaint'
+  | 'provider'
   | 'double_opt_in';
 
 /** Evidence of a change of consent; null: unknown, or not applicable. */

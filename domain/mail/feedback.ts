@@ -20,15 +20,20 @@ export type Feedback = { at: Date } &
         report?: Reported;
       }
     | { kind: 'complaint'; isListed?: Listed; report?: Reported }
+    /** The recipient has opted out at the mail service. */
+    | { kind: 'unsubscribe' }
     /**
      * The provider accepted the message but did not send it: it had a virus, or could not be rendered.
      */
     | { kind: 'rejection'; text: string }
   );
 
-/** The message of another mail server that was read as a report. */
+/** The report of another mail server, or of a mail service. */
 export interface Reported {
-  /** How it arrived: at the SMTP receiver, by the webhook, or in the mailbox. */
+  /**
+   * How it arrived: at the SMTP receiver, by the webhook for messages, in the mailbox, or by the
+   * webhook of a mail service.
+   */
   source: ReportSource;
   /** An enhanced status code (RFC 3463), such as `5.1.1`; null: it has none. */
   status: string | null;
@@ -38,7 +43,7 @@ export interface Reported {
   guess?: true;
 }
 
-export type ReportSource = 'smtp' | 'mime' | 'imap';
+export type ReportSource = 'smtp' | 'mime' | 'imap' | 'webhook';
 
 /**
  * True if the provider did not try to deliver, because its own suppression list for the account has
@@ -72,6 +77,7 @@ export interface MessageState {
   clicked_at: Date | null;
   bounced_at: Date | null;
   complained_at: Date | null;
+  unsubscribed_at: Date | null;
   /** True if all bounces, or complaints, came from the provider's own suppression list. */
   bounce_listed: boolean;
   complaint_listed: boolean;
@@ -86,7 +92,8 @@ export type CampaignCounter =
   | 'opened_count'
   | 'clicked_count'
   | 'bounced_count'
-  | 'complained_count';
+  | 'complained_count'
+  | 'unsubscribed_count';
 
 export interface FeedbackEffects {
   state: MessageState;
@@ -96,7 +103,7 @@ export interface FeedbackEffects {
   events: { name: string; data: Record<string, unknown> }[];
   counters: CampaignCounter[];
   /** Why the address does not want mail or cannot receive it; null: no reason is known. */
-  unsubscribes: 'bounce' | 'complaint' | null;
+  unsubscribes: 'bounce' | 'complaint' | 'provider' | null;
 }
 
 type TraceWord =
@@ -141,7 +148,8 @@ export function applyFeedback(
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
   note(effects, feedback, traced);
-  return effects.trace.length + effects.events.length > 0 ? effects : null;
+  const { trace, events, unsubscribes } = effects;
+  return trace.length + events.length > 0 || unsubscribes ? effects : null;
 }
 
 /** Returns true if a message was given to the mail provider at least once. */
@@ -220,6 +228,11 @@ function note(effects: FeedbackEffects, feedback: Feedback, traced: readonly str
       effects.unsubscribes = feedback.kind;
       state.complaint_listed = isListed(feedback, state.complained_at, state.complaint_listed);
       return reach(effects, 'COMPLAINED', 'complained', feedback.at, detailOf(feedback.report));
+    case 'unsubscribe':
+      effects.unsubscribes = 'provider';
+      if (state.unsubscribed_at === null) effects.counters.push('unsubscribed_count');
+      state.unsubscribed_at ??= feedback.at;
+      return;
     case 'accepted':
       return;
   }

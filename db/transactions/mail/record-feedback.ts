@@ -1,6 +1,4 @@
 import { sql } from 'kysely';
-import { noEvidence, recordConsentOfProjects } from '../../consent/log.ts';
-import { endOptIns } from '../../consent/opt-ins.ts';
 import { lockContacts } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
 import { countReports } from '../../delivery/report-counts.ts';
@@ -11,6 +9,7 @@ import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
+import { unsubscribe } from './feedback-opt-outs.ts';
 import {
   answerLostReports,
   type FeedbackAnswer,
@@ -90,7 +89,9 @@ export async function recordFeedback(
     emails,
     reports.filter((_, index) => answers[index] === 'recorded'),
   );
-  const changed = [...changes.values()].filter(({ events, trace }) => events.length + trace.length);
+  const changed = [...changes.values()].filter(
+    ({ events, trace, unsubscribes }) => events.length + trace.length > 0 || unsubscribes,
+  );
   if (changed.length > 0) {
     // Events of messages that have failed cannot be read from their rows.
     const failed = changed.filter(
@@ -102,9 +103,9 @@ export async function recordFeedback(
         failed.map(({ email }) => email.id),
       );
     await updateMessages(tx, changed);
-    await unsubscribe(tx, changed);
+    const left = await unsubscribe(tx, changed);
     await suppressBadAddresses(tx, changed.flatMap(badAddressesOf));
-    const events = changed.flatMap(eventsOf);
+    const events = [...changed.flatMap(eventsOf), ...left];
     if (events.length > 0) await recordEventsOfProjects(tx, events);
     if (options.judge) await judgeProjects(tx, changed, options.judge);
     // Late, because every attempt of a campaign waits for the lock of its row.
@@ -180,8 +181,8 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
       .select(['id', 'project_id', 'contact_id', 'campaign_id', 'template_id', 'source_type'])
       .select(['subject', 'from_email', 'from_name', 'to_email', 'status', 'error'])
       .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
-      .select(['complained_at', 'bounce_listed', 'complaint_listed', 'opens', 'clicks'])
-      .select(['derived_events', 'delivery_unreported'])
+      .select(['complained_at', 'unsubscribed_at', 'bounce_listed', 'complaint_listed'])
+      .select(['opens', 'clicks', 'derived_events', 'delivery_unreported'])
       // The rows of a claimed chunk do not count its attempt before the outcome is recorded.
       .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
       .select(
@@ -248,6 +249,7 @@ function unchanged(email: LockedMessage): MessageChange {
     clicked_at: email.clicked_at,
     bounced_at: email.bounced_at,
     complained_at: email.complained_at,
+    unsubscribed_at: email.unsubscribed_at,
     bounce_listed: email.bounce_listed,
     complaint_listed: email.complaint_listed,
     opens: email.opens,
@@ -314,14 +316,15 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
           sent_at = given.sent_at, delivered_at = given.delivered_at,
           opened_at = given.opened_at, clicked_at = given.clicked_at,
           bounced_at = given.bounced_at, complained_at = given.complained_at,
+          unsubscribed_at = given.unsubscribed_at,
           bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed,
           opens = given.opens, clicks = given.clicks, lease_until = null,
           trace = email.trace || given.trace, updated_at = now()
         from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
           error text, refusal text, message_id text, sent_at timestamptz, delivered_at timestamptz,
           opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
-          complained_at timestamptz, bounce_listed boolean, complaint_listed boolean, opens int,
-          clicks int, trace jsonb)
+          complained_at timestamptz, unsubscribed_at timestamptz, bounce_listed boolean,
+          complaint_listed boolean, opens int, clicks int, trace jsonb)
         where email.id = given.id
         returning ${ledgerColumns('email')}
     ), ${following({ was: 'was', now: 'changed' })}
@@ -333,32 +336,6 @@ function wasAssumed({ email, state }: MessageChange): boolean {
   const isKnown = (one: Pick<MessageState, 'delivered_at' | 'bounced_at'>) =>
     one.delivered_at !== null || one.bounced_at !== null;
   return email.delivery_unreported && !isKnown(email) && isKnown(state);
-}
-
-/**
- * Unsubscribes contacts whose address bounced or complained. It records no event, because the
- * contact did not ask for it. A contact that has another address by now stays subscribed.
- */
-async function unsubscribe(tx: Database, changes: readonly MessageChange[]): Promise<void> {
-  const gone = changes.filter(({ unsubscribes }) => unsubscribes);
-  if (gone.length === 0) return;
-  type Gone = { contactId: string; projectId: string; source: 'bounce' | 'complaint' };
-  const own = sql`
-    unnest(${gone.map(({ email }) => email.contact_id)}::uuid[],
-        ${gone.map(({ email }) => email.to_email)}::text[],
-        ${gone.map(({ unsubscribes }) => unsubscribes)}::text[]) as gone(id, email, source)
-      where contact.id = gone.id and contact.email = gone.email`;
-  const row = sql`contact.id as "contactId", project_id as "projectId", gone.source`;
-  const { rows } = await sql<Gone>`
-    update contact set subscribed = false, updated_at = now() from ${own} and subscribed
-      returning ${row}`.execute(tx);
-  const lines = rows.map((one) => ({ ...one, action: 'withdrawn' as const, topic: null }));
-  await recordConsentOfProjects(tx, lines, noEvidence);
-  const { rows: pending } = await sql<Gone>`
-    select ${row} from contact, ${own} and consent = 'pending'`.execute(tx);
-  const logged = new Set(rows.map(({ contactId }) => contactId));
-  const ended = pending.map((one) => ({ ...one, isLogged: logged.has(one.contactId) }));
-  await endOptIns(tx, ended, noEvidence);
 }
 
 function badAddressesOf({ email, badAddress }: MessageChange): BadAddress[] {
@@ -419,6 +396,7 @@ const counters = [
   'clicked_count',
   'bounced_count',
   'complained_count',
+  'unsubscribed_count',
 ] as const satisfies CampaignCounter[];
 
 /**
