@@ -3974,7 +3974,7 @@ export type Suppression = {
 export type ConsentLine = {
   at: string;
   action: 'requested' | 'confirmed' | 'expired' | 'granted' | 'imported' | 'withdrawn' | 'address_changed';
-  source: 'api' | 'import' | 'bulk' | 'public_page' | 'one_click' | 'workflow' | 'inbound' | 'bounce' | 'complaint' | 'double_opt_in';
+  source: 'api' | 'import' | 'bulk' | 'public_page' | 'one_click' | 'workflow' | 'inbound' | 'bounce' | 'complaint' | 'provider' | 'double_opt_in';
   /** Key of a topic; null: mail as a whole */
   topic: string | null;
   /** IP address of the person, if known */

@@ -141,6 +141,10 @@ export const limits = {
   importBytes: 5 * 1024 * 1024,
   /** A message that arrives from a mail server. */
   incomingBytes: 10 * 1024 * 1024,
+  /** A body of a mail service's webhook, its events, and the values in them. */
+  feedbackBytes: 5 * 1024 * 1024,
+  feedbackEvents: 10_000,
+  feedbackItems: 500_000,
   imageBytes: 10 * 1024 * 1024,
   /** Errors that a job lists. Its counts include all errors. */
   jobErrors: 1000,

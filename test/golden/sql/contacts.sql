@@ -134,8 +134,9 @@ inner join execution on execution.contact_id = contact.id
 where execution.id = $1
 for no key update of contact
 
-select contact.id as "contactId", project_id as "projectId", gone.source
-from contact, unnest($1::uuid[], $2::text[], $3::text[]) as gone(id, email, source)
+select contact.id as "contactId", project_id as "projectId", gone.source, gone.email_id as "emailId"
+from contact, unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[]) as gone(id, email, source,
+    email_id)
 where contact.id = gone.id and contact.email = gone.email and consent = 'pending'
 
 select contact.id, coalesce(contact.data @> $1::jsonb, false) as holds
@@ -272,9 +273,10 @@ returning contact.consent, contact.created_at, contact.data, contact.email, cont
 
 update contact
 set subscribed = false, updated_at = now()
-from unnest($1::uuid[], $2::text[], $3::text[]) as gone(id, email, source)
+from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[]) as gone(id, email, source, email_id)
 where contact.id = gone.id and contact.email = gone.email and subscribed
-returning contact.id as "contactId", project_id as "projectId", gone.source
+returning contact.id as "contactId", project_id as "projectId", gone.source, gone.email_id as
+    "emailId"
 
 update job
 set state = $1, finished_at = clock_timestamp(), touched_at = clock_timestamp(), progress = $2

@@ -1,0 +1,79 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { Problem } from '../../../domain/errors.ts';
+import type { WebhookRequest } from './adapter.ts';
+
+/** Checks by which a request proves that the mail service has sent it. */
+
+/** Refuses a request without the secret as the password of HTTP Basic; the user may be any. */
+export function requirePassword(request: WebhookRequest, secret: string): void {
+  const { scheme, value } = authorizationOf(request);
+  requireTrue(scheme === 'basic' && isSame(passwordIn(value), secret));
+}
+
+/** Refuses a request without the secret as a bearer token, or as the password of HTTP Basic. */
+export function requireTokenOrPassword(request: WebhookRequest, secret: string): void {
+  const { scheme, value } = authorizationOf(request);
+  const given = scheme === 'basic' ? passwordIn(value) : value;
+  requireTrue((scheme === 'basic' || scheme === 'bearer') && isSame(given, secret));
+}
+
+function authorizationOf(request: WebhookRequest): { scheme: string; value: string } {
+  const [, scheme = '', value = ''] =
+    /^(\S+) +(\S.*)$/.exec(requiredHeader(request, 'Authorization')) ?? [];
+  return { scheme: scheme.toLowerCase(), value };
+}
+
+function passwordIn(basic: string): string {
+  const text = Buffer.from(basic, 'base64').toString('utf8');
+  return text.slice(text.indexOf(':') + 1);
+}
+
+/** Returns true if two texts are the same. It takes the same time for any two. */
+export function isSame(given: string, expected: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hash(given), hash(expected));
+}
+
+/** @throws Problem MISSING_SIGNATURE */
+export function requiredHeader({ header }: WebhookRequest, name: string): string {
+  const value = header(name).trim();
+  if (value === '') throw missingSignature(`The header ${name} is missing.`);
+  return value;
+}
+
+export function missingSignature(message: string): Problem {
+  return new Problem('MISSING_SIGNATURE', {
+    message,
+    suggestion:
+      'The mail service proves its requests with the feedbackSecret of the provider. Check its ' +
+      'webhook settings, and that no proxy removes headers.',
+  });
+}
+
+/**
+ * Refuses a request whose time of signing is too far from now.
+ * @param seconds a Unix time
+ */
+export function requireRecent(seconds: string, now: Date, toleranceMinutes: number): void {
+  const ageMs = Math.abs(now.getTime() - Number(seconds) * 1000);
+  requireTrue(ageMs <= toleranceMinutes * 60_000);
+}
+
+/** @throws Problem INVALID_SIGNATURE unless the check has succeeded */
+export function requireTrue(isAuthentic: boolean): void {
+  if (isAuthentic) return;
+  throw new Problem('INVALID_SIGNATURE', {
+    message:
+      'The request is not proven with the feedbackSecret of this provider, or it is too old.',
+    suggestion:
+      'Compare the feedbackSecret of the provider with the one at the mail service. Check that no ' +
+      'proxy changes the body, and the clock of this server.',
+  });
+}
+
+/** Returns the HMAC-SHA256 of data. */
+export function hmac(key: string | Buffer, ...data: (string | Buffer)[]): Buffer {
+  const hash = createHmac('sha256', key);
+  for (const part of data) hash.update(part);
+  return hash.digest();
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { Problem } from '../../../domain/errors.ts';
+import { measureJson } from '../../../domain/json-body.ts';
+import { limits } from '../../../domain/limits.ts';
+import type { Feedback } from '../../../domain/mail/feedback.ts';
+import { bounceTypeOf, isUnspecific, statusIn } from '../../../domain/mail/reports/status.ts';
+import { cutText, storableText } from '../../../domain/text-rules.ts';
+import type { FeedbackAdapter, ServiceEvent, WebhookRequest } from './adapter.ts';
+import { isObject } from './fields.ts';
+
+/** Feedback that a mail service reports about one message. */
+export interface ServiceReport {
+  emailId: string;
+  feedback: Feedback;
+  /** The same for a repeat of the report, and different for any other report on the message. */
+  key: string;
+}
+
+/**
+ * Returns the events in a body: one, or a list of them.
+ * @throws Problem INVALID_REQUEST_BODY; PAYLOAD_TOO_LARGE when there are too many
+ */
+export function eventsIn(bytes: Buffer): readonly unknown[] {
+  const { depth, items } = measureJson(bytes, limits.feedbackItems);
+  // Checked before parsing, because a parsed value may take tens of times the memory of its text.
+  if (items > limits.feedbackItems || depth > limits.jsonDepth) {
+    throw new Problem('PAYLOAD_TOO_LARGE', { message: 'The body has too many values or levels.' });
+  }
+  const body = parse(new TextDecoder().decode(bytes));
+  const events: readonly unknown[] = Array.isArray(body) ? body : [body];
+  if (events.length <= limits.feedbackEvents) return events;
+  throw new Problem('PAYLOAD_TOO_LARGE', {
+    message: `The body has ${events.length} events; at most ${limits.feedbackEvents} are accepted.`,
+    suggestion: 'Send the events in several requests.',
+  });
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new Problem('INVALID_REQUEST_BODY', { message: 'The request body is not valid JSON.' });
+  }
+}
+
+/**
+ * Reads an event of a mail service; null: it is none, it says nothing about what became of a
+ * message, or the message is not ours.
+ */
+export function readReport(
+  adapter: FeedbackAdapter,
+  event: unknown,
+  { request, now }: { request: WebhookRequest; now: Date },
+): ServiceReport | null {
+  if (!isObject(event)) return null;
+  const read = adapter.read(event, request);
+  if (!read || read.emailId === null) return null;
+  const key = read.id ?? createHash('sha256').update(JSON.stringify(event)).digest('base64url');
+  return { emailId: read.emailId, feedback: feedbackOf(read, now), key };
+}
+
+/** Maximum number of characters stored of a service's text. */
+const textMax = 500;
+
+function feedbackOf(
+  { outcome, at: written, text: given, code }: ServiceEvent,
+  now: Date,
+): Feedback {
+  const at = written && written.getTime() >= 0 && written <= now ? written : now;
+  const line = storableText(given ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  const text = line === '' ? null : cutText(line, textMax);
+  const status = statusOf(code ?? null, line);
+  const report = { source: 'webhook', status, text } as const;
+  switch (outcome.kind) {
+    case 'bounce': {
+      const bounceType =
+        outcome.bounceType === 'Permanent' && status !== null
+          ? bounceTypeOf(status, line)
+          : outcome.bounceType;
+      return { kind: 'bounce', at, bounceType, text, report };
+    }
+    case 'rejection':
+      return { kind: 'rejection', at, text: text ?? 'The mail service did not send the message.' };
+    case 'accepted':
+    case 'unsubscribe':
+      return { kind: outcome.kind, at };
+    default:
+      return { kind: outcome.kind, at, report };
+  }
+}
+
+/**
+ * Returns the enhanced status code of an event (RFC 3463); null: it has none. A field for it counts
+ * before the text, unless it names only the class.
+ */
+function statusOf(code: string | null, text: string): string | null {
+  const given = statusIn(code ?? '');
+  const written = given === null || isUnspecific(given) ? statusIn(text) : null;
+  if (written ?? given) return written ?? given;
+  // A reply code of a temporary failure (RFC 5321, 4.2.1): the service has given up trying.
+  return /^\s*4\d\d\b/.test(code ?? text) ? '4.0.0' : null;
+}
