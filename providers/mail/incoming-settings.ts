@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { flag, hostName, number, text } from '../../config-fields.ts';
+import type { SigningVariables } from './signing-settings.ts';
 
 /** Variables about the ways in which mail servers deliver reports. */
 export const incomingVariables = {
@@ -19,11 +20,13 @@ export const incomingVariables = {
   FEEDBACK_IMAP_MOVE_TO: text,
 };
 
+export type ReturnPathVariables = Pick<IncomingVariables, 'RETURN_PATH_DOMAIN'> &
+  Pick<SigningVariables, 'RETURN_PATH_HOST'>;
 export type IncomingVariables = z.output<z.ZodObject<typeof incomingVariables>>;
 
-/** Returns true if reports about mail by SMTP can be read: they are asked for, and can arrive. */
-export function readsReports(env: IncomingVariables): boolean {
-  return env.RETURN_PATH_DOMAIN !== undefined && hasWay(env);
+/** Returns true if mail by SMTP can have a return path: one for all, or one below its own domain. */
+export function hasReturnPath(env: ReturnPathVariables): boolean {
+  return env.RETURN_PATH_DOMAIN !== undefined || env.RETURN_PATH_HOST !== undefined;
 }
 
 /** Returns true if messages can arrive in some way. */
@@ -34,7 +37,7 @@ export function hasWay(env: IncomingVariables): boolean {
 
 export function incomingSettings(env: IncomingVariables) {
   return {
-    /** Domain of the return paths of mail; null: reports cannot be read. */
+    /** Domain of the return paths of mail whose sender domain has none of its own; null: none. */
     returnPathDomain: env.RETURN_PATH_DOMAIN ?? null,
     /** True if messages can arrive in some way. */
     canReceive: hasWay(env),

@@ -20,7 +20,7 @@ export const signingVariables = {
   PLATFORM_DKIM_KEY: text,
 };
 
-type SigningVariables = z.output<z.ZodObject<typeof signingVariables>>;
+export type SigningVariables = z.output<z.ZodObject<typeof signingVariables>>;
 
 /** @param spfMechanism that of the server that takes mail; null: it has records of its own */
 export function signingSettings(env: SigningVariables, spfMechanism: string | null) {

@@ -2,7 +2,12 @@ import { isIP } from 'node:net';
 import type { z } from 'zod';
 import { flag, number, text } from '../../../config-fields.ts';
 import { localIdentities } from '../identities.ts';
-import { hasWay, type IncomingVariables, readsReports } from '../incoming-settings.ts';
+import {
+  hasReturnPath,
+  hasWay,
+  type IncomingVariables,
+  type ReturnPathVariables,
+} from '../incoming-settings.ts';
 import type { MailProvider } from '../provider.ts';
 import { smtpMailer } from './mailer.ts';
 
@@ -14,7 +19,9 @@ const variables = {
   SMTP_SECURE: flag(false),
   SMTP_SUCCESS_REPORTS: flag(false),
 };
-type SmtpVariables = z.output<z.ZodObject<typeof variables>> & IncomingVariables;
+type SmtpVariables = z.output<z.ZodObject<typeof variables>> &
+  IncomingVariables &
+  ReturnPathVariables;
 
 /** Sends through an SMTP server. Other servers report by mail, to the return path of each message. */
 export const smtp: MailProvider = {
@@ -26,16 +33,16 @@ export const smtp: MailProvider = {
     {
       effect: 'warn',
       where: 'everywhere',
-      isBroken: (env: SmtpVariables) => env.RETURN_PATH_DOMAIN === undefined,
+      isBroken: (env: SmtpVariables) => !hasReturnPath(env),
       sentence:
-        'RETURN_PATH_DOMAIN is not set: bounces and complaints about mail by SMTP are not read',
+        'RETURN_PATH_DOMAIN or RETURN_PATH_HOST is not set: bounces and complaints about mail by SMTP are not read',
     },
     {
       effect: 'warn',
       where: 'everywhere',
-      isBroken: (env: SmtpVariables) => env.RETURN_PATH_DOMAIN !== undefined && !hasWay(env),
+      isBroken: (env: SmtpVariables) => hasReturnPath(env) && !hasWay(env),
       sentence:
-        'INBOUND_SMTP_PORT, INBOUND_MIME_SECRET or FEEDBACK_IMAP_HOST is required with RETURN_PATH_DOMAIN: otherwise no bounce or complaint arrives',
+        'INBOUND_SMTP_PORT, INBOUND_MIME_SECRET or FEEDBACK_IMAP_HOST is required with RETURN_PATH_DOMAIN and RETURN_PATH_HOST: otherwise no bounce or complaint arrives',
     },
   ],
   configure(env: SmtpVariables, { isProduction }) {
@@ -57,7 +64,7 @@ export const smtp: MailProvider = {
       testsToMembersOnly: isProduction,
       mailboxReaders: 'none',
       canToggleTracking: false,
-      reports: readsReports(env) ? 'dsn' : 'none',
+      reports: hasReturnPath(env) && hasWay(env) ? 'dsn' : 'none',
       reportsDeliveries: env.SMTP_SUCCESS_REPORTS,
       sesRegion: null,
       canSign: true,
