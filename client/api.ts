@@ -2517,6 +2517,7 @@ export interface Api {
           /** The id of the domain */
           id: string;
         };
+        idempotencyKey?: string;
       };
       answer: Domain;
     };

@@ -50,13 +50,11 @@ const rotateDomainKey = endpoint({
   description:
     'The old key signs until DNS shows the record `dkim_next`. Checks look for it every 5 minutes ' +
     'for 72 hours, then daily; after 30 days the new key is dropped. Keep the record of the old ' +
-    'key (`dkim_old`) until `removeAfter`, because mail on its way has its signature. A repeat ' +
-    'makes no second key, with or without an Idempotency-Key. ' +
+    'key (`dkim_old`) until `removeAfter`, because mail on its way has its signature. ' +
     'KEY_ROTATION_PENDING: `details.selector` waits already.',
   access: 'project',
   role: 'ADMIN',
-  // The project, and with it the role, is known only after reading the domain.
-  idempotent: false,
+  projectOf: async (db, id) => (await findDomain(db, id))?.project_id,
   params: ById,
   response: Domain,
   problems: ['DOMAIN_NOT_FOUND', 'DOMAIN_NOT_SIGNING', 'KEY_ROTATION_PENDING'],

@@ -108,6 +108,11 @@ export interface Endpoint<
   projectParam?: M;
   /** The key of the body that names a project. Non-members get PROJECT_NOT_FOUND. */
   projectField?: string;
+  /**
+   * Finds the project of the record that `id` in the path names, so that the caller's rights in it
+   * are checked before a stored response is repeated. Non-members go on to the handler.
+   */
+  projectOf?: (db: Database, id: string) => Promise<string | undefined>;
   /** The required role in the project; every member by default. Secret keys are ADMIN. */
   role?: 'ADMIN';
   /** True: needs a recent login. See `requireFresh`. */

@@ -130,7 +130,7 @@ function insideId(ctx: Context, { projectParam }: AnyEndpoint, { id, publicId }:
 
 /**
  * Returns the caller in the project of the key or header, or in the one that the path or body
- * names.
+ * names, or that has the record in the path.
  */
 async function memberOf(
   ctx: Context,
@@ -139,9 +139,12 @@ async function memberOf(
   db: Database,
   body?: unknown,
 ): Promise<ProjectCaller | null> {
-  const named = namedProject(ctx, endpoint, body);
+  const { id = '' } = ctx['params'] as Params;
+  const named = endpoint.projectOf
+    ? isUuid(id) && (await endpoint.projectOf(db, id))
+    : namedProject(ctx, endpoint, body);
   if (named === undefined) return caller?.kind === 'project' ? caller : null;
-  return caller && isUuid(named) ? findMember(db, caller, named) : null;
+  return caller && named && isUuid(named) ? findMember(db, caller, named) : null;
 }
 
 /** Returns the project that the path or the body names. No schema has checked it. */

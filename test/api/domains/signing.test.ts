@@ -287,6 +287,29 @@ describe('POST /domains/{id}/rotate-key', () => {
     expect(refused.error.details).toEqual({ selector: made.dkim.next.selector });
   });
 
+  it('is repeated with an Idempotency-Key, by those who may rotate the key now', async () => {
+    const domain = await addVerified();
+    const member = await api.signUp();
+    await api.db
+      .insertInto('membership')
+      .values({ project_id: rowProject, user_id: member.userId, role: 'MEMBER' })
+      .execute();
+    const stranger = await api.createProject((await api.signUp()).cookie);
+    const path = `/domains/${domain.id}/rotate-key`;
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const as = (who: object) => api.request('POST', path, { ...who, headers });
+    const first = await as({ key: shop.secretKey });
+    expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    for (const who of [{ key: shop.secretKey }, { cookie: ada.cookie }]) {
+      const again = await as(who);
+      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true']);
+      expect(again.body).toEqual(first.body);
+    }
+    expect(codeOf(await as({ cookie: member.cookie }))).toEqual([403, 'INSUFFICIENT_ROLE']);
+    expect(codeOf(await as({ key: stranger.secretKey }))).toEqual([404, 'DOMAIN_NOT_FOUND']);
+    expect(codeOf(await rotate(domain))).toEqual([409, 'KEY_ROTATION_PENDING']);
+  });
+
   it('drops a new key that DNS has not shown for 30 days', async () => {
     const domain = await addVerified();
     const first = (await rotate(domain)).body as OwnDomain;
