@@ -23,28 +23,30 @@ import { recordKey, type ReturnPathSettings } from './domain/sender/sender-recor
 import { findFleet } from './db/delivery/workers.ts';
 import { findDatabaseId } from './db/subscriptions/cluster.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
+import { listStoredProviders } from './db/providers/providers.ts';
 import { disableForReputation } from './db/transactions/projects/suspend-project.ts';
 import { dispatchStore } from './workflows/client/dispatch-store.ts';
 import { encryptAddressKeys } from './db/suppression/keys.ts';
-import { createDns } from './providers/dns.ts';
+import { createDns, type Dns } from './providers/dns.ts';
 import { readDomainLists } from './providers/domain-lists.ts';
-import { createCipher, createSigner, derivedTokens } from './providers/encryption.ts';
+import { type Cipher, createCipher, createSigner, derivedTokens } from './providers/encryption.ts';
 import { createFiles } from './providers/files.ts';
-import { createReturnPaths } from './providers/return-paths.ts';
+import { createReturnPaths, type ReturnPaths } from './providers/return-paths.ts';
 import { openJournal } from './providers/journal/journal.ts';
+import { createMailPool, type MailPool } from './providers/mail-pool.ts';
 import { createFeedbackReaders } from './providers/mail-providers.ts';
 import { readKeyFile } from './providers/mail/dkim/keys.ts';
 import type { SigningKeys } from './providers/mail/dkim/signature.ts';
-import { signingMailer } from './providers/mail/dkim/signing-mailer.ts';
-import { createDkimThreads } from './providers/mail/dkim/threads.ts';
+import { createSigning } from './providers/mail/dkim/signing-mailer.ts';
+import { createDkimThreads, type DkimThreads } from './providers/mail/dkim/threads.ts';
 import { createFeedbackMailbox } from './providers/mail/feedback-mailbox.ts';
-import { guarded } from './providers/mail/guarded-mailer.ts';
 import type { Mailer } from './providers/mail/mailer.ts';
 import { Metrics, type Reading } from './providers/metrics.ts';
 import { createOAuth } from './providers/login/oauth.ts';
 import { createPayments } from './providers/payments/stripe.ts';
 import { createDrawer } from './providers/rendering/drawer.ts';
 import { createRenderer } from './providers/rendering/renderer.ts';
+import { createAddressGuard } from './providers/web/address-guard.ts';
 import { createWebhookSender } from './providers/web/webhook.ts';
 import type { WorkersOptions } from './worker/workers.ts';
 import type { Temporal } from './workflows/client/connection.ts';
@@ -77,11 +79,13 @@ export interface Opened {
 /**
  * Creates the services that the API and the worker share.
  * @param options.callsMax maximum number of concurrent calls to Temporal
+ * @param options.platformKeys signs the mail of the platform, which only workers send
  */
 function composeShared(
   { config, db, client, log, metrics = new Metrics() }: Opened,
-  options: { callsMax?: number } = {},
+  options: { callsMax?: number; platformKeys?: SigningKeys | null } = {},
 ) {
+  const { platformKeys = null, ...calls } = options;
   const cipher = createCipher(config);
   encryptAddressKeys(db, cipher);
   const dispatcher = createDispatcher({
@@ -89,23 +93,66 @@ function composeShared(
     taskQueue: config.temporal.taskQueue,
     store: dispatchStore(db),
     log,
-    ...options,
+    ...calls,
   });
+  const dkim = createDkimThreads();
+  const dns = createDns({ servers: config.dnsServers });
+  const returnPaths = createReturnPaths(config, config.mail.returnPathDomain);
   return {
     db,
     log,
     metrics,
     dispatcher,
     cipher,
-    dkim: createDkimThreads(),
-    dns: createDns({ servers: config.dnsServers }),
+    dkim,
+    dns,
+    mailPool: composePool({ config, db }, { cipher, dkim, dns, returnPaths, platformKeys }),
     files: createFiles(config.storage, config.apiUrl),
     identities: config.mail.sender.createIdentities(config.mail),
     payments: config.billing && createPayments(config.billing),
     renderer: createRenderer(),
-    returnPaths: createReturnPaths(config, config.mail.returnPathDomain),
+    returnPaths,
     webhooks: createWebhookSender(config.webhook),
   };
+}
+
+/** Creates the mail providers that a process can use. They connect when they are used. */
+function composePool(
+  { config, db }: Pick<Opened, 'config' | 'db'>,
+  services: {
+    cipher: Cipher;
+    dkim: DkimThreads;
+    dns: Dns;
+    returnPaths: ReturnPaths;
+    platformKeys: SigningKeys | null;
+  },
+): MailPool {
+  const { sender, transport, successReports, sesEndpoint } = config.mail;
+  const guard = createAddressGuard({
+    ...config.webhook,
+    lookup: (name) => services.dns.findAddresses(name),
+  });
+  return createMailPool({
+    ...services,
+    sender,
+    kind: transport,
+    mailer: sender.createMailer({
+      storeMessage: ({ id, from, to, subject, raw }) =>
+        insertMailboxMessage(db, { id, sender: from, recipient: to, subject, raw }),
+    }),
+    signing: createSigning({
+      ...services,
+      findSender: senderFinder(db, config.mail.returnPath),
+      returnPathAt: services.returnPaths.pathAt,
+    }),
+    listStored: (projectId) => listStoredProviders(db, projectId),
+    rules: {
+      guard,
+      successReports,
+      hasSimulator: config.environment !== 'production',
+      sesEndpointOf: (region) => (sesEndpoint?.region === region ? sesEndpoint.url : undefined),
+    },
+  });
 }
 
 /** Connections and settings that the API has opened before its services are made. */
@@ -167,21 +214,8 @@ export async function composeWorker(opened: Opened): Promise<{
   const { config, db, client, log } = opened;
   // Fewer than in the API: bulk actions, imports and the sweep start thousands of runs, and no
   // request waits for them.
-  const shared = composeShared(opened, { callsMax: 4 });
-  const provider = config.mail.sender.createMailer({
-    storeMessage: ({ id, from, to, subject, raw }) =>
-      insertMailboxMessage(db, { id, sender: from, recipient: to, subject, raw }),
-  });
-  const mailer = guarded(
-    config.mail.sender.canSign
-      ? signingMailer(provider, {
-          ...shared,
-          findSender: senderFinder(db, config.mail.returnPath),
-          returnPathAt: shared.returnPaths.pathAt,
-          platformKeys: platformKeys(config),
-        })
-      : provider,
-  );
+  const shared = composeShared(opened, { callsMax: 4, platformKeys: platformKeys(config) });
+  const { mailer } = shared.mailPool.default;
   const { taskQueue } = config.temporal;
   const journal = await openJournal(config.journal, {
     database: await findDatabaseId(db),
@@ -234,7 +268,7 @@ export async function composeWorker(opened: Opened): Promise<{
     services,
     async close() {
       await shared.dispatcher.close();
-      await mailer.close();
+      await shared.mailPool.close();
       journal.close();
       await shared.renderer.close();
       await shared.dkim.close();

@@ -19,7 +19,7 @@ import { defaultTaskQueue } from './domain/runs/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
 import { incomingSettings, incomingVariables } from './providers/mail/incoming-settings.ts';
 import { signingSettings, signingVariables } from './providers/mail/signing-settings.ts';
-import { mailProviders } from './providers/mail-providers.ts';
+import { mailProviders, providerSettings } from './providers/mail-providers.ts';
 import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
 
 /**
@@ -451,6 +451,7 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
     ...incomingSettings(env),
+    ...providerSettings(env),
     ...signingSettings(env, sender.spfMechanism),
     /** null: the quota of the provider, or its default rate. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,

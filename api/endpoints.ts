@@ -51,6 +51,7 @@ import { send } from './public/send.ts';
 import { sendBatch } from './public/send-batch.ts';
 import { track } from './public/track.ts';
 import { verify } from './public/verify.ts';
+import { providerEndpoints } from './providers/providers.ts';
 import { projectEndpoints } from './projects/projects.ts';
 import { suppressionEndpoints } from './suppression/list.ts';
 import { uploadEndpoints } from './uploads/uploads.ts';
@@ -98,6 +99,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Webhooks', paymentEndpoints],
   ['Uploads', uploadEndpoints],
   ['Domains', domainEndpoints],
+  ['Mail providers', providerEndpoints],
   ['Local mailbox', mailboxEndpoints],
   ['Secrets', secretEndpoints],
   ['Ramps', rampEndpoints],

@@ -1185,6 +1185,21 @@ export interface Api {
       };
       answer: CheckedDomain;
     };
+    /** List the mail providers that the project may use */
+    '/providers': {
+      request: {};
+      answer: Array<SmtpProvider | SesProvider | InstallationProvider>;
+    };
+    /** Get one mail provider */
+    '/providers/{id}': {
+      request: {
+        path: {
+          /** A uuid, or the name of a provider of the installation */
+          id: string;
+        };
+      };
+      answer: SmtpProvider | SesProvider | InstallationProvider;
+    };
     /** List the mails caught on this machine; a page for browsers */
     '/local/mailbox': {
       request: {
@@ -2521,6 +2536,14 @@ export interface Api {
       };
       answer: Domain;
     };
+    /** Add a mail provider: an SMTP server, or an account at Amazon SES */
+    '/providers': {
+      request: {
+        body: CreateProviderRequest;
+        idempotencyKey?: string;
+      };
+      answer: NewSmtpProvider | NewSesProvider;
+    };
     /** Start a ramp: warm up a mail provider or sender domain */
     '/ramps': {
       request: {
@@ -2913,6 +2936,17 @@ export interface Api {
       };
       answer: Domain;
     };
+    /** Change, disable or enable a mail provider */
+    '/providers/{id}': {
+      request: {
+        path: {
+          /** A uuid, or the name of a provider of the installation */
+          id: string;
+        };
+        body?: UpdateProviderRequest;
+      };
+      answer: SmtpProvider | SesProvider;
+    };
     /** Change a segment; a new condition is counted at once */
     '/segments/{id}': {
       request: {
@@ -3148,6 +3182,16 @@ export interface Api {
         success: true;
       };
     };
+    /** Delete a mail provider that nothing uses */
+    '/providers/{id}': {
+      request: {
+        path: {
+          /** A uuid, or the name of a provider of the installation */
+          id: string;
+        };
+      };
+      answer: undefined;
+    };
     /** Remove an unused secret */
     '/secrets/{name}': {
       request: {
@@ -3255,7 +3299,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -5592,6 +5636,228 @@ export type CheckedDomain = {
   updatedAt: string;
   /** The same as dkimTokens */
   tokens: Array<string>;
+};
+
+export type SmtpProvider = {
+  id: string;
+  scope: 'project';
+  name: string;
+  kind: 'smtp';
+  feedback: 'dsn' | 'postmark' | 'mailgun' | 'sendgrid' | 'brevo' | 'mailjet' | 'resend' | 'none' | 'ses';
+  enabled: boolean;
+  host: string;
+  port: number;
+  security: 'starttls' | 'tls' | 'none';
+  user: string | null;
+  hasPassword: boolean;
+  hasFeedbackSecret: boolean;
+  /** Sender domains that it may send for; null: all */
+  domains: Array<string> | null;
+  /** null: no limit of its own */
+  ratePerSecond: number | null;
+  /** null: no limit of its own */
+  maxMessageMb: number | null;
+  /** False: its mail gets no DKIM signature of ours */
+  ownSigning: boolean;
+  /** True if mail can become DELIVERED */
+  reportsDelivery: boolean;
+  /** down: it cannot take mail now; mail waits, and one at a time is tried */
+  state: 'up' | 'down' | 'disabled';
+  /** When the next mail is tried while it is down */
+  nextTryAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type SesProvider = {
+  id: string;
+  scope: 'project';
+  name: string;
+  kind: 'ses';
+  feedback: 'ses';
+  enabled: boolean;
+  region: string;
+  accessKeyId: string;
+  configurationSet: string | null;
+  snsTopicArn: string | null;
+  hasFeedbackSecret: boolean;
+  /** Sender domains that it may send for; null: all */
+  domains: Array<string> | null;
+  /** null: no limit of its own */
+  ratePerSecond: number | null;
+  /** null: no limit of its own */
+  maxMessageMb: number | null;
+  /** False: its mail gets no DKIM signature of ours */
+  ownSigning: boolean;
+  /** True if mail can become DELIVERED */
+  reportsDelivery: boolean;
+  /** down: it cannot take mail now; mail waits, and one at a time is tried */
+  state: 'up' | 'down' | 'disabled';
+  /** When the next mail is tried while it is down */
+  nextTryAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type InstallationProvider = {
+  /** `default`, or a name that the operator has given */
+  id: string;
+  scope: 'installation';
+  name: string;
+  kind: 'smtp' | 'ses' | 'mailbox';
+  feedback: 'dsn' | 'postmark' | 'mailgun' | 'sendgrid' | 'brevo' | 'mailjet' | 'resend' | 'none' | 'ses' | 'mailbox';
+  enabled: boolean;
+  reportsDelivery: boolean;
+  /** down: it cannot take mail now; mail waits, and one at a time is tried */
+  state: 'up' | 'down' | 'disabled';
+  /** When the next mail is tried while it is down */
+  nextTryAt: string | null;
+};
+
+export type CreateProviderRequest = {
+  /** Unique in the project, in any case */
+  name: string;
+  kind: 'smtp' | 'ses';
+  /** Required for the kind smtp */
+  host?: string;
+  /** Default: 587 */
+  port?: number;
+  /** Default: starttls, on port 465 tls. Both insist on a valid certificate */
+  security?: 'starttls' | 'tls' | 'none';
+  user?: string | null;
+  /** Never returned */
+  password?: string | null;
+  /** Required for the kind ses */
+  region?: string;
+  /** Required for the kind ses */
+  accessKeyId?: string;
+  /** Required for the kind ses; never returned */
+  secretAccessKey?: string;
+  configurationSet?: string | null;
+  /** Topic that reports about its mail */
+  snsTopicArn?: string | null;
+  /** How it reports. Default: dsn, by mail; for the kind ses, ses */
+  feedback?: 'dsn' | 'postmark' | 'mailgun' | 'sendgrid' | 'brevo' | 'mailjet' | 'resend' | 'none' | 'ses';
+  /** Checks its webhooks; required for mailgun, sendgrid and resend. Never returned */
+  feedbackSecret?: string | null;
+  /** Sender domains that it may send for; null: all */
+  domains?: Array<string> | null;
+  /** Messages per second; null: no limit of its own */
+  ratePerSecond?: number | null;
+  /** null: no limit of its own */
+  maxMessageMb?: number | null;
+  /** False: its mail gets no DKIM signature of ours */
+  ownSigning?: boolean;
+  /** False: it gets no new mail */
+  enabled?: boolean;
+};
+
+export type NewSmtpProvider = {
+  id: string;
+  scope: 'project';
+  name: string;
+  kind: 'smtp';
+  feedback: 'dsn' | 'postmark' | 'mailgun' | 'sendgrid' | 'brevo' | 'mailjet' | 'resend' | 'none' | 'ses';
+  enabled: boolean;
+  host: string;
+  port: number;
+  security: 'starttls' | 'tls' | 'none';
+  user: string | null;
+  hasPassword: boolean;
+  hasFeedbackSecret: boolean;
+  /** Sender domains that it may send for; null: all */
+  domains: Array<string> | null;
+  /** null: no limit of its own */
+  ratePerSecond: number | null;
+  /** null: no limit of its own */
+  maxMessageMb: number | null;
+  /** False: its mail gets no DKIM signature of ours */
+  ownSigning: boolean;
+  /** True if mail can become DELIVERED */
+  reportsDelivery: boolean;
+  /** down: it cannot take mail now; mail waits, and one at a time is tried */
+  state: 'up' | 'down' | 'disabled';
+  /** When the next mail is tried while it is down */
+  nextTryAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  /** Address for the webhooks of its service; null: it has none. Not shown again */
+  feedbackUrl: string | null;
+};
+
+export type NewSesProvider = {
+  id: string;
+  scope: 'project';
+  name: string;
+  kind: 'ses';
+  feedback: 'ses';
+  enabled: boolean;
+  region: string;
+  accessKeyId: string;
+  configurationSet: string | null;
+  snsTopicArn: string | null;
+  hasFeedbackSecret: boolean;
+  /** Sender domains that it may send for; null: all */
+  domains: Array<string> | null;
+  /** null: no limit of its own */
+  ratePerSecond: number | null;
+  /** null: no limit of its own */
+  maxMessageMb: number | null;
+  /** False: its mail gets no DKIM signature of ours */
+  ownSigning: boolean;
+  /** True if mail can become DELIVERED */
+  reportsDelivery: boolean;
+  /** down: it cannot take mail now; mail waits, and one at a time is tried */
+  state: 'up' | 'down' | 'disabled';
+  /** When the next mail is tried while it is down */
+  nextTryAt: string | null;
+  projectId: string;
+  createdAt: string;
+  updatedAt: string;
+  /** Address for the webhooks of its service; null: it has none. Not shown again */
+  feedbackUrl: string | null;
+};
+
+export type UpdateProviderRequest = {
+  /** Unique in the project, in any case */
+  name?: string;
+  /** Cannot be changed */
+  kind?: 'smtp' | 'ses';
+  /** Required for the kind smtp */
+  host?: string;
+  /** Default: 587 */
+  port?: number;
+  /** Default: starttls, on port 465 tls. Both insist on a valid certificate */
+  security?: 'starttls' | 'tls' | 'none';
+  user?: string | null;
+  /** Never returned */
+  password?: string | null;
+  /** Required for the kind ses */
+  region?: string;
+  /** Required for the kind ses */
+  accessKeyId?: string;
+  /** Required for the kind ses; never returned */
+  secretAccessKey?: string;
+  configurationSet?: string | null;
+  /** Topic that reports about its mail */
+  snsTopicArn?: string | null;
+  /** How it reports. Default: dsn, by mail; for the kind ses, ses */
+  feedback?: 'dsn' | 'postmark' | 'mailgun' | 'sendgrid' | 'brevo' | 'mailjet' | 'resend' | 'none' | 'ses';
+  /** Checks its webhooks; required for mailgun, sendgrid and resend. Never returned */
+  feedbackSecret?: string | null;
+  /** Sender domains that it may send for; null: all */
+  domains?: Array<string> | null;
+  /** Messages per second; null: no limit of its own */
+  ratePerSecond?: number | null;
+  /** null: no limit of its own */
+  maxMessageMb?: number | null;
+  /** False: its mail gets no DKIM signature of ours */
+  ownSigning?: boolean;
+  /** False: it gets no new mail */
+  enabled?: boolean;
 };
 
 export type MailboxSummary = {

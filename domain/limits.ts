@@ -85,6 +85,11 @@ export const limits = {
   secrets: 50,
   secretChars: 4096,
   secretHosts: 10,
+  /** Mail providers of a project, their credentials, and the sender domains of one. */
+  providers: 20,
+  credentialChars: 500,
+  feedbackSecretChars: 1000,
+  providerDomains: 100,
   /** Event subscriptions of a project, and the limits of one. */
   subscriptions: 20,
   subscriptionUrlChars: 2000,

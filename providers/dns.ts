@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { LRUCache } from 'lru-cache';
 import type { DnsAnswers } from '../domain/sender/compare-records.ts';
@@ -15,6 +16,12 @@ export interface Dns {
    * @throws DnsError when no resolver answers.
    */
   findMailHost(name: string): Promise<MailHost>;
+  /**
+   * Returns the addresses of a host; none when it has no address. It asks DNS itself: a lookup by the
+   * operating system would hold one of the few threads of this process while a name server is slow.
+   * @throws DnsError when no resolver answers.
+   */
+  findAddresses(name: string): Promise<LookupAddress[]>;
 }
 
 /** The resolver cannot be reached or cannot answer (SERVFAIL); a later try may succeed. */
@@ -34,6 +41,12 @@ const cacheMs = 5 * 60_000;
 const cacheMax = 10_000;
 /** Error codes of negative answers: no such name, no such record, or an impossible name. */
 const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
+
+/** Addresses of `localhost` (RFC 6761, 6.3). */
+const loopback = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
 
 export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
   const hosts = new LRUCache<string, Promise<MailHost>>({ max: cacheMax, ttl: cacheMs });
@@ -81,6 +94,17 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
 
   return {
     findRecords: (type, name) => lookups[type](name),
+    async findAddresses(name) {
+      if (name === 'localhost') return loopback;
+      const [ipv4, ipv6] = await Promise.all([
+        ask(`A of ${name}`, (resolver) => resolver.resolve4(name)),
+        ask(`AAAA of ${name}`, (resolver) => resolver.resolve6(name)),
+      ]);
+      return [
+        ...ipv4.map((address) => ({ address, family: 4 })),
+        ...ipv6.map((address) => ({ address, family: 6 })),
+      ];
+    },
     findMailHost(name) {
       const known = hosts.get(name);
       if (known) return known;

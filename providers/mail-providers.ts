@@ -1,6 +1,6 @@
 import { mailbox } from './mail/mailbox/provider.ts';
-import type { FeedbackReader, MailProvider } from './mail/provider.ts';
-import { ses } from './mail/ses/provider.ts';
+import type { FeedbackReader, MailProvider, Variables } from './mail/provider.ts';
+import { readSesEndpoint, ses } from './mail/ses/provider.ts';
 import { smtp } from './mail/smtp/provider.ts';
 
 /**
@@ -16,4 +16,9 @@ export function createFeedbackReaders(): Record<string, FeedbackReader> {
       feedback ? [[kind, feedback.createReader()]] : [],
     ),
   );
+}
+
+/** Settings for the providers that projects add. */
+export function providerSettings(variables: Variables) {
+  return { sesEndpoint: readSesEndpoint(variables) };
 }

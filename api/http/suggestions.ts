@@ -7,6 +7,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   Partial<Record<NotFound, string>> = {
   USER_NOT_FOUND: 'Check the address, or ask the person to sign up first.',
   VERSION_NOT_FOUND: 'Check the number; GET /workflows/{id}/versions lists the versions.',
+  PROVIDER_NOT_FOUND: 'Check the id; GET /providers lists the providers.',
   SECRET_NOT_FOUND: 'Check the name; GET /secrets lists the secrets of the project.',
   SUPPRESSION_NOT_FOUND: 'Check the address; GET /suppression-list lists the entries.',
   FILE_NOT_FOUND: 'Check the key of the file, as in its URL.',
@@ -64,6 +65,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CONSENT_SENDER_REQUIRED: 'Set its sender (`from`) with PUT /consent-policy.',
   RAMP_LIMIT: 'Delete a ramp that is DONE; GET /ramps lists the ramps.',
   TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists the topics.',
+  PROVIDER_LIMIT: 'Delete providers that no route names; GET /providers lists the providers.',
   SECRET_LIMIT: 'Delete secrets whose `usedIn` is empty; GET /secrets lists the secrets.',
   EVENT_SUBSCRIPTION_LIMIT:
     'Delete a subscription that you do not need, or add more event names to one.',
@@ -128,6 +130,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   EVENT_IN_USE:
     'First remove the event from the conditions and triggers of everything that `details` lists.',
   TOPIC_IN_USE: 'First choose another topic, or none, for everything that `details` lists.',
+  PROVIDER_EXISTS: 'Choose another name, or change the existing provider with PATCH.',
+  PROVIDER_IN_USE:
+    'Disable it with PATCH /providers/{id}, remove it from routes and ramps, and wait until its mail is settled.',
   SECRET_IN_USE:
     'First remove the secret from the steps and event subscriptions that `details` lists.',
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:

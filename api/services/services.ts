@@ -10,6 +10,7 @@ import type { Cipher } from '../../providers/encryption.ts';
 import type { Files } from '../../providers/files.ts';
 import type { OAuth } from '../../providers/login/oauth.ts';
 import type { DkimThreads } from '../../providers/mail/dkim/threads.ts';
+import type { MailPool } from '../../providers/mail-pool.ts';
 import type { Identities } from '../../providers/mail/identities.ts';
 import type { FeedbackReader } from '../../providers/mail/provider.ts';
 import type { Metrics } from '../../providers/metrics.ts';
@@ -40,6 +41,8 @@ export interface Services {
   /** null: uploads are off. */
   files: Files | null;
   identities: Identities;
+  /** The mail providers of the installation and of projects. */
+  mailPool: MailPool;
   oauth: OAuth;
   /** null: billing is off. */
   payments: Payments | null;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { millisecondsUntil } from '../expressions.ts';
+import { anyOf, millisecondsUntil } from '../expressions.ts';
 import {
   firstRetryMs,
   probeLeaseMs,
@@ -23,6 +23,23 @@ export async function readCircuit(db: Database, provider: string): Promise<Circu
     select failures, ${millisecondsUntil(sql`next_probe_at`)} as "waitMs" from provider_circuit
       where provider = ${provider}`.execute(db);
   return rows[0] ?? { failures: 0, waitMs: null };
+}
+
+/** Returns when the next mail is tried at each of these providers whose circuit is open. */
+export async function findOpenCircuits(
+  db: Database,
+  providers: readonly string[],
+): Promise<ReadonlyMap<string, Date>> {
+  const rows = await db
+    .selectFrom('provider_circuit')
+    .select(['provider', 'next_probe_at as nextProbeAt'])
+    .where('provider', '=', anyOf(providers, 'text'))
+    .execute();
+  return new Map(
+    rows.flatMap(({ provider, nextProbeAt }) =>
+      nextProbeAt === null ? [] : [[provider, nextProbeAt] as const],
+    ),
+  );
 }
 
 /**

@@ -35,6 +35,16 @@ create table mail_provider (
 comment on table mail_provider is 'Mail providers that projects have added.';
 create unique index mail_provider_name on mail_provider (project_id, lower(name));
 
+-- Also when the project is deleted.
+create function delete_provider_circuit() returns trigger language plpgsql as $$
+begin
+  delete from provider_circuit where provider = 'provider ' || old.id;
+  return null;
+end
+$$;
+create trigger mail_provider_circuit after delete on mail_provider
+  for each row execute function delete_provider_circuit();
+
 create table mail_routing (
   project_id uuid not null primary key references project on delete cascade,
   -- The routes in order, as the API shows them.

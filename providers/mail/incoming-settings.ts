@@ -5,6 +5,7 @@ import type { SigningVariables } from './signing-settings.ts';
 /** Variables about the ways in which mail servers deliver reports. */
 export const incomingVariables = {
   RETURN_PATH_DOMAIN: hostName,
+  SMTP_SUCCESS_REPORTS: flag(false),
   INBOUND_SMTP_PORT: number(0, 0, 65535),
   INBOUND_SMTP_HOST: z.string().default('0.0.0.0'),
   INBOUND_SMTP_TLS_CERT: text,
@@ -39,6 +40,8 @@ export function incomingSettings(env: IncomingVariables) {
   return {
     /** Domain of the return paths of mail whose sender domain has none of its own; null: none. */
     returnPathDomain: env.RETURN_PATH_DOMAIN ?? null,
+    /** True if mail servers are asked to report deliveries, too. */
+    successReports: env.SMTP_SUCCESS_REPORTS,
     /** True if messages can arrive in some way. */
     canReceive: hasWay(env),
     /** The ways in which messages arrive; each is null if it is off. */

@@ -1,3 +1,5 @@
+import type { LookupAddress } from 'node:dns';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** The address of Azure's host for its virtual machines. It is formally public. */
@@ -34,4 +36,52 @@ export function isPublicAddress(address: string): boolean {
  */
 export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+}
+
+/** The guard has refused an address. A retry will not help. */
+export class AddressRefused extends Error {}
+
+/** Decides which addresses this server connects to for its users. */
+export interface AddressGuard {
+  /**
+   * Returns the addresses of a host name or an IP address (no brackets). If one is refused, all are,
+   * because an honest server has only public ones, and Node.js could connect to any of them.
+   * @throws AddressRefused, or the error of the lookup
+   */
+  findAddresses(host: string): Promise<LookupAddress[]>;
+  /** Returns true if a host is an IP address (no brackets) that is refused. */
+  refuses(host: string): boolean;
+}
+
+export interface AddressGuardSettings {
+  /** Turns the guard off (development). */
+  allowPrivate: boolean;
+  /** Allows this machine's own addresses as well (development). Default: false. */
+  allowLoopback?: boolean;
+  /** Returns all addresses of a host name. */
+  lookup: (hostname: string) => Promise<LookupAddress[]>;
+  /** Returns true if an address is allowed. Default: those of the public Internet. */
+  isPublic?: ((address: string) => boolean) | undefined;
+}
+
+export function createAddressGuard({
+  allowPrivate,
+  allowLoopback = false,
+  lookup,
+  isPublic = isPublicAddress,
+}: AddressGuardSettings): AddressGuard {
+  const isAllowed = (address: string) =>
+    allowPrivate || isPublic(address) || (allowLoopback && isLoopbackAddress(address));
+  return {
+    async findAddresses(host) {
+      const family = isIP(host);
+      const found = family ? [{ address: host, family }] : await lookup(host);
+      if (found.length === 0) throw new Error(`${host} has no address.`);
+      if (found.every(({ address }) => isAllowed(address))) return found;
+      throw new AddressRefused(
+        `${host} is not at a public address, and WEBHOOK_ALLOW_PRIVATE is not true.`,
+      );
+    },
+    refuses: (host) => isIP(host) !== 0 && !isAllowed(host),
+  };
 }

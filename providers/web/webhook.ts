@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto';
 import { lookup as resolve } from 'node:dns/promises';
 import type { LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { connectionHeaders } from '../../domain/webhook/connection-headers.ts';
 import type { WebhookCall, WebhookOutcome } from '../../domain/webhook/webhook.ts';
-import { isLoopbackAddress, isPublicAddress } from './address-guard.ts';
+import { AddressRefused, createAddressGuard } from './address-guard.ts';
 import { type Body, exchange, readBody, textOf } from './exchange.ts';
 
 export interface WebhookAttempt extends WebhookCall {
@@ -65,41 +65,25 @@ const answerBytesMax = 64 * 1024;
  */
 const nextAddressMs = 1_000;
 
-/** The guard has refused the address. A retry will not help. */
-class Refusal extends Error {}
+/** The request must not be sent. A retry will not help. */
+class Refusal extends AddressRefused {}
 
 /**
  * Calls receivers on the public Internet only. For each request, also after a redirect, the host is
  * resolved once, its addresses are checked, and the connection goes to one of them.
  */
 export function createWebhookSender(settings: WebhookSenderSettings): WebhookSender {
-  const { timeoutMs, allowPrivate } = settings;
-  const lookup = settings.lookup ?? ((hostname) => resolve(hostname, { all: true }));
-  const isPublic = settings.isPublic ?? isPublicAddress;
-  const isAllowed = (address: string) =>
-    isPublic(address) || (settings.allowLoopback === true && isLoopbackAddress(address));
-
-  /**
-   * Returns the addresses to connect to. If one is not public, all are refused, because an honest
-   * receiver has only public ones, and Node.js could connect to any of them.
-   * @throws Refusal
-   */
-  async function findAddresses({ hostname }: URL): Promise<LookupAddress[]> {
-    const literal = hostname.replace(/^\[|\]$/g, '');
-    const family = isIP(literal);
-    const found = family ? [{ address: literal, family }] : await lookup(hostname);
-    if (found.length === 0) throw new Error(`${hostname} has no address.`);
-    if (allowPrivate || found.every(({ address }) => isAllowed(address))) return found;
-    throw new Refusal(
-      `${hostname} is not at a public address, and WEBHOOK_ALLOW_PRIVATE is not true.`,
-    );
-  }
+  const { timeoutMs } = settings;
+  const guard = createAddressGuard({
+    lookup: (hostname) => resolve(hostname, { all: true }),
+    ...settings,
+  });
 
   async function follow(attempt: WebhookAttempt, signal: AbortSignal): Promise<WebhookOutcome> {
     let url = readUrl(attempt.url);
     let call: Call = attempt;
     for (let redirects = 0; ; redirects += 1) {
-      const addresses = await findAddresses(url);
+      const addresses = await guard.findAddresses(hostOf(url));
       signal.throwIfAborted();
       const signedCall = { ...call, headers: signed(call, attempt) };
       const answer = await request(url, addresses, signedCall, { signal, read: readOrRedirect });
@@ -125,7 +109,7 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
     post: ({ headers, body, answerBytes, ...target }) =>
       inTime(timeoutMs, async (signal) => {
         const url = readUrl(target.url);
-        const addresses = await findAddresses(url);
+        const addresses = await guard.findAddresses(hostOf(url));
         signal.throwIfAborted();
         const call: Call = { method: 'POST', headers, body };
         return request(url, addresses, call, {
@@ -133,11 +117,13 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
           read: (answer) => readStatus(answer, answerBytes),
         });
       }),
-    refuses({ hostname }) {
-      const literal = hostname.replace(/^\[|\]$/g, '');
-      return isIP(literal) !== 0 && !allowPrivate && !isAllowed(literal);
-    },
+    refuses: (url) => guard.refuses(hostOf(url)),
   };
+}
+
+/** Returns the host of a URL, an IP address without brackets. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 type Call = Pick<WebhookCall, 'method' | 'headers' | 'body'>;
@@ -306,7 +292,7 @@ async function readBeginning(answer: IncomingMessage, bytes: number): Promise<Bo
 const unsendable = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_INVALID_URL']);
 
 function failed(error: unknown): WebhookOutcome {
-  if (error instanceof Refusal) return { kind: 'refused', error: error.message };
+  if (error instanceof AddressRefused) return { kind: 'refused', error: error.message };
   // When several addresses fail, the error has a code and no message.
   const { message, code } = error as Error & { code?: string };
   if (unsendable.has(code ?? '')) {

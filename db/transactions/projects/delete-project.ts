@@ -44,14 +44,16 @@ export const keptOnReset = [
   'allowance',
   'allowance_warning',
   'secret',
+  'mail_provider',
   'send_policy',
   'ramp',
   'event_subscription',
 ] as const;
 
 /**
- * Empties a project, but keeps settings, keys, members, domains, secrets, event subscriptions,
- * billing, the send policy, ramps and the consent policy. Returns false when it did not exist.
+ * Empties a project, but keeps settings, keys, members, domains, secrets, mail providers, ramps,
+ * event subscriptions, billing, the send policy and the consent policy. Returns false when it did
+ * not exist.
  */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import { type DkimAlgorithm, dkimLabel } from '../../../domain/sender/dkim-record.ts';
-import type { Cipher } from '../../encryption.ts';
 import type { Mailer, OutgoingMessage, SenderDomain, SendOutcome } from '../mailer.ts';
 import { readPrivateKey } from './keys.ts';
 import type { SigningKeys } from './signature.ts';
@@ -23,7 +22,7 @@ interface Sender<Key> {
 
 export interface SigningServices {
   dkim: Pick<DkimThreads, 'sign'>;
-  cipher: Pick<Cipher, 'decrypt'>;
+  cipher: { decrypt(bytes: Buffer): string };
   findSender(projectId: string, domain: string): Promise<Sender<SealedKey>>;
   /** Returns the envelope sender of a message at a host. */
   returnPathAt(emailId: string, host: string): string;
@@ -39,11 +38,15 @@ type OpenSender = Sender<SigningKeys['keys'][number]>;
 
 const nothing: OpenSender = { keys: [], returnPathHost: null };
 
+/** Wraps a mailer: its messages are signed first. */
+export type Signing = (mailer: Mailer) => Mailer;
+
 /**
- * Wraps a mailer: messages get the signatures and the return path of their sender domain first. If a
- * key cannot be read, the message is tried again, and never leaves unsigned.
+ * Returns a wrapper of mailers: messages get the signatures and the return path of their sender
+ * domain first. If a key cannot be read, the message is tried again, and never leaves unsigned. All
+ * wrapped mailers share what is known about the sender domains.
  */
-export function signingMailer(mailer: Mailer, services: SigningServices): Mailer {
+export function createSigning(services: SigningServices): Signing {
   const known = new LRUCache<string, OpenSender>({ max: domainsMax, ttl: knownMs });
   const asked = new Map<string, Promise<OpenSender>>();
 
@@ -95,6 +98,7 @@ export function signingMailer(mailer: Mailer, services: SigningServices): Mailer
   }
 
   async function sendPrepared(
+    mailer: Mailer,
     message: OutgoingMessage,
     domain: SenderDomain,
     reading: OpenSender | Promise<OpenSender>,
@@ -111,14 +115,16 @@ export function signingMailer(mailer: Mailer, services: SigningServices): Mailer
     return mailer.send(prepared);
   }
 
-  return {
+  return (mailer) => ({
     ...mailer,
     send(message) {
       const domain = message.senderDomain;
       const sender = domain ? senderOf(domain) : nothing;
       const isPlain =
         !(sender instanceof Promise) && sender.keys.length === 0 && !sender.returnPathHost;
-      return !domain || isPlain ? mailer.send(message) : sendPrepared(message, domain, sender);
+      return !domain || isPlain
+        ? mailer.send(message)
+        : sendPrepared(mailer, message, domain, sender);
     },
-  };
+  });
 }

@@ -11,9 +11,11 @@ export interface SesSettings extends SesAccount {
   configurationSetNoTracking: string;
   /** Idle time after which SES counts as unavailable, in milliseconds. Default 60,000. */
   timeoutMs?: number | undefined;
+  /** Maximum number of connections. Default 50. */
+  connectionsMax?: number | undefined;
 }
 
-const connections = 50;
+const connectionsDefault = 50;
 const connectMs = 5_000;
 /**
  * When the server closes a pooled connection, a request on it may or may not have arrived: its
@@ -24,7 +26,8 @@ const retryAfterMsMax = 5 * 60_000;
 
 /** A mailer on the SES v2 API. Each message carries its email id as tag `everpost_email_id`. */
 export function sesMailer(settings: SesSettings): Mailer {
-  const requests = wire(settings.timeoutMs ?? 60_000);
+  const { connectionsMax = connectionsDefault } = settings;
+  const requests = wire(settings.timeoutMs ?? 60_000, connectionsMax);
   // No retries by the SDK: after a lost response it would send the message twice.
   const opened = sesClient(settings, { maxAttempts: 1, requestHandler: requests });
   return {
@@ -32,7 +35,7 @@ export function sesMailer(settings: SesSettings): Mailer {
     hasSimulator: false,
     // The usual SES rate for an account outside its sandbox.
     defaultRatePerSecond: 14,
-    maxConcurrency: connections,
+    maxConcurrency: connectionsMax,
     async send(message) {
       try {
         const { client, sdk } = await opened();
@@ -133,8 +136,8 @@ interface WireResponse {
  * Replaces the SDK's HTTP handler, which does not report whether a failed request had been sent.
  * @param timeoutMs the longest idle time on a connection.
  */
-function wire(timeoutMs: number) {
-  const options = { keepAlive: true, maxSockets: connections, timeout: idleMs };
+function wire(timeoutMs: number, connectionsMax: number) {
+  const options = { keepAlive: true, maxSockets: connectionsMax, timeout: idleMs };
   const agents = { http: new http.Agent(options), https: new https.Agent(options) };
   return {
     handle: (request: WireRequest) =>

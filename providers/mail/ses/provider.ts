@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { text, url } from '../../../config-fields.ts';
 import { isReadableOnTheWay } from '../../../domain/unsafe-settings.ts';
-import type { MailProvider } from '../provider.ts';
+import type { MailProvider, Variables } from '../provider.ts';
 import { sesFeedback, topicsOf } from './feedback.ts';
 import { sesIdentities } from './identities.ts';
 import { sesMailer } from './mailer.ts';
@@ -69,3 +69,9 @@ export const ses: MailProvider = {
   },
   feedback: sesFeedback,
 };
+
+/** Another endpoint than that of a region, and this region; null: each region has its own. */
+export function readSesEndpoint(variables: Variables): { region: string; url: string } | null {
+  const { AWS_SES_REGION: region, AWS_SES_ENDPOINT: url } = variables as SesVariables;
+  return region && url ? { region, url } : null;
+}

@@ -9,7 +9,7 @@ export type { SmtpSettings };
  * Maximum number of connections. Over a long distance, one connection gets at most ten replies a
  * second, so many are needed. For a near server, four would be enough.
  */
-const connectionsMax = 20;
+const connectionsDefault = 20;
 /**
  * The longest wait behind other messages, in milliseconds. It is short, because it counts against
  * the lease of the message.
@@ -33,7 +33,7 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
     hasSimulator: settings.hasSimulator ?? true,
     defaultRatePerSecond: 200,
     // Twice the connections: the next message's commands follow the message that is being written.
-    maxConcurrency: 2 * connectionsMax,
+    maxConcurrency: 2 * (settings.connectionsMax ?? connectionsDefault),
     notesBegin: true,
     send: (message) => pool.send(message),
     async quotaPerSecond() {
@@ -107,6 +107,7 @@ class SmtpPool {
   }
 
   #hasRoom(): boolean {
+    const { connectionsMax = connectionsDefault } = this.#settings;
     if (this.#opening + this.#open.size < connectionsMax) return true;
     // A message in its second try needs a new connection, so there may be free connections that do
     // not take it. The one that was unused for longest is closed.
@@ -145,7 +146,7 @@ class SmtpPool {
     this.#openAgainAt = Date.now() + refusedMs;
     this.#refused += 1;
     if (this.#open.size + this.#opening === 0) {
-      const outcome = { kind: 'retry', error: errorText(error) } as const;
+      const outcome = { kind: 'retry', error: (error as Error).message } as const;
       for (const { resolve } of this.#queue.splice(0, this.#refused)) resolve(outcome);
       this.#refused = 0;
     }
@@ -177,10 +178,4 @@ class SmtpPool {
       this.#queue.shift()?.resolve({ kind: 'retry', error });
     }
   }
-}
-
-/** Returns the text of an error. With several addresses, each has its own error. */
-function errorText(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(errorText).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

@@ -17,7 +17,6 @@ const variables = {
   SMTP_USER: text,
   SMTP_PASSWORD: text,
   SMTP_SECURE: flag(false),
-  SMTP_SUCCESS_REPORTS: flag(false),
 };
 type SmtpVariables = z.output<z.ZodObject<typeof variables>> &
   IncomingVariables &

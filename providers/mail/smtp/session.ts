@@ -1,4 +1,6 @@
 import { hostname } from 'node:os';
+import type { AddressGuard } from '../../web/address-guard.ts';
+import { Dialogue } from './dialogue.ts';
 import { type Reply, Wire, replyText } from './wire.ts';
 
 export interface SmtpSettings {
@@ -6,14 +8,45 @@ export interface SmtpSettings {
   port: number;
   /** TLS from the first byte. Otherwise STARTTLS is used when the server offers it. */
   secure: boolean;
+  /**
+   * `required`: the server must offer STARTTLS and have a valid certificate. `never`: STARTTLS is
+   * not used. Default: as above.
+   */
+  startTls?: 'required' | 'never' | undefined;
+  /** True if the server must offer a login. Default: without one, mail is sent without login. */
+  loginRequired?: boolean | undefined;
+  /** Decides which addresses the host may have. Default: any. */
+  guard?: AddressGuard | undefined;
   user?: string | undefined;
   password?: string | undefined;
   /** Asks servers that support it (RFC 3461) to report deliveries, too. */
   successReports?: boolean | undefined;
+  /** True if deliveries are reported in another way. */
+  hasDeliveryReports?: boolean | undefined;
   /** False: mail to `simulator.test` is sent like any other. Default true. */
   hasSimulator?: boolean | undefined;
   /** Idle time after which the server counts as unavailable, in ms. Default 120,000. */
   timeoutMs?: number | undefined;
+  /** The longest time until a session is ready, in ms. Default: each of its steps has a limit. */
+  sessionMs?: number | undefined;
+  /** Maximum number of connections. Default 20. */
+  connectionsMax?: number | undefined;
+}
+
+/** The steps of opening a session. */
+export type SessionStage = 'connect' | 'tls' | 'auth';
+
+/** A session could not be opened. Such errors are never about a message. */
+export class SessionError extends Error {
+  readonly stage: SessionStage;
+  /** The server's reply; null: it did not reply. */
+  readonly reply: Reply | null;
+
+  constructor(stage: SessionStage, message: string, reply: Reply | null = null) {
+    super(message);
+    this.stage = stage;
+    this.reply = reply;
+  }
 }
 
 /** A connection that is ready for messages, and what its server can do. */
@@ -42,97 +75,119 @@ const helloMs = 60_000;
 
 /**
  * Connects, greets, encrypts and logs in.
- * @throws Error when a part of it fails. Such errors are never about a message.
+ * @throws SessionError
  */
 export async function openSession(settings: SmtpSettings): Promise<Session> {
-  const { host, port, secure, user, timeoutMs = 120_000 } = settings;
-  // Mail servers encrypt among themselves without checking certificates, and so do we. With a
-  // password, or when the operator asked for TLS, the certificate is checked.
-  const checkCertificate = secure || Boolean(user);
-  const wire = new Wire({ host, port, secure, checkCertificate, timeoutMs });
-  const within = <T>(ms: number, work: Promise<T>): Promise<T> => {
-    const end = () => wire.end(new Error('The mail server did not answer in time.'));
-    const timer = setTimeout(end, Math.min(ms, timeoutMs));
-    return work.finally(() => clearTimeout(timer));
-  };
+  const opening = new Opening(settings);
   try {
-    const dialogue = new Dialogue(wire);
-    const greeting = await within(connectMs, dialogue.listen());
-    if (greeting.code !== 220) throw refusal('the connection', greeting);
-    let extensions = await within(helloMs, sayHello(dialogue));
-    if (!secure && extensions.has('STARTTLS')) {
-      const answer = await within(helloMs, dialogue.ask('STARTTLS'));
-      if (answer.code !== 220) throw refusal('to encrypt', answer);
-      await within(connectMs, dialogue.encrypt());
-      // Greet again: an attacker may have forged the replies before TLS.
-      extensions = await within(helloMs, sayHello(dialogue));
-    }
-    if (user && extensions.has('AUTH')) {
-      await within(helloMs, logIn(dialogue, extensions, user, settings.password ?? ''));
-    }
-    dialogue.close();
+    const wire = await opening.connect();
+    const extensions = await opening.converse(wire);
+    const successReports = settings.successReports === true;
     return {
       wire,
       pipelining: extensions.has('PIPELINING'),
       size: extensions.has('SIZE'),
       bytesMax: Number(extensions.get('SIZE')) || 0,
       smtpUtf8: extensions.has('SMTPUTF8'),
-      reports: !extensions.has('DSN') ? null : settings.successReports ? 'all' : 'failures',
-      isUnreported: !settings.successReports,
+      reports: !extensions.has('DSN') ? null : successReports ? 'all' : 'failures',
+      isUnreported: !successReports && settings.hasDeliveryReports !== true,
     };
   } catch (error) {
-    wire.end(error as Error);
-    throw error;
+    throw opening.fail(error);
   }
 }
 
-/** Sends one command at a time and waits for its reply. */
-class Dialogue {
-  readonly #wire: Wire;
-  #waiting: { resolve: (reply?: Reply) => void; reject: (error: Error) => void } | null = null;
-  #error: Error | null = null;
+/** A session that is being opened. */
+class Opening {
+  readonly #settings: SmtpSettings;
+  readonly #timeoutMs: number;
+  /** When the session must be ready, in milliseconds since the epoch. */
+  readonly #readyBy: number;
+  #stage: SessionStage = 'connect';
+  #wire: Wire | null = null;
 
-  constructor(wire: Wire) {
+  constructor(settings: SmtpSettings) {
+    this.#settings = settings;
+    this.#timeoutMs = settings.timeoutMs ?? 120_000;
+    this.#readyBy = Date.now() + (settings.sessionMs ?? Infinity);
+  }
+
+  /** Closes the connection. Returns the error with the step that failed. */
+  fail(error: unknown): SessionError {
+    const text = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : '';
+    const failed =
+      error instanceof SessionError
+        ? error
+        : new SessionError(this.#stage, text || messageOf(error));
+    this.#wire?.end(failed);
+    return failed;
+  }
+
+  async connect(): Promise<Wire> {
+    const { host, port, secure, user, startTls, guard } = this.#settings;
+    const addresses = guard && (await this.#within(connectMs, guard.findAddresses(host)));
+    // Mail servers encrypt among themselves without checking certificates, and so do we. With a
+    // password, or when TLS was asked for, the certificate is checked.
+    const checkCertificate = secure || Boolean(user) || startTls === 'required';
+    const timeoutMs = this.#timeoutMs;
+    const wire = new Wire({ host, port, addresses, secure, checkCertificate, timeoutMs });
     this.#wire = wire;
-    wire.onReply = (reply) => {
-      const waiting = this.#waiting;
-      this.#waiting = null;
-      if (waiting) waiting.resolve(reply);
-      else wire.end(new Error(`Unexpected reply of the server: ${replyText(reply)}`));
-    };
-    wire.onEnd = (error) => {
-      this.#error = error;
-      this.#waiting?.reject(error);
-    };
+    if (secure) {
+      wire.onConnected = () => (this.#stage = 'tls');
+      wire.onSecured = () => (this.#stage = 'connect');
+    }
+    return wire;
   }
 
-  listen(): Promise<Reply> {
-    return this.#wait(() => {}) as Promise<Reply>;
+  /** Returns the extensions of the server. */
+  async converse(wire: Wire): Promise<ReadonlyMap<string, string>> {
+    const { secure, startTls, user, password, loginRequired } = this.#settings;
+    const dialogue = new Dialogue(wire);
+    const greeting = await this.#within(connectMs, dialogue.listen());
+    if (greeting.code !== 220) throw refusal('connect', 'the connection', greeting);
+    let extensions = await this.#within(helloMs, sayHello(dialogue));
+    if (!secure && startTls !== 'never') {
+      this.#stage = 'tls';
+      if (extensions.has('STARTTLS')) extensions = await this.#encrypt(dialogue);
+      else if (startTls) throw new Error('The server does not offer encryption (STARTTLS).');
+    }
+    if (user) {
+      this.#stage = 'auth';
+      if (extensions.has('AUTH')) {
+        await this.#within(helloMs, logIn(dialogue, extensions, user, password ?? ''));
+      } else if (loginRequired) throw new Error('The server does not offer a login (AUTH).');
+    }
+    dialogue.close();
+    return extensions;
   }
 
-  ask(command: string): Promise<Reply> {
-    return this.#wait(() => this.#wire.write(`${command}\r\n`)) as Promise<Reply>;
+  async #encrypt(dialogue: Dialogue): Promise<Map<string, string>> {
+    const answer = await this.#within(helloMs, dialogue.ask('STARTTLS'));
+    if (answer.code !== 220) throw refusal('tls', 'to encrypt', answer);
+    await this.#within(connectMs, dialogue.encrypt());
+    // Greet again: an attacker may have forged the replies before TLS.
+    return this.#within(helloMs, sayHello(dialogue));
   }
 
-  async encrypt(): Promise<void> {
-    await this.#wait((done) => this.#wire.secure(done));
-  }
-
-  /** @throws Error when the connection has ended meanwhile. */
-  close(): void {
-    if (this.#error) throw this.#error;
-  }
-
-  #wait(begin: (done: () => void) => void): Promise<Reply | undefined> {
-    return new Promise((resolve, reject) => {
-      if (this.#error) return reject(this.#error);
-      this.#waiting = { resolve, reject };
-      begin(() => {
-        this.#waiting = null;
-        resolve(undefined);
-      });
+  /** Waits for a step, but not longer than the step and the whole session may take. */
+  async #within<T>(ms: number, step: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const waitMs = Math.min(ms, this.#timeoutMs, this.#readyBy - Date.now());
+      timer = setTimeout(() => reject(new Error(lateText)), Math.max(0, waitMs));
     });
+    try {
+      return await Promise.race([step, late]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
+}
+
+const lateText = 'The mail server did not answer in time.';
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Returns the extensions of a server, with their parameters. */
@@ -142,9 +197,9 @@ async function sayHello(dialogue: Dialogue): Promise<Map<string, string>> {
   if (isPositive(answer)) {
     return new Map(answer.lines.slice(1).map(readExtension));
   }
-  if (answer.code === 421) throw refusal('the connection', answer);
+  if (answer.code === 421) throw refusal('connect', 'the connection', answer);
   const second = await dialogue.ask(`HELO ${name}`);
-  if (!isPositive(second)) throw refusal('the connection', second);
+  if (!isPositive(second)) throw refusal('connect', 'the connection', second);
   // HELO lists no extensions. The login is tried if the operator has set a user.
   return new Map([['AUTH', 'PLAIN']]);
 }
@@ -181,13 +236,13 @@ async function logIn(
   } else {
     answer = await dialogue.ask(`AUTH PLAIN ${base64(`\0${user}\0${password}`)}`);
   }
-  if (!isPositive(answer)) throw refusal('the login', answer);
+  if (!isPositive(answer)) throw refusal('auth', 'the login', answer);
 }
 
 export function isPositive({ code }: Reply): boolean {
   return code >= 200 && code < 300;
 }
 
-function refusal(what: string, reply: Reply): Error {
-  return new Error(`The server refused ${what}: ${replyText(reply)}`);
+function refusal(stage: SessionStage, what: string, reply: Reply): SessionError {
+  return new SessionError(stage, `The server refused ${what}: ${replyText(reply)}`, reply);
 }

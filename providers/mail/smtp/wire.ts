@@ -1,4 +1,5 @@
-import { type Socket, connect, isIP } from 'node:net';
+import type { LookupAddress } from 'node:dns';
+import { type Socket, connect, isIP, type LookupFunction } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 export interface Reply {
@@ -11,6 +12,8 @@ export interface Reply {
 export interface WireSettings {
   host: string;
   port: number;
+  /** The addresses of the host. Absent: they are looked up. */
+  addresses?: LookupAddress[] | undefined;
   /** TLS from the first byte. */
   secure: boolean;
   /** True if the server's certificate must be valid. */
@@ -42,6 +45,10 @@ export class Wire {
   onReply: (reply: Reply) => void = () => {};
   /** Called once when the connection ends, unless `quit` has ended it. */
   onEnd: (error: Error) => void = () => {};
+  /** Called when the server has taken the connection, before any TLS handshake. */
+  onConnected: () => void = () => {};
+  /** Called after the handshake of TLS from the first byte. */
+  onSecured: () => void = () => {};
   readonly #settings: WireSettings;
   #socket: Socket;
   #isEnded = false;
@@ -51,9 +58,11 @@ export class Wire {
   #chars = 0;
 
   constructor(settings: WireSettings) {
-    const { host, port, secure } = settings;
+    const { host, port, secure, addresses } = settings;
     this.#settings = settings;
+    const lookup: LookupFunction = (_name, _options, done) => done(null, addresses ?? []);
     const address = {
+      ...(addresses && { lookup }),
       host,
       port,
       autoSelectFamilyAttemptTimeout: addressTimeoutMs,
@@ -62,6 +71,8 @@ export class Wire {
       noDelay: true,
     };
     this.#socket = secure ? connectTls({ ...address, ...this.#tlsOptions() }) : connect(address);
+    this.#socket.once('connect', () => this.onConnected());
+    this.#socket.once('secureConnect', () => this.onSecured());
     this.#listen();
   }
 

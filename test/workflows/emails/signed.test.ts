@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { createSystemMailActivities } from '../../../activities/mail/system-mail.ts';
 import { insertSystemMail } from '../../../db/emails/system-mail.ts';
 import { readKeyFile } from '../../../providers/mail/dkim/keys.ts';
-import { signingMailer } from '../../../providers/mail/dkim/signing-mailer.ts';
+import { createSigning } from '../../../providers/mail/dkim/signing-mailer.ts';
 import { guarded } from '../../../providers/mail/guarded-mailer.ts';
 import { smtpMailer } from '../../../providers/mail/smtp/mailer.ts';
 import { useEngine } from '../../support/engine.ts';
@@ -223,12 +223,12 @@ it('is signed with the key of the platform if it is account mail', async () => {
   const domain = 'everpost.test';
   const mailer = use(
     guarded(
-      signingMailer(smtpMailer({ host: '127.0.0.1', port: sink.port, secure: false }), {
+      createSigning({
         ...services,
         findSender: () => Promise.reject(new Error('not to be called')),
         returnPathAt: () => '',
         platformKeys: readKeyFile(keyFile, { selector: 'p1', domain }),
-      }),
+      })(smtpMailer({ host: '127.0.0.1', port: sink.port, secure: false })),
     ),
   );
   const to = newAddress();

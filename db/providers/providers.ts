@@ -1,0 +1,130 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import type { ProviderFields, StoredProvider } from '../../domain/provider/provider.ts';
+import { columnsOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import type { MailProvider } from '../tables.ts';
+
+/** The mail providers that projects have added. */
+
+export type ProviderRow = Selectable<MailProvider>;
+
+/** The fields of its kind. */
+export function fieldsOf({ kind, settings }: ProviderRow): ProviderFields {
+  return { ...(settings as object), kind } as ProviderFields;
+}
+
+/** The providers of a project, oldest first; at most `limits.providers`. */
+export async function listProviders(db: Database, projectId: string): Promise<ProviderRow[]> {
+  return db
+    .selectFrom('mail_provider')
+    .select(columnsOf('mail_provider'))
+    .where('project_id', '=', projectId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+/** Lists the providers of a project for the pool of mailers. */
+export async function listStoredProviders(
+  db: Database,
+  projectId: string,
+): Promise<StoredProvider[]> {
+  return (await listProviders(db, projectId)).map((row) => ({
+    id: row.id,
+    name: row.name,
+    fields: fieldsOf(row),
+    feedback: row.feedback,
+    enabled: row.enabled,
+    domains: row.domains,
+    ratePerSecond: row.rate_per_second,
+    maxMessageMb: row.max_message_mb,
+    ownSigning: row.own_signing,
+    revision: row.revision,
+    secret: row.secret,
+  }));
+}
+
+export async function findProvider(
+  db: Database,
+  projectId: string,
+  id: string,
+): Promise<ProviderRow | undefined> {
+  return db
+    .selectFrom('mail_provider')
+    .select(columnsOf('mail_provider'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Locks a provider until the transaction ends, so that no other transaction changes it. */
+export async function lockProvider(
+  tx: Database,
+  projectId: string,
+  id: string,
+): Promise<ProviderRow | undefined> {
+  return tx
+    .selectFrom('mail_provider')
+    .select(columnsOf('mail_provider'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/**
+ * Locks the providers of a project, so that transactions that add or rename one run one after the
+ * other, and the limit and the names hold for all.
+ */
+export async function lockProviders(tx: Database, projectId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`providers ${projectId}`}, 0))`.execute(
+    tx,
+  );
+}
+
+export async function insertProvider(
+  tx: Database,
+  values: Insertable<MailProvider>,
+): Promise<ProviderRow> {
+  return tx
+    .insertInto('mail_provider')
+    .values(values)
+    .returning(columnsOf('mail_provider'))
+    .executeTakeFirstOrThrow();
+}
+
+/** Changes a locked provider. `isNewServer`: its address or credentials may be others. */
+export async function updateProvider(
+  tx: Database,
+  id: string,
+  values: Updateable<MailProvider>,
+  { isNewServer }: { isNewServer: boolean },
+): Promise<ProviderRow> {
+  return tx
+    .updateTable('mail_provider')
+    .set({
+      ...values,
+      ...(isNewServer && { revision: sql<number>`revision + 1` }),
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', id)
+    .returning(columnsOf('mail_provider'))
+    .executeTakeFirstOrThrow();
+}
+
+export async function deleteProvider(tx: Database, id: string): Promise<void> {
+  await tx.deleteFrom('mail_provider').where('id', '=', id).execute();
+}
+
+/** Returns true if another provider of the project has this name, in any case. */
+export async function isNameTaken(
+  tx: Database,
+  projectId: string,
+  name: string,
+  ownId: string | null = null,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from mail_provider where project_id = ${projectId} and lower(name) = lower(${name})
+      and id is distinct from ${ownId}::uuid`.execute(tx);
+  return rows.length > 0;
+}

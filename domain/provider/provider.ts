@@ -1,0 +1,105 @@
+/** Mail providers: the servers and services through which mail leaves. */
+
+export const providerKinds = ['smtp', 'ses'] as const;
+export type ProviderKind = (typeof providerKinds)[number];
+
+export const securities = ['starttls', 'tls', 'none'] as const;
+export type Security = (typeof securities)[number];
+
+/** Services that report by webhooks. */
+export const webhookServices = [
+  'postmark',
+  'mailgun',
+  'sendgrid',
+  'brevo',
+  'mailjet',
+  'resend',
+] as const;
+type WebhookService = (typeof webhookServices)[number];
+
+/** How a provider reports what became of mail. `ses` is only for the kind `ses`. */
+export const feedbackKinds = ['dsn', ...webhookServices, 'none', 'ses'] as const;
+export type FeedbackKind = (typeof feedbackKinds)[number];
+
+/** The services whose webhooks are signed with a key that must be known. */
+const signingServices: ReadonlySet<string> = new Set(['mailgun', 'sendgrid', 'resend']);
+
+/** The id of the provider that sends all mail without a route. */
+export const defaultProviderId = 'default';
+
+/** The id of a provider of the installation. */
+export const installationId = /^[a-z][a-z0-9-]{0,39}$/;
+
+/** Returns true if a provider with this kind of feedback reports to an address of ours. */
+export function hasWebhook(feedback: string): feedback is WebhookService {
+  return (webhookServices as readonly string[]).includes(feedback);
+}
+
+export function needsFeedbackSecret(feedback: string): boolean {
+  return signingServices.has(feedback);
+}
+
+/** Returns true if mail by such a provider can become DELIVERED. */
+export function reportsDelivery(feedback: string, settings: { successReports: boolean }): boolean {
+  return (
+    feedback === 'ses' || hasWebhook(feedback) || (feedback === 'dsn' && settings.successReports)
+  );
+}
+
+/**
+ * Returns the stored form of a mail server's host: a name in lower case and Punycode, or an IP
+ * address without brackets. null: the text is neither.
+ */
+export function normaliseMailHost(text: string): string | null {
+  const name = text.trim().replace(/^\[(.*)\]$/, '$1');
+  if (/[\s/\\@?#%[\]]/.test(name)) return null;
+  // The parser also turns each notation of an IPv4 address into four numbers.
+  const url = URL.parse(`http://${name.includes(':') ? `[${name}]` : name}`);
+  const host = url?.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '') ?? '';
+  const isName = host.split('.').every((part) => label.test(part));
+  return host.length <= 253 && (isName || host.includes(':')) ? host : null;
+}
+
+const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/** The name of the circuit of a provider other than `default`. */
+export function circuitName(id: string): string {
+  return `provider ${id}`;
+}
+
+/** The fields of a mail server. */
+export interface SmtpFields {
+  host: string;
+  port: number;
+  security: Security;
+  user: string | null;
+}
+
+/** The fields of an account at Amazon SES. */
+export interface SesFields {
+  region: string;
+  accessKeyId: string;
+  configurationSet: string | null;
+  snsTopicArn: string | null;
+}
+
+/** The fields of a provider's kind that may be shown. */
+export type ProviderFields = ({ kind: 'smtp' } & SmtpFields) | ({ kind: 'ses' } & SesFields);
+
+/** A provider of a project, as it is stored. */
+export interface StoredProvider {
+  id: string;
+  name: string;
+  fields: ProviderFields;
+  feedback: string;
+  enabled: boolean;
+  /** Sender domains that it may send for; null: all. */
+  domains: readonly string[] | null;
+  ratePerSecond: number | null;
+  maxMessageMb: number | null;
+  ownSigning: boolean;
+  /** Increased with each change of its address or credentials. */
+  revision: number;
+  /** Its password or secret key, encrypted. */
+  secret: Buffer | null;
+}

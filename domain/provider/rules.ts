@@ -1,0 +1,177 @@
+import type { FieldCode, FieldProblem } from '../errors.ts';
+import {
+  type FeedbackKind,
+  hasWebhook,
+  needsFeedbackSecret,
+  type ProviderFields,
+  type ProviderKind,
+  type Security,
+} from './provider.ts';
+
+/** Rules between the fields of a mail provider. */
+
+/** The given fields of a new or changed provider. Each is valid for itself; undefined: not given. */
+export interface GivenProvider {
+  kind?: ProviderKind | undefined;
+  host?: string | undefined;
+  port?: number | undefined;
+  security?: Security | undefined;
+  user?: string | null | undefined;
+  password?: string | null | undefined;
+  region?: string | undefined;
+  accessKeyId?: string | undefined;
+  secretAccessKey?: string | undefined;
+  configurationSet?: string | null | undefined;
+  snsTopicArn?: string | null | undefined;
+  feedback?: FeedbackKind | undefined;
+  feedbackSecret?: string | null | undefined;
+}
+
+/** A provider before its change. */
+export interface KnownProvider {
+  fields: ProviderFields;
+  feedback: string;
+  hasSecret: boolean;
+  hasFeedbackSecret: boolean;
+}
+
+const fieldsOfKind = {
+  smtp: ['host', 'port', 'security', 'user', 'password'],
+  ses: ['region', 'accessKeyId', 'secretAccessKey', 'configurationSet', 'snsTopicArn'],
+} as const;
+const requiredFields = {
+  smtp: ['host'],
+  ses: ['region', 'accessKeyId', 'secretAccessKey'],
+} as const;
+
+/** The security of a port, if none is given. */
+function securityOfPort(port: number): Security {
+  return port === 465 ? 'tls' : 'starttls';
+}
+
+const portDefault = 587;
+
+export function feedbackOfKind(kind: ProviderKind): FeedbackKind {
+  return kind === 'ses' ? 'ses' : 'dsn';
+}
+
+/** Returns all that is wrong with a new provider, or with a change of the provider `known`. */
+export function providerFaults(given: GivenProvider, known?: KnownProvider): FieldProblem[] {
+  const kind = known?.fields.kind ?? given.kind;
+  if (kind === undefined) return [];
+  return [
+    ...kindFaults(kind, given, known),
+    ...(kind === 'smtp' ? serverFaults(given, known) : []),
+    ...feedbackFaults(kind, given, known),
+  ];
+}
+
+function fault(field: string, code: FieldCode, message: string): FieldProblem {
+  return { field, code, message };
+}
+
+function kindFaults(
+  kind: ProviderKind,
+  given: GivenProvider,
+  known: KnownProvider | undefined,
+): FieldProblem[] {
+  const other = kind === 'smtp' ? 'ses' : 'smtp';
+  const isOther = given.kind !== undefined && given.kind !== kind;
+  const message = `The kind of a provider cannot be changed. It is ${kind}; leave it out.`;
+  return [
+    ...(isOther ? [fault('kind', 'not_allowed', message)] : []),
+    ...fieldsOfKind[other]
+      .filter((field) => given[field] !== undefined)
+      .map((field) => fault(field, 'not_allowed', `Is a field of the kind ${other}, not ${kind}.`)),
+    ...(known ? [] : requiredFields[kind])
+      .filter((field) => given[field as keyof GivenProvider] === undefined)
+      .map((field) => ({ ...fault(field, 'invalid_type', 'Is required.'), received: 'undefined' })),
+  ];
+}
+
+/** Returns true for this machine's own addresses and name. */
+function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function serverFaults(given: GivenProvider, known: KnownProvider | undefined): FieldProblem[] {
+  const before = known?.fields.kind === 'smtp' ? known.fields : undefined;
+  const { host = before?.host, port = before?.port ?? portDefault } = given;
+  const security = given.security ?? before?.security ?? securityOfPort(port);
+  const { user = before?.user } = given;
+  const isKept = given.password === undefined;
+  const hasPassword = isKept ? known?.hasSecret === true : given.password !== null;
+  const isElsewhere =
+    before !== undefined &&
+    (host !== before.host || port !== before.port || security !== before.security);
+  const isReadable =
+    hasPassword && security === 'none' && host !== undefined && !isLoopbackHost(host);
+  const errors: FieldProblem[] = [];
+  if (hasPassword && !user) {
+    errors.push(fault('user', 'required', 'Is required with a password.'));
+  }
+  if (isReadable) {
+    const message = `Must encrypt: otherwise anyone on the way to ${host} could read the password.`;
+    errors.push(fault('security', 'not_allowed', message));
+  }
+  if (isElsewhere && isKept && hasPassword) {
+    const message = 'Give the password again: the stored one is not sent to another server.';
+    errors.push(fault('password', 'required', message));
+  }
+  return errors;
+}
+
+function feedbackFaults(
+  kind: ProviderKind,
+  given: GivenProvider,
+  known: KnownProvider | undefined,
+): FieldProblem[] {
+  const before = known?.feedback;
+  const feedback = given.feedback ?? before ?? feedbackOfKind(kind);
+  if ((feedback === 'ses') !== (kind === 'ses')) {
+    const message =
+      kind === 'ses'
+        ? 'Must be ses for a provider of the kind ses.'
+        : 'Is only for providers of the kind ses.';
+    return [fault('feedback', 'not_allowed', message)];
+  }
+  const { feedbackSecret } = given;
+  const isKept = feedbackSecret === undefined && feedback === before;
+  const hasSecret = isKept ? known?.hasFeedbackSecret === true : Boolean(feedbackSecret);
+  if (needsFeedbackSecret(feedback) && !hasSecret) {
+    const message = `Is required for ${feedback}: the key that its webhooks are signed with.`;
+    return [fault('feedbackSecret', 'required', message)];
+  }
+  if (feedbackSecret && !hasWebhook(feedback)) {
+    const message = `Is only for providers that report by webhooks, not for ${feedback}.`;
+    return [fault('feedbackSecret', 'not_allowed', message)];
+  }
+  return [];
+}
+
+/** Returns the fields of a provider's kind after a change without faults. */
+export function mergedFields(given: GivenProvider, known?: ProviderFields): ProviderFields {
+  if ((known?.kind ?? given.kind) === 'ses') {
+    const before = known?.kind === 'ses' ? known : undefined;
+    return {
+      kind: 'ses',
+      region: given.region ?? before?.region ?? '',
+      accessKeyId: given.accessKeyId ?? before?.accessKeyId ?? '',
+      configurationSet: changed(given.configurationSet, before?.configurationSet),
+      snsTopicArn: changed(given.snsTopicArn, before?.snsTopicArn),
+    };
+  }
+  const before = known?.kind === 'smtp' ? known : undefined;
+  const port = given.port ?? before?.port ?? portDefault;
+  return {
+    kind: 'smtp',
+    host: given.host ?? before?.host ?? '',
+    port,
+    security: given.security ?? before?.security ?? securityOfPort(port),
+    user: changed(given.user, before?.user),
+  };
+}
+
+function changed<T>(given: T | null | undefined, before: T | null | undefined): T | null {
+  return given === undefined ? (before ?? null) : given;
+}

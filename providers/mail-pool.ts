@@ -1,0 +1,187 @@
+import { LRUCache } from 'lru-cache';
+import {
+  circuitName,
+  defaultProviderId,
+  reportsDelivery,
+  type StoredProvider,
+} from '../domain/provider/provider.ts';
+import type { Cipher } from './encryption.ts';
+import type { Signing } from './mail/dkim/signing-mailer.ts';
+import { guarded } from './mail/guarded-mailer.ts';
+import type { Mailer } from './mail/mailer.ts';
+import { limitedMailer } from './mail/pool/limited-mailer.ts';
+import { OpenMailers } from './mail/pool/open-mailers.ts';
+import {
+  concurrencyOf,
+  type ProviderServer,
+  type ServerOwner,
+  type ServerRules,
+  sesSettingsOf,
+  smtpSettingsOf,
+} from './mail/pool/stored-provider.ts';
+import type { MailSender } from './mail/provider.ts';
+import { sesMailer } from './mail/ses/mailer.ts';
+import { smtpMailer } from './mail/smtp/mailer.ts';
+
+/** A mail provider with its mailer, as delivery uses it. */
+export interface PoolProvider {
+  /** `default`, a name of the installation's, or a uuid. */
+  id: string;
+  scope: 'installation' | 'project';
+  name: string;
+  kind: string;
+  feedback: string;
+  enabled: boolean;
+  /** Sender domains that it may send for; null: all. */
+  domains: readonly string[] | null;
+  ratePerSecond: number | null;
+  maxMessageBytes: number | null;
+  ownSigning: boolean;
+  reportsDelivery: boolean;
+  /** Connects at its first use. Its `provider` is the name of its circuit. */
+  mailer: Mailer;
+}
+
+/** The mail providers that this process can use. */
+export interface MailPool {
+  default: PoolProvider;
+  /** The providers of the installation: `default`, then those of its file. */
+  installation: readonly PoolProvider[];
+  /**
+   * The providers that a project may use: the installation's, then its own, as of at most 5 s ago.
+   */
+  providersOf(projectId: string): Promise<readonly PoolProvider[]>;
+  /** Closes all mailers, after their messages under way. */
+  close(): Promise<void>;
+}
+
+export interface MailPoolSettings {
+  /** The provider that sends mail without a route, and its kind. */
+  sender: Pick<MailSender, 'canSign' | 'reports' | 'reportsDeliveries'>;
+  kind: string;
+  /** Its mailer, without signatures. */
+  mailer: Mailer;
+  signing: Signing;
+  listStored(projectId: string): Promise<StoredProvider[]>;
+  cipher: Pick<Cipher, 'decrypt'>;
+  rules: ServerRules;
+  openMailers?: OpenMailers;
+  sendMs?: number;
+}
+
+/** Age of a project's providers after which they are read again, in milliseconds. */
+const freshMs = 4_000;
+const projectsMax = 2_000;
+const mailersMax = 5_000;
+
+const bytesOf = (megabytes: number | null) => (megabytes === null ? null : megabytes * 1024 * 1024);
+
+export function createMailPool(settings: MailPoolSettings): MailPool {
+  const { signing, rules, cipher, openMailers = new OpenMailers(), sendMs } = settings;
+  const known = new LRUCache<string, Promise<readonly PoolProvider[]>>({
+    max: projectsMax,
+    ttl: freshMs,
+  });
+  /** By provider and revision, because a mailer that is used must stay the same object. */
+  const mailers = new LRUCache<string, Mailer>({ max: mailersMax });
+  const byDefault = defaultProvider(settings);
+  const installation = [byDefault];
+
+  function mailerOf(projectId: string, stored: StoredProvider, owner: ServerOwner): Mailer {
+    const { id, revision, ownSigning, fields } = stored;
+    const name = `${id} ${revision}`;
+    const before = mailers.get(name);
+    if (before) return before;
+    openMailers.retireBefore(id, revision);
+    const mailer = limitedMailer({
+      key: { projectId, providerId: id, revision },
+      make: () => makeMailer(serverOf(stored, cipher), owner, rules),
+      open: openMailers,
+      sendMs,
+      traits: {
+        provider: circuitName(id),
+        hasSimulator: fields.kind === 'smtp' && rules.hasSimulator,
+        defaultRatePerSecond: 200,
+        maxConcurrency: concurrencyOf(fields.kind),
+        notesBegin: fields.kind === 'smtp',
+      },
+    });
+    const made = guarded(ownSigning ? signing(mailer) : mailer);
+    mailers.set(name, made);
+    return made;
+  }
+
+  async function read(projectId: string): Promise<readonly PoolProvider[]> {
+    const stored = await settings.listStored(projectId);
+    const own = stored.map((one): PoolProvider => {
+      const { id, name, fields, feedback, enabled, domains, ratePerSecond, ownSigning } = one;
+      const reports = reportsDelivery(feedback, rules);
+      const owner = { scope: 'project', feedback, reportsDelivery: reports } as const;
+      return {
+        id,
+        scope: 'project',
+        name,
+        kind: fields.kind,
+        feedback,
+        enabled,
+        domains,
+        ratePerSecond,
+        maxMessageBytes: bytesOf(one.maxMessageMb),
+        ownSigning,
+        reportsDelivery: reports,
+        mailer: mailerOf(projectId, one, owner),
+      };
+    });
+    return [...installation, ...own];
+  }
+
+  return {
+    default: byDefault,
+    installation,
+    async providersOf(projectId) {
+      const before = known.get(projectId);
+      if (before) return before;
+      const reading = read(projectId);
+      known.set(projectId, reading);
+      // Failures are not kept.
+      reading.catch(() => known.delete(projectId));
+      return reading;
+    },
+    async close() {
+      await Promise.all(installation.map(({ mailer }) => mailer.close()));
+      await openMailers.close();
+    },
+  };
+}
+
+function defaultProvider({ sender, kind, mailer, signing }: MailPoolSettings): PoolProvider {
+  return {
+    id: defaultProviderId,
+    scope: 'installation',
+    name: defaultProviderId,
+    kind,
+    feedback: sender.reports,
+    enabled: true,
+    domains: null,
+    ratePerSecond: null,
+    maxMessageBytes: null,
+    ownSigning: sender.canSign,
+    reportsDelivery: sender.reportsDeliveries,
+    mailer: guarded(sender.canSign ? signing(mailer) : mailer),
+  };
+}
+
+function serverOf(
+  { fields, secret }: StoredProvider,
+  cipher: Pick<Cipher, 'decrypt'>,
+): ProviderServer {
+  const opened = secret === null ? null : cipher.decrypt(secret);
+  if (fields.kind === 'smtp') return { kind: 'smtp', fields, secret: opened };
+  return { kind: 'ses', fields, secret: opened ?? '' };
+}
+
+function makeMailer(server: ProviderServer, owner: ServerOwner, rules: ServerRules): Mailer {
+  return server.kind === 'smtp'
+    ? smtpMailer(smtpSettingsOf(server, owner, rules))
+    : sesMailer(sesSettingsOf(server, owner, rules));
+}

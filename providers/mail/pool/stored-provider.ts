@@ -1,0 +1,78 @@
+import type { SesFields, SmtpFields } from '../../../domain/provider/provider.ts';
+import type { AddressGuard } from '../../web/address-guard.ts';
+import type { SesSettings } from '../ses/mailer.ts';
+import type { SmtpSettings } from '../smtp/session.ts';
+
+/** A provider as the database or the file of the installation has it, with its secret. */
+export type ProviderServer =
+  | { kind: 'smtp'; fields: SmtpFields; secret: string | null }
+  | { kind: 'ses'; fields: SesFields; secret: string };
+
+/** Longest waits for a server that a project has chosen, in milliseconds. */
+const sessionMs = 15_000;
+const replyMs = 30_000;
+/** Connections to a server that a project has chosen. */
+const connectionsMax = 5;
+
+/** Rules of this installation for mail servers. */
+export interface ServerRules {
+  /** The guard of the servers that projects choose. */
+  guard: AddressGuard;
+  /** True if successful deliveries are asked for at servers that report by mail. */
+  successReports: boolean;
+  hasSimulator: boolean;
+  /** Endpoint of Amazon SES in a region; undefined: the region's own. */
+  sesEndpointOf(region: string): string | undefined;
+}
+
+export interface ServerOwner {
+  scope: 'installation' | 'project';
+  feedback: string;
+  reportsDelivery: boolean;
+}
+
+/** Returns the settings of a client for an SMTP server. */
+export function smtpSettingsOf(
+  { fields, secret }: ProviderServer & { kind: 'smtp' },
+  { scope, feedback, reportsDelivery }: ServerOwner,
+  { guard, successReports, hasSimulator }: ServerRules,
+): SmtpSettings {
+  const { host, port, security, user } = fields;
+  return {
+    host,
+    port,
+    secure: security === 'tls',
+    startTls: security === 'starttls' ? 'required' : 'never',
+    user: user ?? undefined,
+    password: secret ?? undefined,
+    loginRequired: true,
+    successReports: feedback === 'dsn' && successReports,
+    hasDeliveryReports: reportsDelivery,
+    hasSimulator,
+    ...(scope === 'project' && { guard, connectionsMax, sessionMs, timeoutMs: replyMs }),
+  };
+}
+
+/** Returns the settings of a client for an account at Amazon SES. */
+export function sesSettingsOf(
+  { fields, secret }: ProviderServer & { kind: 'ses' },
+  { scope }: Pick<ServerOwner, 'scope'>,
+  { sesEndpointOf }: Pick<ServerRules, 'sesEndpointOf'>,
+): SesSettings {
+  const { region, accessKeyId, configurationSet } = fields;
+  return {
+    region,
+    accessKeyId,
+    secretAccessKey: secret,
+    endpoint: sesEndpointOf(region),
+    configurationSet: configurationSet ?? '',
+    configurationSetNoTracking: configurationSet ?? '',
+    ...(scope === 'project' && { connectionsMax, timeoutMs: replyMs }),
+  };
+}
+
+/** Maximum number of concurrent messages to the server of a project. */
+export function concurrencyOf(kind: 'smtp' | 'ses'): number {
+  // The next message's commands follow the message that an SMTP connection is writing.
+  return kind === 'smtp' ? 2 * connectionsMax : connectionsMax;
+}
