@@ -66,6 +66,7 @@ import { topicEndpoints } from './topics/topics.ts';
 import { trackingEndpoints } from './emails/tracking.ts';
 import { feedbackEndpoints } from './webhooks/feedback.ts';
 import { receiveMime } from './webhooks/incoming.ts';
+import { receiveProviderEvents } from './webhooks/providers.ts';
 import { rampEndpoints } from './ramps/ramps.ts';
 import { restoreVersion } from './workflows/versions/restore.ts';
 import { getVersion, listVersions } from './workflows/versions/versions.ts';
@@ -83,7 +84,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Contacts', [...bulkEndpoints, ...jobEndpoints]],
   ['Opt-out', [...publicContactEndpoints, ...optOutPages, ...managePages, ...confirmPages]],
   ['Tracking', trackingEndpoints],
-  ['Webhook receivers', [...feedbackEndpoints, receiveMime]],
+  ['Webhook receivers', [...feedbackEndpoints, receiveMime, receiveProviderEvents]],
   ['Events', eventEndpoints],
   ['Event subscriptions', subscriptionEndpoints],
   ['Activity', activityEndpoints],

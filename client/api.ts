@@ -2008,6 +2008,22 @@ export interface Api {
         result: 'report' | 'received' | 'ignored';
       };
     };
+    /** What became of mail, from a mail service */
+    '/webhooks/providers/{id}/{token}': {
+      request: {
+        path: {
+          /** Id of the mail provider */
+          id: string;
+          /** Token of its webhook address */
+          token: string;
+        };
+      };
+      answer: {
+        success: true;
+        applied: number;
+        ignored: number;
+      };
+    };
     /** Record an event: like /v1/track, or by name for a contact, an email or neither */
     '/events/track': {
       request: {

@@ -17,6 +17,15 @@ export interface FeedbackReport {
    * True for reports of our own pixel and links: opens of one message within 10 seconds count once.
    */
   isOwnTracking?: boolean;
+  /** The only provider whose mail the report may be about; absent: any. */
+  takenBy?: Reporter;
+}
+
+/** A mail provider that reports on the mail that it took. */
+export interface Reporter {
+  providerId: string;
+  /** Its project; null: it is a provider of the installation. */
+  projectId: string | null;
 }
 
 /** `duplicate`: its receipt is known. `unknown`: there is no such message. */
@@ -52,10 +61,22 @@ export async function findReportedMessages(
   );
   return reports.map((report) => {
     const found = messageOf(report) ?? byMessageId.get(report.messageId ?? '');
-    if (!found) return null;
+    if (!found || !mayReport(report, found)) return null;
     const { id: emailId, project_id: projectId, contact_id: contactId } = found;
     return { ...report, emailId, projectId, contactId };
   });
+}
+
+/** Returns true if a report counts for a message: its provider reports only on mail that it took. */
+function mayReport(
+  { takenBy }: FeedbackReport,
+  message: { project_id: string; provider_id: string | null },
+): boolean {
+  if (!takenBy) return true;
+  const { providerId, projectId } = takenBy;
+  return (
+    message.provider_id === providerId && (projectId === null || message.project_id === projectId)
+  );
 }
 
 /**
@@ -90,7 +111,7 @@ async function findById(db: Database, ids: readonly string[]) {
   if (ids.length === 0) return new Map<string, never>();
   const rows = await db
     .selectFrom('email')
-    .select(['id', 'message_id', 'project_id', 'contact_id'])
+    .select(['id', 'message_id', 'project_id', 'contact_id', 'provider_id'])
     .where('source_type', '<>', 'INBOUND')
     .where('id', '=', anyOf([...new Set(ids)]))
     .execute();
@@ -103,6 +124,7 @@ async function findByProviderId(db: Database, messageIds: readonly string[]) {
     .selectFrom('provider_message')
     .innerJoin('email', 'email.id', 'provider_message.email_id')
     .select(['email.id', 'provider_message.message_id', 'email.project_id', 'email.contact_id'])
+    .select('email.provider_id')
     .where('provider_message.message_id', '=', anyOf([...new Set(messageIds)], 'text'))
     .execute();
   return new Map(rows.map((row) => [row.message_id, row]));

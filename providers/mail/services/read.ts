@@ -59,6 +59,12 @@ export function readReport(
   return { emailId: read.emailId, feedback: feedbackOf(read, now), key };
 }
 
+/** Returns the receipt of a report, by which a repeat is known. */
+export function receiptOf(providerId: string, emailId: string, key: string): string {
+  const text = JSON.stringify([providerId, emailId, key]);
+  return `webhook ${createHash('sha256').update(text).digest('base64url')}`;
+}
+
 /** Maximum number of characters stored of a service's text. */
 const textMax = 500;
 

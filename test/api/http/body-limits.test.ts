@@ -15,6 +15,7 @@ const zeroId = '00000000-0000-4000-8000-000000000000';
 /** Returns the largest body of an endpoint, in bytes. */
 function limitOf({ path, access }: (typeof endpoints)[number]): number {
   if (path === '/webhooks/incoming/mime') return 10 * MB;
+  if (path.startsWith('/webhooks/providers/')) return 5 * MB;
   if (path.includes('/webhooks/')) return MB;
   if (access === 'open') return 16 * KB;
   if (path.startsWith('/v1/send')) return 50 * MB;

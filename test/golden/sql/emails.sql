@@ -467,7 +467,7 @@ from (
 order by created_at desc, id desc offset $54
 limit 1
 
-select id, message_id, project_id, contact_id
+select id, message_id, project_id, contact_id, provider_id
 from email
 where source_type <> $1 and id = any($2::uuid[])
 

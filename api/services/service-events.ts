@@ -1,0 +1,63 @@
+import type { Reporter } from '../../db/transactions/mail/reports.ts';
+import { Problem } from '../../domain/errors.ts';
+import { receiptOf } from '../../providers/mail/services/read.ts';
+import type { ServiceReport } from '../../providers/mail/services/read.ts';
+import type { FeedbackQueue } from './feedback-queue.ts';
+
+/** Events that are recorded at the same time, so that a large body needs little memory. */
+const sliceMax = 200;
+/** Large bodies of one project that are recorded at the same time. */
+const largeMax = 4;
+/** Milliseconds that an event may wait for those of other requests. */
+const maxDelayMs = 100;
+
+/** Number of large bodies that are being recorded, by project. */
+const largeBodies = new Map<string, number>();
+
+/**
+ * Records the events of one request of a mail service. Resolves after the commit of all. An error
+ * leaves some recorded: the service repeats the request, and those have no further effect.
+ * @param read returns the report in an event; null: it has none
+ * @returns the number of events that were recorded
+ * @throws Problem SERVICE_UNAVAILABLE when too many are waiting
+ */
+export async function recordServiceEvents(
+  feedback: FeedbackQueue,
+  takenBy: Reporter,
+  events: readonly unknown[],
+  read: (event: unknown) => ServiceReport | null,
+): Promise<number> {
+  return inTurn(takenBy.projectId ?? takenBy.providerId, events.length, async () => {
+    let recorded = 0;
+    for (let at = 0; at < events.length; at += sliceMax) {
+      const reports = events.slice(at, at + sliceMax).flatMap((event) => read(event) ?? []);
+      const answers = await Promise.all(
+        reports.map(({ emailId, feedback: what, key }) => {
+          const receipt = receiptOf(takenBy.providerId, emailId, key);
+          const report = { emailId, messageId: null, feedback: [what], acceptedAt: null };
+          return feedback.record({ ...report, receipt, takenBy }, maxDelayMs);
+        }),
+      );
+      recorded += answers.filter((answer) => answer === 'recorded').length;
+    }
+    return recorded;
+  });
+}
+
+/** Refuses large bodies of a project beyond some: each holds memory until it is recorded. */
+async function inTurn(owner: string, size: number, work: () => Promise<number>): Promise<number> {
+  if (size <= sliceMax) return work();
+  const others = largeBodies.get(owner) ?? 0;
+  if (others >= largeMax) {
+    const message = 'Too many events of this mail provider are being recorded.';
+    throw new Problem('SERVICE_UNAVAILABLE', { message });
+  }
+  largeBodies.set(owner, others + 1);
+  try {
+    return await work();
+  } finally {
+    const left = largeBodies.get(owner)! - 1;
+    if (left > 0) largeBodies.set(owner, left);
+    else largeBodies.delete(owner);
+  }
+}

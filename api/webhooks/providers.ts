@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { findReportingProvider } from '../../db/providers/webhooks.ts';
+import { notFound } from '../../domain/errors.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { limits } from '../../domain/limits.ts';
+import type { FeedbackAdapter, WebhookRequest } from '../../providers/mail/services/adapter.ts';
+import { adapterOf } from '../../providers/mail/services/adapters.ts';
+import { requireTrue } from '../../providers/mail/services/authentication.ts';
+import { eventsIn, readReport } from '../../providers/mail/services/read.ts';
+import { type Call, endpoint } from '../http/endpoint.ts';
+import { recordServiceEvents } from '../services/service-events.ts';
+
+export const receiveProviderEvents = endpoint({
+  id: 'receiveProviderEvents',
+  method: 'POST',
+  path: '/webhooks/providers/{id}/{token}',
+  summary: 'What became of mail, from a mail service',
+  description:
+    'The webhook address of a mail provider: its `feedbackUrl`. The body is JSON as the service ' +
+    'sends it: one event, or a list of at most 10,000. An event counts if it is about mail that ' +
+    'this provider took; `applied` counts these, `ignored` the others and repeats. It also works ' +
+    'while the provider or its project is disabled. PROVIDER_NOT_FOUND: the id or the token is ' +
+    'wrong. MISSING_SIGNATURE, INVALID_SIGNATURE: the request is not proven with the ' +
+    '`feedbackSecret` of the provider. SERVICE_UNAVAILABLE: send it again; nothing counts twice.',
+  access: 'open',
+  limit: 'none',
+  asSent: true,
+  bodyBytesMax: limits.feedbackBytes,
+  params: z.object({
+    id: z.string().describe('Id of the mail provider'),
+    token: z.string().describe('Token of its webhook address'),
+  }),
+  response: z.object({ success: z.literal(true), applied: z.int(), ignored: z.int() }),
+  problems: [
+    'PROVIDER_NOT_FOUND',
+    'INVALID_REQUEST_BODY',
+    'MISSING_SIGNATURE',
+    'INVALID_SIGNATURE',
+    'SERVICE_UNAVAILABLE',
+  ],
+  example: { response: { success: true, applied: 499, ignored: 1 } },
+  async handle(call) {
+    const { adapter, secret, ...takenBy } = await requireProvider(call, call.params);
+    const now = new Date();
+    const request = webhookRequest(call.request);
+    if (secret !== null) adapter.authenticate(request, secret, now);
+    // Such a provider cannot be made, so this is a safeguard.
+    else requireTrue(!adapter.needsSecret);
+    const events = request.events();
+    const applied = await recordServiceEvents(call.feedback, takenBy, events, (event) =>
+      readReport(adapter, event, { request, now }),
+    );
+    return { success: true as const, applied, ignored: events.length - applied };
+  },
+});
+
+function webhookRequest({ bytes, header }: Call<'open', unknown, unknown, unknown>['request']) {
+  let events: readonly unknown[] | undefined;
+  const request: WebhookRequest = { bytes, header, events: () => (events ??= eventsIn(bytes)) };
+  return request;
+}
+
+interface Provider {
+  providerId: string;
+  projectId: string | null;
+  adapter: FeedbackAdapter;
+  /** null: the token in the address is the only proof. */
+  secret: string | null;
+}
+
+/** @throws Problem PROVIDER_NOT_FOUND, which is the same for a wrong id and a wrong token */
+async function requireProvider(
+  { db, cipher }: Call<'open', unknown, unknown, unknown>,
+  { id, token }: { id: string; token: string },
+): Promise<Provider> {
+  const row = isUuid(id)
+    ? await findReportingProvider(db, id, hash('sha256', token, 'buffer'))
+    : undefined;
+  const adapter = row && adapterOf(row.feedback);
+  if (!row || !adapter) throw notFound('PROVIDER', id);
+  const { id: providerId, projectId, secret } = row;
+  return { providerId, projectId, adapter, secret: secret && cipher.decrypt(secret) };
+}

@@ -1,0 +1,36 @@
+import type { Database } from '../database.ts';
+
+/** A mail provider whose service reports to an address of ours. */
+export interface ReportingProvider {
+  id: string;
+  projectId: string;
+  feedback: string;
+  /** The secret of its webhooks, encrypted; null: it has none. */
+  secret: Buffer | null;
+}
+
+/**
+ * Returns the provider with an id and a token, also a token that another one has replaced in the
+ * last 24 hours.
+ * @param tokenHash SHA-256 of the token
+ */
+export async function findReportingProvider(
+  db: Database,
+  id: string,
+  tokenHash: Buffer,
+): Promise<ReportingProvider | undefined> {
+  return db
+    .selectFrom('mail_provider')
+    .select(['id', 'project_id as projectId', 'feedback', 'feedback_secret as secret'])
+    .where('id', '=', id)
+    .where((is) =>
+      is.or([
+        is('feedback_token_hash', '=', tokenHash),
+        is.and([
+          is('former_token_hash', '=', tokenHash),
+          is('former_token_until', '>', is.fn<Date>('now')),
+        ]),
+      ]),
+    )
+    .executeTakeFirst();
+}
