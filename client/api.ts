@@ -97,7 +97,7 @@ export interface Api {
           bouncedCount: number;
           complainedCount: number;
           unsubscribedCount: number;
-          /** Mail that the send policy holds now. Mail that waits for a local time is in progress.scheduledCount */
+          /** Mail that the send policy or a ramp holds now. Mail that waits for a local time is in progress.scheduledCount */
           heldCount: number;
           /** Mail whose template could not be rendered */
           renderedPlainlyCount: number;
@@ -155,7 +155,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -178,7 +178,7 @@ export interface Api {
         /** null: the contact is no recipient */
         outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
         /** null: it was sent */
-        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
+        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
         emailId: string | null;
         /** Time at which the audience was fixed */
         frozenAt: string | null;
@@ -234,6 +234,8 @@ export interface Api {
           quiet_hours: number;
           /** Waits because of a frequency cap */
           frequency_cap: number;
+          /** Waits because of a ramp; absent: none does */
+          warm_up?: number;
           /** Waits for the next attempt */
           retry: number;
         };
@@ -968,7 +970,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -1418,7 +1420,7 @@ export interface Api {
           bouncedCount: number;
           complainedCount: number;
           unsubscribedCount: number;
-          /** Mail that the send policy holds now */
+          /** Mail that the send policy or a ramp holds now */
           heldCount: number;
           /** Mail whose template could not be rendered */
           renderedPlainlyCount: number;
@@ -1473,7 +1475,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -2252,7 +2254,7 @@ export interface Api {
             messageClass: string;
             outcome: 'send' | 'withheld' | 'held';
             /** Why it is withheld or held */
-            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
             heldUntil: string | null;
             /** At most 100 */
             warnings: Array<{
@@ -3689,7 +3691,7 @@ export type Recipient = {
   /** null: left out */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
   /** The provider's text, if it failed or is unknown */
   error: string | null;
   opens: number;
@@ -3756,14 +3758,14 @@ export type EmailSummary = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
 };
 
 export type Hold = {
-  reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap';
-  until: string;
+  reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap' | 'warm_up';
+  until: string | null;
 };
 
 export type Email = {
@@ -3813,7 +3815,7 @@ export type Email = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
   /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
@@ -3961,7 +3963,7 @@ export type ContactExport = {
     /** null: received */
     outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
     /** Why it was not sent; null: it was sent or received */
-    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
     /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */

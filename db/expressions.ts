@@ -81,6 +81,20 @@ export function millisecondsUntil(moment: RawBuilder<unknown>): RawBuilder<numbe
   return sql<number | null>`case when ${moment} is not null then greatest(0, ${until}) end`;
 }
 
+/**
+ * Longest wait of a run in milliseconds, for mail that is held without an end. After it, the run
+ * waits again.
+ */
+const longestWaitMs = 30 * 24 * 3_600_000;
+
+/** The same as `millisecondsUntil` for a run that waits, so at most `longestWaitMs`. */
+export function millisecondsToWait(moment: RawBuilder<unknown>): RawBuilder<number | null> {
+  const until = millisecondsUntil(moment);
+  return sql<
+    number | null
+  >`case when ${moment} is not null then least(${until}, ${longestWaitMs}) end`;
+}
+
 /** SQL that counts the milliseconds since a moment; 0 before it, and without one. */
 export function millisecondsSince(moment: RawBuilder<unknown>): RawBuilder<number> {
   const since = sql`extract(epoch from clock_timestamp() - ${moment}) * 1000`;

@@ -302,9 +302,9 @@ export interface Email {
   from_name: string | null;
   handed_over_at: Timestamp | null;
   headers: Generated<Json>;
-  /** Until when the send policy holds it back. */
+  /** Until when this rule holds it back. */
   held_until: Timestamp | null;
-  /** The rule of the send policy that holds it back: quiet_hours or frequency_cap. */
+  /** The rule that holds it back: quiet_hours, frequency_cap or warm_up. */
   hold_reason: string | null;
   id: Generated<string>;
   lease_until: Timestamp | null;
@@ -316,6 +316,7 @@ export interface Email {
   opt_in_id: string | null;
   project_id: string;
   provider_id: string | null;
+  ramp_id: string | null;
   received_id: string | null;
   /** Why the provider did not take it; null: it was not refused. Its text is in "error". */
   refusal: string | null;
@@ -536,6 +537,11 @@ export interface Firing {
   started_at: Timestamp | null;
   status: string;
   workflow_id: string;
+}
+
+export interface HeldRelease {
+  before: Timestamp;
+  project_id: string;
 }
 
 export interface Idempotency {
@@ -877,7 +883,6 @@ export interface SendPolicy {
   on_cap: Generated<string>;
   project_id: string;
   quiet_hours: Json | null;
-  released_to: Timestamp | null;
   time_zone: Generated<string>;
   updated_at: Generated<Timestamp>;
 }
@@ -1172,6 +1177,7 @@ export interface DB {
   execution: Execution;
   exit_event: ExitEvent;
   firing: Firing;
+  held_release: HeldRelease;
   idempotency: Idempotency;
   idempotency_email: IdempotencyEmail;
   import_file: ImportFile;
@@ -1249,7 +1255,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
   domain: ["created_at", "daily_check_at", "dkim_tokens", "ed25519", "failed_checks", "former_records", "id", "inbound", "is_registered", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_states", "revision", "signing", "status", "updated_at", "verified_at"],
   domain_key: ["algorithm", "created_at", "domain_id", "id", "private_key", "public_key", "remove_after", "seen_at", "selector", "state"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "provider_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],
@@ -1263,6 +1269,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "starting_event_id", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
+  held_release: ["before", "project_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   import_file: ["content", "job_id", "project_id"],
@@ -1292,7 +1299,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],
   segment_member: ["contact_id", "created_at", "project_id", "segment_id"],
-  send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "released_to", "time_zone", "updated_at"],
+  send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "time_zone", "updated_at"],
   ses_identity: ["created_at", "name", "removing_until"],
   session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "user_agent", "user_id", "version"],
   step_execution: ["attempts", "completed_at", "created_at", "ending_event_id", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "settled_at", "started_at", "status", "step_id", "updated_at"],

@@ -56,7 +56,7 @@ export const getCampaignStats = endpoint({
     heldCount: z
       .int()
       .describe(
-        'Mail that the send policy holds now. Mail that waits for a local time is in ' +
+        'Mail that the send policy or a ramp holds now. Mail that waits for a local time is in ' +
           'progress.scheduledCount',
       ),
     renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
@@ -119,7 +119,7 @@ export const getCampaignStats = endpoint({
       bouncedCount: row.bounced_count,
       complainedCount: row.complained_count,
       unsubscribedCount: row.unsubscribed_count,
-      heldCount: tally.held.quiet_hours + tally.held.frequency_cap,
+      heldCount: Object.values(tally.held).reduce((sum, count) => sum + count, 0),
       renderedPlainlyCount: row.rendered_plainly_count,
       uncertainCount: counts.unknown,
       outcomes: counts,

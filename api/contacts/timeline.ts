@@ -22,6 +22,7 @@ import {
   Time,
   commaList,
   ById,
+  time,
 } from '../http/schemas.ts';
 
 const Types = commaList(
@@ -187,7 +188,7 @@ function judge(mail: JudgedColumns & { status: string; error: string | null }) {
   const hold = holdOf(columns, now);
   const isReceived = mail.status === 'RECEIVED';
   return {
-    hold: hold && { reason: hold.reason, until: hold.until.toISOString() },
+    hold: hold && { reason: hold.reason, until: time(hold.until) },
     ...(isReceived ? { outcome: null, reasonCode: null } : outcomeOf(columns, now)),
   };
 }

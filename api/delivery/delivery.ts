@@ -60,6 +60,7 @@ export const getDelivery = endpoint({
         schedule: z.int().describe('Waits for its send time'),
         quiet_hours: z.int().describe('Waits for the end of quiet hours'),
         frequency_cap: z.int().describe('Waits because of a frequency cap'),
+        warm_up: z.int().optional().describe('Waits because of a ramp; absent: none does'),
         retry: z.int().describe('Waits for the next attempt'),
       })
       .describe('By the reason why it is not due'),
@@ -99,7 +100,16 @@ export const getDelivery = endpoint({
   },
   async handle(call) {
     const state = await readDelivery(call, call.caller.projectId);
-    const { oldestDueAt, retry, scheduled, quietHours, frequencyCap, reports, ...delivery } = state;
+    const {
+      oldestDueAt,
+      retry,
+      scheduled,
+      quietHours,
+      frequencyCap,
+      warmUp,
+      reports,
+      ...delivery
+    } = state;
     return {
       ...delivery,
       oldestDueAt: time(oldestDueAt),
@@ -107,6 +117,7 @@ export const getDelivery = endpoint({
         schedule: scheduled,
         quiet_hours: quietHours,
         frequency_cap: frequencyCap,
+        ...(warmUp > 0 && { warm_up: warmUp }),
         retry,
       },
       ...(isReportedByMail(call.config, reports) && { reports: presentReports(reports) }),

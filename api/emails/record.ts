@@ -6,7 +6,7 @@ import { holdOf, holdReasons } from '../../domain/outcomes/hold.ts';
 import { outcomeOf, outcomes, reasonCodes } from '../../domain/outcomes/outcome.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
-import { JsonObject, Time, named, ofProject, times } from '../http/schemas.ts';
+import { JsonObject, Time, named, ofProject, time, times } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { type MessageClass, classHeaders } from '../../domain/mail/headers.ts';
 
@@ -57,7 +57,7 @@ export const EmailSummary = named('EmailSummary', {
   workflowStepExecutionId: z.uuid().nullable(),
   topicId: z.uuid().optional(),
   scheduledFor: Time.nullable().describe('The requested send time; null: at once'),
-  hold: named('Hold', { reason: z.enum(holdReasons), until: Time })
+  hold: named('Hold', { reason: z.enum(holdReasons), until: Time.nullable() })
     .nullable()
     .describe('Why it is PENDING and not due yet; the last reason, if there are several'),
   status: EmailStatus,
@@ -128,7 +128,7 @@ export function presentEmail(
     projectId,
     ...(isReceived ? { outcome: null, reasonCode: null } : outcomeOf(row, now)),
     replyTo: row.reply_to && addressesIn(row.reply_to),
-    hold: hold && { ...hold, until: hold.until.toISOString() },
+    hold: hold && { ...hold, until: time(hold.until) },
     from: row.from_email,
     topicId: row.topic_id ?? undefined,
     headers: row.campaign_id ? campaignHeaders(row, apiUrl, body) : row.headers,

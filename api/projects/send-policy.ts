@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
-import { releaseHeldMail } from '../../db/delivery/releases.ts';
+import { releaseHeldMail, requestRelease } from '../../db/delivery/releases.ts';
 import {
   readSendPolicy,
   type StoredSendPolicy,
@@ -136,6 +136,7 @@ const putSendPolicy = endpoint({
   async handle({ db, caller: { projectId }, body, note }) {
     await transact(db, async (tx) => {
       await updateSendPolicy(tx, projectId, body);
+      await requestRelease(tx, projectId);
       const details = { fields: Object.keys(body).join(', ') };
       await note({ event: 'send_policy.changed', projectId, details }, tx);
     });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Database, transact } from '../../db/database.ts';
+import { releaseHeldMail, requestRelease } from '../../db/delivery/releases.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import {
   deleteRamp as deleteRow,
@@ -163,10 +164,14 @@ const getRamp = endpoint({
   response: Ramp,
   problems: ['RAMP_NOT_FOUND'],
   example: { response: rampExample },
-  async handle({ db, caller: { projectId, project }, params: { id } }) {
-    return onlyRecord(db, found('RAMP', id, await findRamp(db, projectId, id)), project);
+  async handle({ db, caller, params: { id } }) {
+    return readRamp(db, caller, id);
   },
 });
+
+async function readRamp(db: Database, { projectId, project }: ProjectCaller, id: string) {
+  return onlyRecord(db, found('RAMP', id, await findRamp(db, projectId, id)), project);
+}
 
 const deleteRamp = endpoint({
   id: 'deleteRamp',
@@ -198,11 +203,12 @@ const pauseRamp = endpoint({
   problems: ['RAMP_NOT_FOUND', 'RAMP_NOT_RUNNING'],
   example: { response: { ...rampExample, status: 'PAUSED', nextDayAt: null } },
   async handle({ db, caller, params: { id } }) {
-    return changeRamp(db, caller, id, async (tx, ramp) => {
+    await changeRamp(db, caller, id, async (tx, ramp) => {
       const { status } = ramp;
       if (status !== 'RUNNING') throw new Problem('RAMP_NOT_RUNNING', { details: { status } });
       await haltRamp(tx, ramp, { status: 'PAUSED' });
     });
+    return readRamp(db, caller, id);
   },
 });
 
@@ -220,31 +226,35 @@ const resumeRamp = endpoint({
   problems: ['RAMP_NOT_FOUND', 'RAMP_NOT_PAUSED'],
   example: { response: rampExample },
   async handle({ db, caller, params: { id } }) {
-    return changeRamp(db, caller, id, async (tx, ramp) => {
+    await changeRamp(db, caller, id, async (tx, ramp) => {
       const { status } = ramp;
       if (status !== 'PAUSED' && status !== 'STOPPED') {
         throw new Problem('RAMP_NOT_PAUSED', { details: { status } });
       }
       await resumeRow(tx, ramp);
     });
+    return readRamp(db, caller, id);
   },
 });
 
-/** Changes a locked ramp, and returns its record afterwards. @throws Problem RAMP_NOT_FOUND */
+/** Milliseconds for which a request itself makes held mail due; the sweep does the rest. */
+const releasingMs = 5_000;
+
+/** Changes a locked ramp, and makes held mail due. @throws Problem RAMP_NOT_FOUND */
 async function changeRamp(
   db: Database,
-  { projectId, project }: ProjectCaller,
+  { projectId }: ProjectCaller,
   id: string,
   change: (tx: Database, ramp: RampRow) => Promise<void>,
-) {
-  const record = await transact(db, async (tx) => {
+): Promise<void> {
+  await transact(db, async (tx) => {
     found('RAMP', id, await findRamp(tx, projectId, id));
     const { now, ...ramp } = found('RAMP', id, await lockRamp(tx, id));
     await change(tx, await passDays(tx, ramp, now));
-    const changed = await findRamp(tx, projectId, id);
-    return changed && onlyRecord(tx, changed, project);
+    await requestRelease(tx, projectId);
   });
-  return record as NonNullable<typeof record>;
+  const end = Date.now() + releasingMs;
+  await releaseHeldMail(db, projectId, () => Date.now() > end);
 }
 
 export const rampEndpoints = [listRamps, createRamp, getRamp, deleteRamp, pauseRamp, resumeRamp];

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { listRampCounts, type RampCounts } from '../../db/ramps/counts.ts';
+import { countHeldMail, listRampCounts, type RampCounts } from '../../db/ramps/counts.ts';
 import type { RampRow } from '../../db/ramps/ramps.ts';
 import type { Database } from '../../db/database.ts';
+import { waitingMax } from '../../db/delivery/state.ts';
 import { capOfDay, type RampPeriod, rampStatuses } from '../../domain/sender/ramp.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { present } from '../http/record.ts';
@@ -75,24 +76,29 @@ export async function presentRamps(
   rows: readonly RampRow[],
   project: OwnerProject,
 ): Promise<z.input<typeof Ramp>[]> {
-  if (rows.length === 0) return [];
+  const [first] = rows;
+  if (!first) return [];
+  const held = await countHeldMail(db, first.project_id, waitingMax);
   const counts = await listRampCounts(
     db,
     rows.map(({ id }) => id),
   );
-  return rows.map((row) => presentRamp(row, counts.get(row.id), project));
+  return rows.map((row) => ({
+    ...presentRamp(row, counts.get(row.id), project),
+    held: held.get(row.id) ?? 0,
+  }));
 }
 
 function presentRamp(
   row: RampRow,
   { used, periods }: Pick<RampCounts, 'used' | 'periods'> = { used: 0, periods: [] },
   { publicId: projectId }: OwnerProject,
-): z.input<typeof Ramp> {
+): Omit<z.input<typeof Ramp>, 'held'> {
   const { start_per_day: startPerDay, factor, status, day, min_sent: minSent } = row;
   const isDone = status === 'DONE';
   const capOf = (one: number) => capOfDay({ startPerDay, factor }, one);
   const past = periods.filter((period) => period.day < day || isDone);
-  return present(Ramp, row, {
+  return present(Ramp.omit({ held: true }), row, {
     projectId,
     stopWhen:
       minSent === null
@@ -100,7 +106,6 @@ function presentRamp(
         : { bounceRate: row.bounce_rate, complaintRate: row.complaint_rate, minSent },
     cap: isDone ? null : capOf(day),
     used: isDone ? 0 : used,
-    held: 0,
     nextDayAt: time(row.day_ends_at),
     history: daysOf(past).map((one) => ({ ...one, cap: capOf(one.day) })),
     startedAt: time(row.created_at),

@@ -44,7 +44,7 @@ export const getTemplateStats = endpoint({
   response: z.object({
     total: z.int(),
     ...mailCounts,
-    heldCount: z.int().describe('Mail that the send policy holds now'),
+    heldCount: z.int().describe('Mail that the send policy or a ramp holds now'),
     renderedPlainlyCount: z.int().describe('Mail whose template could not be rendered'),
     uncertainCount: z.int().describe('Mail that may or may not have been accepted'),
     outcomes: Outcomes.describe('Mail by outcome: the sum is total'),

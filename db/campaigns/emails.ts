@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { millisecondsUntil } from '../expressions.ts';
+import { millisecondsToWait } from '../expressions.ts';
 import { judgedAt, wasSubscribed } from '../sql/campaign-audience.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
 import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
@@ -83,7 +83,7 @@ export interface CampaignWork {
 export async function findCampaignWork(db: Database, campaignId: string): Promise<CampaignWork> {
   const { rows } = await sql<CampaignWork>`
     select
-      ${millisecondsUntil(sql`least(
+      ${millisecondsToWait(sql`least(
         (select due_at from campaign_chunk
           where campaign_id = ${campaignId} and attempt_id is null
           order by due_at limit 1),

@@ -27,7 +27,8 @@ export async function findCampaignTally(
     ), queued as materialized (
       select (select count(*)::int from email_queue where campaign_id = ${id}) as count,
           (select count(*)::int from ${own} and lease_until < now()) as unsettled,
-          ${held('quiet_hours')} as quiet_hours, ${held('frequency_cap')} as frequency_cap
+          ${held('quiet_hours')} as quiet_hours, ${held('frequency_cap')} as frequency_cap,
+          ${held('warm_up')} as warm_up
         from ${own} and held_until > now()
     ), size as materialized (
       select campaign.id,
@@ -51,7 +52,7 @@ export async function findCampaignTally(
     )
     select ${references(columns.campaign, 'campaign')},
         (select coalesce(jsonb_agg(failed), '[]') from failed) as failures,
-        queued.quiet_hours, queued.frequency_cap, queued.unsettled
+        queued.quiet_hours, queued.frequency_cap, queued.warm_up, queued.unsettled
           + (select coalesce(sum(count) filter (where "isUnsettled"), 0) from chunk)::int as unsettled,
         (select coalesce(sum(count) filter (where "isOfMoment" and not "isUnsettled"), 0) from chunk)::int
           as scheduled,
@@ -60,14 +61,14 @@ export async function findCampaignTally(
       from size join campaign on campaign.id = size.id, queued`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
-  const { failures, quiet_hours, frequency_cap, unsettled, scheduled, retrying } = row;
+  const { failures, quiet_hours, frequency_cap, warm_up, unsettled, scheduled, retrying } = row;
   const tally = {
     status: row.status,
     totalRecipients: row.total_recipients,
     made: row.frozen_count,
     sent: row.sent_count,
     failures,
-    held: { quiet_hours, frequency_cap },
+    held: { quiet_hours, frequency_cap, warm_up },
     unsettled,
     scheduled,
     retrying,
@@ -75,10 +76,8 @@ export async function findCampaignTally(
   return { campaign: row, tally };
 }
 
-interface Counted extends Pick<CampaignTally, 'failures' | 'unsettled' | 'scheduled' | 'retrying'> {
-  quiet_hours: number;
-  frequency_cap: number;
-}
+type Counted = Pick<CampaignTally, 'failures' | 'unsettled' | 'scheduled' | 'retrying'> &
+  CampaignTally['held'];
 
 /**
  * Takes messages off the failed ones, because they were sent although their rows had been deleted

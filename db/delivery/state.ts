@@ -4,6 +4,7 @@ import { bucketsOf, type SendingRates } from './send-rate.ts';
 import { readCircuit } from './provider-circuit.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
+import { openEnd } from '../../domain/outcomes/hold.ts';
 
 /** Reports the state of mail delivery: what waits, what is being sent, and how fast. */
 
@@ -30,9 +31,10 @@ export interface WaitingMail {
   retry: number;
   /** Messages with a later send time that were not tried yet. */
   scheduled: number;
-  /** Messages of campaigns and workflows that the send policy holds back. */
+  /** Messages that the send policy or a ramp holds back. */
   quietHours: number;
   frequencyCap: number;
+  warmUp: number;
 }
 
 /** Messages of one campaign that are not sent yet, and since when the oldest could be. */
@@ -88,7 +90,8 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
         (${count(later, sql`waiting.due_at > now() and not ${isRetry} and not ${isHeld}`)}
           + ${chunked(sql`${isOpen} and due_at > now() and ${isOfMoment}`)})::int as scheduled,
         (${count(held, sql`hold_reason = 'quiet_hours'`)})::int as "quietHours",
-        (${count(held, sql`hold_reason = 'frequency_cap'`)})::int as "frequencyCap"
+        (${count(held, sql`hold_reason = 'frequency_cap'`)})::int as "frequencyCap",
+        (${count(held, sql`hold_reason = 'warm_up'`)})::int as "warmUp"
     `.execute(db);
   const [waiting] = rows;
   if (!waiting) throw new Error('No row');
@@ -107,7 +110,8 @@ export async function countCampaignMail(
           as scheduled,
         min(due_at) filter (where attempt_id is null and due_at <= now()) as "oldestDueAt",
         greatest(max(due_at) filter (where due_at > now()), (select max(held_until) from email_queue
-          where project_id = ${projectId} and campaign_id = ${id} and held_until > now())) as "lastAt"
+          where project_id = ${projectId} and campaign_id = ${id} and held_until > now()
+            and held_until < ${openEnd}::timestamptz)) as "lastAt"
       from campaign_chunk where campaign_id = ${id}`.execute(db);
   return rows[0] ?? { waiting: 0, due: 0, scheduled: 0, oldestDueAt: null, lastAt: null };
 }

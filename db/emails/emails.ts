@@ -2,7 +2,7 @@ import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
 import { references } from '../columns.ts';
 import { notifyAfterCommit } from '../commits.ts';
 import type { Database } from '../database.ts';
-import { anyOf, isoTime, millisecondsUntil } from '../expressions.ts';
+import { anyOf, isoTime, millisecondsToWait } from '../expressions.ts';
 import { following, ledgerColumns } from '../sql/ledger.ts';
 import { hasAddressKey, isSenderGone, firstAttemptAt } from '../sql/mail-claims.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
@@ -338,7 +338,7 @@ export async function releaseClaim(db: Database, attemptId: string): Promise<voi
 /** Milliseconds until the project's next message is due (0: now); null: no message waits. */
 export async function findNextDue(db: Database, projectId: string): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
-    select ${millisecondsUntil(sql`min(due_at)`)} as ms
+    select ${millisecondsToWait(sql`min(due_at)`)} as ms
       from ${waitingOf(sql`${projectId}`)}`.execute(db);
   return rows[0]?.ms ?? null;
 }

@@ -158,10 +158,6 @@ create table send_policy (
   -- [{max, perDays}]
   caps jsonb not null default '[]',
   on_cap text not null default 'skip' check (on_cap in ('skip', 'delay')),
-  updated_at timestamptz(3) not null default now(),
-  -- When the policy was last changed; null: no mail that was held before the change is still to be
-  -- made due.
-  released_to timestamptz(3)
+  updated_at timestamptz(3) not null default now()
 );
 comment on table send_policy is 'Quiet hours and frequency caps of a project; without a row there are none.';
-create index send_policy_released on send_policy (project_id) where released_to is not null;

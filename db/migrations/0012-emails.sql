@@ -71,9 +71,12 @@ create table email (
   scheduled_for timestamptz(3),
   -- The end of the pause after its last attempt.
   retry_at timestamptz(3),
-  -- The rule of the send policy that last held it back, and until when. Both stay when it was sent.
+  -- The rule that last held it back, and until when. Both stay when it was sent. A hold by a ramp
+  -- that does not run ends in the year 9999.
   hold_reason text,
   held_until timestamptz(3),
+  -- The ramp that last held it back.
+  ramp_id uuid,
   topic_id uuid,
   -- No foreign key: mail outlives the requests of its contact.
   opt_in_id uuid,
@@ -93,8 +96,8 @@ create table email (
 comment on table email is 'The ledger: one row for each message to one recipient, written before anything is sent.';
 comment on column email.scheduled_for is 'The requested time of sending; null: at once.';
 comment on column email.retry_at is 'The end of the pause after its last attempt.';
-comment on column email.hold_reason is 'The rule of the send policy that holds it back: quiet_hours or frequency_cap.';
-comment on column email.held_until is 'Until when the send policy holds it back.';
+comment on column email.hold_reason is 'The rule that holds it back: quiet_hours, frequency_cap or warm_up.';
+comment on column email.held_until is 'Until when this rule holds it back.';
 comment on column email.opt_in_id is 'The request that it asks to confirm: its link gets the token when it leaves.';
 comment on column email.workflow_step_id is 'The step that sent it; null: no step did.';
 comment on column email.refusal is 'Why the provider did not take it; null: it was not refused. Its text is in "error".';
@@ -179,7 +182,7 @@ create table email_queue (
   due_at timestamptz(3),
   -- Set from its claim until its outcome is recorded.
   lease_until timestamptz(3),
-  -- Set while the send policy holds it back.
+  -- Set while the send policy or a ramp holds it back.
   held_until timestamptz(3),
   hold_reason text
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);

@@ -94,3 +94,10 @@ create table report_count (
   primary key (project_id, slot)
 ) with (fillfactor = 70);
 comment on table report_count is 'How many reports of other servers about its mail a project got in the last 24 hours.';
+
+create table held_release (
+  project_id uuid not null primary key references project on delete cascade,
+  -- When its send policy or a ramp was last changed.
+  before timestamptz(3) not null
+);
+comment on table held_release is 'Projects of which held mail must become due, to be decided again: mail that was held before this time.';

@@ -26,7 +26,7 @@ export async function readSendPolicy(db: Database, projectId: string): Promise<S
 
 /**
  * Changes a project's policy, in the caller's transaction. Absent fields keep their values. Mail
- * that is held at that time must be made due: see `releaseHeldMail`.
+ * that is held at that time must be made due: see `requestRelease`.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateSendPolicy(
@@ -43,7 +43,6 @@ export async function updateSendPolicy(
     .set({
       ...columnsOfPolicy(change),
       updated_at: sql<Date>`clock_timestamp()`,
-      released_to: sql<Date>`clock_timestamp()`,
     })
     .where('project_id', '=', projectId)
     .execute();

@@ -4,7 +4,7 @@ import { type Database, transact } from '../database.ts';
 import { millisecondsUntil } from '../expressions.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import type { Ramp } from '../tables.ts';
-import { listRampCounts } from './counts.ts';
+import { adoptMail, settleRamps } from './counts.ts';
 import { capOfDay, daysPassed } from '../../domain/sender/ramp.ts';
 
 /** Ramps: rising daily limits of mail by a mail provider, from a sender domain, or both. */
@@ -74,6 +74,7 @@ export async function insertRamp(
     .insertInto('ramp_period')
     .values({ ramp_id: row.id, number: 1, day: 1, started_at: row.created_at })
     .execute();
+  await adoptMail(tx, row);
   await signalRamp(tx, row);
   return row;
 }
@@ -127,6 +128,10 @@ export async function passDays<R extends RampRow>(tx: Database, ramp: R, now: Da
     .set({ ...change, updated_at: sql<Date>`now()` })
     .where('id', '=', ramp.id)
     .execute();
+  if (isDone) {
+    await settleRamps(tx, [ramp.id]);
+    await tx.deleteFrom('ramp_mail').where('ramp_id', '=', ramp.id).execute();
+  }
   return { ...ramp, ...change };
 }
 
@@ -206,7 +211,9 @@ export async function advanceRamp(db: Database, id: string): Promise<RampProgres
       .where('id', '=', id)
       .execute();
     if (status === 'DONE') return null;
-    const used = (await listRampCounts(tx, [id])).get(id)?.used ?? 0;
+    // A claim may have overtaken the creation of the ramp.
+    await adoptMail(tx, ramp);
+    const used = (await settleRamps(tx, [id])).get(id) ?? 0;
     const cap = capOfDay({ startPerDay: ramp.start_per_day, factor: ramp.factor }, day);
     return { status, day, days, used, cap, dueMs: endsAt && endsAt.getTime() - now.getTime() };
   });

@@ -106,8 +106,7 @@ export function reasonOf(
 /** SQL that selects the reason of the hold of a waiting message, as `holdOf` does; null: it is due. */
 function holdReasonOf(email: string): RawBuilder<string | null> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
-  const policy = sql`case when ${column('hold_reason')} = 'frequency_cap'
-    then 'frequency_cap' else 'quiet_hours' end`;
+  const policy = sql`coalesce(${column('hold_reason')}, 'quiet_hours')`;
   return sql<string | null>`(select reason from (values
       ('schedule', ${column('scheduled_for')}, 1), ('retry', ${column('retry_at')}, 2),
       (${policy}, ${column('held_until')}, 3)) as hold(reason, until, place)

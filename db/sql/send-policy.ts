@@ -1,16 +1,29 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL that is true if the project's send policy may hold back mail of a campaign.
+ * SQL that is true if a rule of the project may hold back mail of a campaign: the send policy or a
+ * ramp.
  * @param campaign the table or its alias.
  */
 export function isPolicedCampaign(campaign: string): RawBuilder<boolean> {
-  return sql<boolean>`(${sql.ref(`${campaign}.message_class`)} = 'MARKETING'
-    and ${holdsMail(sql.ref(`${campaign}.project_id`))})`;
+  const projectId = sql.ref(`${campaign}.project_id`);
+  const isMarketing = sql`${sql.ref(`${campaign}.message_class`)} = 'MARKETING'`;
+  return sql<boolean>`(${isMarketing} and ${hasPolicy(projectId)} or ${hasRamp(projectId)})`;
 }
 
+/** SQL that is true if a rule of a project may hold back some of its mail. */
 export function holdsMail(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`(${hasPolicy(projectId)} or ${hasRamp(projectId)})`;
+}
+
+function hasPolicy(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (select from send_policy inner_policy
     where inner_policy.project_id = ${projectId}
       and (inner_policy.quiet_hours is not null or inner_policy.caps <> '[]'))`;
+}
+
+/** SQL that is true if a project has a ramp that is not done. */
+export function hasRamp(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from ramp inner_ramp
+    where inner_ramp.project_id = ${projectId} and inner_ramp.status <> 'DONE')`;
 }

@@ -1,7 +1,8 @@
 import { contactZone } from '../time/zones.ts';
 import { needsSubscription } from './headers.ts';
 import { quietUntil } from './quiet-hours.ts';
-import type { PolicyHold, WithheldReason } from '../outcomes/outcome.ts';
+import type { WithheldReason } from '../outcomes/outcome.ts';
+import type { PolicyHold } from '../outcomes/policy-holds.ts';
 import { isSuppressed, refusesConfirmation, type Suppression } from './suppression.ts';
 import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
@@ -15,7 +16,7 @@ export type SendDecision =
   | { kind: 'send' }
   /** The message fails instead of being given to the mail provider. */
   | { kind: 'suppress'; reason: WithheldReason }
-  | { kind: 'hold'; reason: PolicyHold; until: Date };
+  | { kind: 'hold'; reason: Exclude<PolicyHold, 'warm_up'>; until: Date };
 
 /** A message to decide about, with the current facts of its contact, project and sender. */
 export interface DueMail {

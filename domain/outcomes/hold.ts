@@ -1,12 +1,27 @@
+import { policyHolds } from './policy-holds.ts';
+
 /** Explains why a waiting message is not due yet. */
 
-export const holdReasons = ['schedule', 'retry', 'quiet_hours', 'frequency_cap'] as const;
+export const holdReasons = [
+  'schedule',
+  'retry',
+  'quiet_hours',
+  'frequency_cap',
+  'warm_up',
+] as const;
 export type HoldReason = (typeof holdReasons)[number];
 
 export interface Hold {
   reason: HoldReason;
-  until: Date;
+  /** null: until something else happens. */
+  until: Date | null;
 }
+
+/**
+ * The time that columns have for a hold without an end: mail waits until its ramp is resumed or
+ * deleted.
+ */
+export const openEnd = new Date('9999-12-31T00:00:00.000Z');
 
 /** The columns of a message that decide until when it waits. */
 export interface HeldMail {
@@ -14,7 +29,7 @@ export interface HeldMail {
   status: string;
   scheduled_for: Date | null;
   retry_at: Date | null;
-  /** The rule of the send policy that has held it last, and until when. */
+  /** The rule that has held it last, and until when. */
   hold_reason: string | null;
   held_until: Date | null;
 }
@@ -28,12 +43,21 @@ export function holdOf(email: HeldMail, now: Date): Hold | null {
   const holds: [HoldReason, Date | null][] = [
     ['schedule', email.scheduled_for],
     ['retry', email.retry_at],
-    [email.hold_reason === 'frequency_cap' ? 'frequency_cap' : 'quiet_hours', email.held_until],
+    [policyHolds.find((reason) => reason === email.hold_reason) ?? 'quiet_hours', email.held_until],
   ];
-  return holds.reduce<Hold | null>((last, [reason, until]) => {
-    const isLater = until !== null && until > (last?.until ?? now);
-    return isLater ? { reason, until } : last;
-  }, null);
+  const last = holds.reduce<{ reason: HoldReason; until: Date } | null>(
+    (latest, [reason, until]) => {
+      const isLater = until !== null && until > (latest?.until ?? now);
+      return isLater ? { reason, until } : latest;
+    },
+    null,
+  );
+  return last && { ...last, until: endOf(last.until) };
+}
+
+/** Returns the end of a hold as it is shown; null: it has none. */
+export function endOf(until: Date): Date | null {
+  return until < openEnd ? until : null;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type HeldMail, holdOf } from './hold.ts';
+import { type PolicyHold, policyHolds } from './policy-holds.ts';
 
 /** The outcome of one message, and the code of the reason why it was not sent. */
 
@@ -26,10 +27,6 @@ export const withheldReasons = [
   'contact_deleted',
 ] as const;
 export type WithheldReason = (typeof withheldReasons)[number];
-
-/** The parts of the send policy that hold messages back. */
-export const policyHolds = ['quiet_hours', 'frequency_cap'] as const;
-export type PolicyHold = (typeof policyHolds)[number];
 
 /** Why a message has not been given to the mail provider yet. */
 const pendingReasons = [
@@ -78,6 +75,7 @@ export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
   message_too_large: 'The message exceeds the size limit.',
   contact_deleted: 'The contact was deleted before the message could be sent.',
   quiet_hours: 'The message waits for the end of the quiet hours.',
+  warm_up: 'The message waits because of a ramp.',
   awaiting_start: 'The campaign has not begun to send.',
   campaign_paused: 'The campaign is paused.',
   schedule: 'The message waits for its scheduled time.',
@@ -114,8 +112,11 @@ export function outcomeOf(mail: JudgedMail, now: Date): MailOutcome {
   const hold = holdOf(mail, now);
   if (!hold) return { outcome: 'pending', reasonCode: 'queued' };
   const { reason } = hold;
-  const isOfPolicy = reason === 'quiet_hours' || reason === 'frequency_cap';
-  return { outcome: isOfPolicy ? 'held' : 'pending', reasonCode: reason };
+  return { outcome: isPolicyHold(reason) ? 'held' : 'pending', reasonCode: reason };
+}
+
+function isPolicyHold(reason: string): boolean {
+  return (policyHolds as readonly string[]).includes(reason);
 }
 
 /**

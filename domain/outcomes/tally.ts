@@ -3,10 +3,10 @@ import {
   type Outcome,
   outcomeOfFailure,
   outcomeOfReason,
-  type PolicyHold,
   pendingIn,
   type ReasonCode,
 } from './outcome.ts';
+import { type PolicyHold, policyHolds } from './policy-holds.ts';
 
 /** Counts messages, and the recipients of a campaign, by outcome and by reason. */
 
@@ -24,7 +24,7 @@ export interface CampaignTally {
     /** How many of them the provider had accepted before. */
     sent: number;
   }[];
-  /** Messages that the send policy holds back now. */
+  /** Messages that the send policy or a ramp holds back now. */
   held: Readonly<Record<PolicyHold, number>>;
   /** Messages whose attempt has ended, while it is unknown if the provider accepted them. */
   unsettled: number;
@@ -87,8 +87,7 @@ export function campaignOutcomes(tally: CampaignTally): OutcomeCounts {
   };
   take({ outcome: 'unknown', reasonCode: 'delivery_unsettled' }, unsettled);
   if (status !== 'PAUSED') {
-    take({ outcome: 'held', reasonCode: 'quiet_hours' }, held.quiet_hours);
-    take({ outcome: 'held', reasonCode: 'frequency_cap' }, held.frequency_cap);
+    for (const hold of policyHolds) take({ outcome: 'held', reasonCode: hold }, held[hold]);
     take({ outcome: 'pending', reasonCode: 'schedule' }, scheduled);
     take({ outcome: 'pending', reasonCode: 'retry' }, retrying);
   }

@@ -67,3 +67,41 @@ export function judgeRamp(
   }
   return null;
 }
+
+/** A ramp that is not done, as of one moment. */
+export interface OpenRamp {
+  id: string;
+  domain: string | null;
+  /** Messages that it still lets pass; null: none, because it does not run. */
+  room: number | null;
+  /** End of the hold of further messages. */
+  until: Date;
+}
+
+export interface RampedMail {
+  senderDomain: string;
+  /** True: it counts, but never waits. */
+  isTransactional: boolean;
+}
+
+/** The decision of ramps about a message: those that count it, or the one that holds it. */
+export type Admission<R extends OpenRamp> = { countedBy: readonly R[] } | { heldBy: R };
+
+/** Decides in order which messages ramps let pass. A message waits for all ramps that fit it. */
+export function admitMail<R extends OpenRamp>(
+  mail: readonly RampedMail[],
+  ramps: readonly R[],
+): Admission<R>[] {
+  const rooms = new Map(ramps.map((ramp) => [ramp, ramp.room]));
+  return mail.map(({ senderDomain, isTransactional }) => {
+    const fitting = ramps.filter(({ domain }) => domain === null || domain === senderDomain);
+    const full = fitting.filter((ramp) => (rooms.get(ramp) ?? 0) <= 0);
+    const [longest] = full.toSorted((one, other) => other.until.getTime() - one.until.getTime());
+    if (longest && !isTransactional) return { heldBy: longest };
+    for (const ramp of fitting) {
+      const room = rooms.get(ramp) ?? null;
+      rooms.set(ramp, room === null ? null : room - 1);
+    }
+    return { countedBy: fitting };
+  });
+}

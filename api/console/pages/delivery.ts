@@ -18,6 +18,10 @@ export function limitWords(limitedBy: LimitedBy): string {
   return limitedBy === null ? 'nothing' : limits[limitedBy];
 }
 
+function sumOf(numbers: readonly (number | undefined)[]): number {
+  return numbers.reduce<number>((sum, number) => sum + (number ?? 0), 0);
+}
+
 export async function deliverySection(call: MemberCall): Promise<Html> {
   const { due, oldestDueAt, sending, unknown, held, perSecond, limitedBy, workers } = await ask(
     call,
@@ -28,7 +32,7 @@ export async function deliverySection(call: MemberCall): Promise<Html> {
     figures([
       ['Due', count(due)],
       ['Sending', count(sending)],
-      ['Not due yet', count(Object.values(held).reduce((sum, number) => sum + number, 0))],
+      ['Not due yet', count(sumOf(Object.values(held)))],
       ['Unknown', count(unknown)],
       ['Emails/s', perSecond],
       ['Limited by', limitWords(limitedBy)],

@@ -2,18 +2,21 @@ import { sql } from 'kysely';
 import { columnList } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
 import { type ClaimedEmail, claimDueEmails, type EmailClaim } from '../../emails/emails.ts';
+import { admitToRamps } from '../../ramps/admission.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import { withSuppressions } from '../../suppression/marks.ts';
 import {
   isPoliced,
-  type SendDecision,
   type DueMail,
   decideSend,
+  suppressionReason,
 } from '../../../domain/mail/send-decision.ts';
 import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
+import { endOf } from '../../../domain/outcomes/hold.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
+import type { PolicyHold } from '../../../domain/outcomes/policy-holds.ts';
 
 /**
  * Decides about claimed mail in the transaction of its claim, so that other transactions never see
@@ -35,8 +38,8 @@ type CheckedEmail = ClaimedEmail & { suppression: Suppression | null };
 export const claimingMs = 5_000;
 
 /**
- * Claims due messages of a project as `claimDueEmails` does, and returns those that its policy lets
- * pass.
+ * Claims due messages of a project as `claimDueEmails` does, and returns those that its policy and
+ * ramps let pass.
  */
 export async function claimUnheldEmails(
   db: Database,
@@ -55,36 +58,64 @@ export async function claimUnheldEmails(
   }
 }
 
+type Checked = DueMail & Withheld & { id: string; contact_id: string; from_email: string };
+
+/** A message that must wait, and why. */
+interface HeldMessage {
+  id: string;
+  reason: PolicyHold;
+  until: Date;
+  /** Set if a ramp holds it. */
+  rampId?: string;
+}
+
 /**
- * Holds back the just claimed mail that the policy does not let pass. Returns the rest in order,
- * with `withheld` set in messages that must not be sent. Until the transaction ends, the policy
- * cannot change and, if it has caps, no other transaction decides about these contacts.
+ * Holds back the just claimed mail that the policy or a ramp does not let pass. Returns the rest in
+ * order, with `withheld` set in messages that must not be sent. Until the transaction ends, the
+ * policy and the ramps cannot change and no other transaction decides by these ramps and, if the
+ * policy has caps, about these contacts.
  */
-export async function holdBack<E extends DueMail & Withheld & { id: string; contact_id: string }>(
+export async function holdBack<E extends Checked>(
+  tx: Database,
+  attempt: { projectId: string; attemptId: string },
+  emails: readonly E[],
+): Promise<E[]> {
+  const { passed, held } = await applyPolicy(tx, attempt, emails);
+  const sendable = passed.filter((email) => !email.withheld && suppressionReason(email) === null);
+  const byRamps = await admitToRamps(tx, attempt, sendable);
+  for (const { email, rampId, until } of byRamps.held) {
+    held.push({ id: email.id, reason: 'warm_up', until, rampId });
+  }
+  if (held.length > 0) await recordHolds(tx, held);
+  const waiting = new Set(held.map(({ id }) => id));
+  return passed.filter(({ id }) => !waiting.has(id));
+}
+
+/** Decides by the send policy which messages wait or must not be sent. */
+async function applyPolicy<E extends Checked>(
   tx: Database,
   { projectId, attemptId }: { projectId: string; attemptId: string },
   emails: readonly E[],
-): Promise<E[]> {
+): Promise<{ passed: E[]; held: HeldMessage[] }> {
   const policed = emails.filter(isPoliced);
-  if (policed.length === 0) return [...emails];
   const contactIds = policed.map((email) => email.contact_id);
-  const known = await lockPolicy(tx, { projectId, attemptId, contactIds });
-  if (!known) return [...emails];
+  const known =
+    policed.length > 0 ? await lockPolicy(tx, { projectId, attemptId, contactIds }) : null;
+  if (!known) return { passed: [...emails], held: [] };
   const { policy, now, counted } = known;
-  const going: E[] = [];
-  const held: { id: string; decision: Extract<SendDecision, { kind: 'hold' }> }[] = [];
+  const passed: E[] = [];
+  const held: HeldMessage[] = [];
   for (const email of emails) {
     const mail = counted.get(email.contact_id) ?? [];
     const decision = decideSend(email, policy, mail, now);
     if (decision.kind === 'hold') {
-      held.push({ id: email.id, decision });
+      held.push({ id: email.id, reason: decision.reason, until: decision.until });
       continue;
     }
-    going.push(decision.kind === 'suppress' ? { ...email, withheld: decision.reason } : email);
+    passed.push(decision.kind === 'suppress' ? { ...email, withheld: decision.reason } : email);
     if (decision.kind === 'send' && isPoliced(email)) counted.set(email.contact_id, [now, ...mail]);
   }
-  if (held.length > 0) await recordHolds(tx, held);
-  return going;
+  return { passed, held };
 }
 
 /**
@@ -129,15 +160,16 @@ async function lockPolicy(
 }
 
 /**
- * Makes claimed messages wait again, until the policy lets them pass. They were not given to the
- * mail provider. Campaign messages leave their chunks until they are due.
+ * Makes claimed messages wait again, until their holds end. They were not given to the mail
+ * provider. Campaign messages leave their chunks until they are due.
  */
-async function recordHolds(
-  tx: Database,
-  held: readonly { id: string; decision: Extract<SendDecision, { kind: 'hold' }> }[],
-): Promise<void> {
-  const holds = held.map(({ id, decision: { reason, until } }) => ({ id, reason, until }));
-  const detail = sql`jsonb_build_object('reason', hold.reason, 'until', hold.until)`;
+async function recordHolds(tx: Database, held: readonly HeldMessage[]): Promise<void> {
+  const holds = held.map(({ rampId, ...hold }) => ({
+    ...hold,
+    shown: endOf(hold.until),
+    ramp_id: rampId ?? null,
+  }));
+  const detail = sql`jsonb_build_object('reason', hold.reason, 'until', hold.shown)`;
   // A claimed row of a campaign does not show its claim: see `ChunkOrigin`.
   const trace = sql`case when email.status = 'SENDING' then email.trace - (-1) else email.trace end`;
   await sql`
@@ -145,13 +177,13 @@ async function recordHolds(
       update email set
           status = 'PENDING', attempt_id = null, lease_until = null,
           attempts = email.attempts - case when email.status = 'SENDING' then 1 else 0 end,
-          hold_reason = hold.reason, held_until = hold.until::timestamptz,
+          hold_reason = hold.reason, held_until = hold.until::timestamptz, ramp_id = hold.ramp_id,
           due_at = hold.until::timestamptz, updated_at = now(),
           trace = ${trace} || case when jsonb_path_query_array(email.trace,
                 '$[*] ? (@.state == "held").detail') -> -1 is not distinct from ${detail}
               then '[]' else ${traceEntry('held', detail)} end
         from jsonb_to_recordset(${JSON.stringify(holds)}::jsonb)
-          as hold(id uuid, reason text, until text)
+          as hold(id uuid, reason text, until text, shown text, ramp_id uuid)
         where email.id = hold.id and email.status in ('PENDING', 'SENDING')
         returning ${ledgerColumns('email')}
     ), ${following({ now: 'waiting' }, ['queue'])}

@@ -41,7 +41,8 @@ async function findMail(
 }
 
 /**
- * Changes the send time of a waiting `/v1/send` message. A pause after an attempt still applies.
+ * Changes the send time of a waiting `/v1/send` message. A pause after an attempt and a hold still
+ * apply.
  * @param given.at null: now.
  * @param given.refuse throws if the message may not be sent then.
  * @throws Problem EMAIL_NOT_FOUND, EMAIL_NOT_PENDING, EMAIL_NOT_RESCHEDULABLE,
@@ -64,7 +65,8 @@ export async function rescheduleEmail(
     await moveAllowance(tx, rules, id, at);
     await sql`
       with moved as (
-        update email set scheduled_for = ${at}, due_at = greatest(${at ?? sql`now()`}, retry_at),
+        update email set scheduled_for = ${at}, due_at = greatest(${at ?? sql`now()`}, retry_at,
+              case when hold_reason is not null then held_until end),
             trace = trace || ${scheduledEntry(at)}, updated_at = now()
           where id = ${id} returning ${ledgerColumns('email')}
       ), ${following({ now: 'moved' }, ['queue'])}

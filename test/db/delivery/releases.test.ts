@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { releaseHeldMail } from '../../../db/delivery/releases.ts';
-import { updateSendPolicy } from '../../../db/projects/send-policy.ts';
+import { releaseHeldMail, requestRelease } from '../../../db/delivery/releases.ts';
 import { useApi } from '../../support/api.ts';
 import { insertTestEmail } from '../../support/projects/mails.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -10,11 +9,11 @@ import { writeMail } from '../../support/mail-tables.ts';
 const api = await useApi();
 const { db } = api;
 
-it('also releases mail of a policy that changes while an earlier release ends', async () => {
+it('also releases mail of a rule that changes while an earlier release ends', async () => {
   const { id: projectId, secretKey: key } = await api.createProject((await api.signUp()).cookie);
   const body = { email: 'ada@people.test' };
   const { body: contact } = await api.request('POST', '/contacts', { key, body });
-  await updateSendPolicy(db, projectId, { timeZone: 'UTC' });
+  await requestRelease(db, projectId);
   const id = await insertTestEmail(
     db,
     { projectId, contactId: contact.id },
@@ -31,7 +30,7 @@ it('also releases mail of a policy that changes while an earlier release ends', 
       where id = ${id}`.execute(tx),
   );
   const earlier = await db.transaction().execute(async (tx) => {
-    await updateSendPolicy(tx, projectId, { timeZone: 'Europe/Rome' });
+    await requestRelease(tx, projectId);
     const release = releaseHeldMail(db, projectId, () => false);
     await waitFor('the release to wait', async () => {
       const { rows } = await sql`select from pg_stat_activity

@@ -11,7 +11,7 @@ import {
   releaseChunk,
 } from '../../../db/campaigns/chunks.ts';
 import { transact } from '../../../db/database.ts';
-import { releaseHeldMail } from '../../../db/delivery/releases.ts';
+import { releaseHeldMail, requestRelease } from '../../../db/delivery/releases.ts';
 import { insertEmail, releaseClaim } from '../../../db/emails/emails.ts';
 import { failWaitingMail } from '../../../db/emails/endings.ts';
 import { updateSendPolicy } from '../../../db/projects/send-policy.ts';
@@ -294,9 +294,7 @@ const writers: Readonly<Record<string, Writer>> = {
     await transact(db, (tx) => updateSendPolicy(tx, projectId, { caps, onCap: 'delay' }));
   },
   'release what is held': async ({ projectId }) => {
-    await sql`update send_policy set released_to = now() where project_id = ${projectId}`.execute(
-      db,
-    );
+    await requestRelease(db, projectId);
     await releaseHeldMail(db, projectId, () => false);
   },
   'delete a contact': async ({ projectId, keepsContacts, contacts }, random) => {

@@ -29,7 +29,7 @@ const mail = fc.record({
   scheduled_for: moment,
   retry_at: moment,
   held_until: moment,
-  hold_reason: fc.constantFrom(null, 'quiet_hours', 'frequency_cap'),
+  hold_reason: fc.constantFrom(null, 'quiet_hours', 'frequency_cap', 'warm_up'),
   lease: fc.constantFrom(-hour, hour),
   chunk: fc.constantFrom('none', 'waiting', 'claimed', 'expired'),
   campaign: fc.constantFrom('SENDING', 'PAUSED', 'CANCELLED'),

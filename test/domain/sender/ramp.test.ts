@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { capOfDay, daysPassed, judgeRamp, type RampPeriod } from '../../../domain/sender/ramp.ts';
+import {
+  admitMail,
+  capOfDay,
+  daysPassed,
+  judgeRamp,
+  type RampPeriod,
+} from '../../../domain/sender/ramp.ts';
 
 describe('the limit of a day', () => {
   it('grows by the factor, rounded down', () => {
@@ -77,5 +83,60 @@ describe('the threshold', () => {
   it('of 0 percent stops at the first report', () => {
     expect(judge([period(1, 1, 10)], { bounceRate: 0 })).toBeNull();
     expect(judge([period(1, 1, 10, 1)], { bounceRate: 0 })).toMatchObject({ rate: 10 });
+  });
+});
+
+describe('mail', () => {
+  const soon = new Date('2026-11-22T08:00:00.000Z');
+  const later = new Date('2026-11-23T08:00:00.000Z');
+  const news = { senderDomain: 'news.test', isTransactional: false };
+  const shop = { senderDomain: 'shop.test', isTransactional: false };
+  const ramp = (id: string, given: object = {}) => ({
+    id,
+    domain: 'news.test',
+    room: 1 as number | null,
+    until: soon,
+    ...given,
+  });
+  const decide = (mail: Parameters<typeof admitMail>[0], ramps: Parameters<typeof admitMail>[1]) =>
+    admitMail(mail, ramps).map((one) =>
+      'heldBy' in one ? `held by ${one.heldBy.id}` : one.countedBy.map(({ id }) => id),
+    );
+
+  it('passes in order while there is room', () => {
+    expect(decide([news, news, news], [ramp('a', { room: 2 })])).toEqual([
+      ['a'],
+      ['a'],
+      'held by a',
+    ]);
+  });
+
+  it('of another domain is not counted', () => {
+    expect(decide([shop, news], [ramp('a')])).toEqual([[], ['a']]);
+  });
+
+  it('that is transactional takes room, and passes without', () => {
+    const receipt = { ...news, isTransactional: true };
+    expect(decide([receipt, news, receipt], [ramp('a')])).toEqual([['a'], 'held by a', ['a']]);
+  });
+
+  it('waits for all ramps, and is shown the one that ends last', () => {
+    const wide = ramp('wide', { domain: null, room: 0, until: later });
+    expect(decide([news, shop], [ramp('narrow', { room: 0 }), wide])).toEqual([
+      'held by wide',
+      'held by wide',
+    ]);
+  });
+
+  it('that one ramp holds takes no room of another', () => {
+    const wide = ramp('wide', { domain: null, room: 1 });
+    expect(decide([news, shop], [ramp('narrow', { room: 0 }), wide])).toEqual([
+      'held by narrow',
+      ['wide'],
+    ]);
+  });
+
+  it('waits for a ramp that does not run', () => {
+    expect(decide([news], [ramp('paused', { room: null })])).toEqual(['held by paused']);
   });
 });

@@ -89,9 +89,9 @@ select case when email.status = 'FAILED' then case when coalesce(email.refusal, 
         'queued' else coalesce((
     select reason
     from (
-      values ('schedule', email.scheduled_for, 1), ('retry', email.retry_at, 2), (case when
-          email.hold_reason = 'frequency_cap' then 'frequency_cap' else 'quiet_hours' end,
-          email.held_until, 3)) as hold(reason, until, place)
+      values ('schedule', email.scheduled_for, 1), ('retry', email.retry_at, 2),
+          (coalesce(email.hold_reason, 'quiet_hours'), email.held_until, 3)) as hold(reason, until,
+          place)
     where until > now()
     order by until desc, place
     limit 1), 'queued') end as code, status = 'FAILED' as "isFailed", count(*)::int as count,
@@ -118,25 +118,37 @@ select case when least( (
       from email_queue inner_unqueued
       where inner_unqueued.campaign_id = $2 and inner_unqueued.lease_until is null) waiting
     order by due_at
-    limit 1)) is not null then greatest(0, ceil(extract(epoch from least( (
-          select due_at
-          from campaign_chunk
-          where campaign_id = $3 and attempt_id is null
-          order by due_at
-          limit 1), (
-          select due_at
-          from (
-            select inner_unqueued.due_at, inner_unqueued.email_id
-            from email_queue inner_unqueued
-            where inner_unqueued.campaign_id = $4 and inner_unqueued.lease_until is null) waiting
-          order by due_at
-          limit 1)) - clock_timestamp()) * 1000)::float8) end as "nextDueMs", exists (
+    limit 1)) is not null then least(case when least( (
+      select due_at
+      from campaign_chunk
+      where campaign_id = $3 and attempt_id is null
+      order by due_at
+      limit 1), (
+      select due_at
+      from (
+        select inner_unqueued.due_at, inner_unqueued.email_id
+        from email_queue inner_unqueued
+        where inner_unqueued.campaign_id = $4 and inner_unqueued.lease_until is null) waiting
+      order by due_at
+      limit 1)) is not null then greatest(0, ceil(extract(epoch from least( (
+            select due_at
+            from campaign_chunk
+            where campaign_id = $5 and attempt_id is null
+            order by due_at
+            limit 1), (
+            select due_at
+            from (
+              select inner_unqueued.due_at, inner_unqueued.email_id
+              from email_queue inner_unqueued
+              where inner_unqueued.campaign_id = $6 and inner_unqueued.lease_until is null) waiting
+            order by due_at
+            limit 1)) - clock_timestamp()) * 1000)::float8) end, $7) end as "nextDueMs", exists (
   select
   from campaign_chunk
-  where campaign_id = $5 and attempt_id is not null) or exists (
+  where campaign_id = $8 and attempt_id is not null) or exists (
   select
   from email_queue
-  where campaign_id = $6 and lease_until is not null) as "isUnsettled"
+  where campaign_id = $9 and lease_until is not null) as "isUnsettled"
 
 select content.subject, content.body, topic.key as "topicKey"
 from campaign_content as content
@@ -157,10 +169,10 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.derived_events, email.due_at, email.error, email.from_email, email.from_name,
     email.handed_over_at, email.headers, email.held_until, email.hold_reason, email.id,
     email.lease_until, email.message_class, email.message_id, email.opened_at, email.opens,
-    email.opt_in_id, email.project_id, email.provider_id, email.received_id, email.refusal,
-    email.reply_to, email.retry_at, email.scheduled_for, email.sent_at, email.source_type,
-    email.subject, email.template_id, email.to_email, email.to_name, email.topic_id,
-    email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
+    email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
+    email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
+    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
+    email.topic_id, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
     email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
     and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
@@ -192,10 +204,10 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.derived_events, email.due_at, email.error, email.from_email, email.from_name,
     email.handed_over_at, email.headers, email.held_until, email.hold_reason, email.id,
     email.lease_until, email.message_class, email.message_id, email.opened_at, email.opens,
-    email.opt_in_id, email.project_id, email.provider_id, email.received_id, email.refusal,
-    email.reply_to, email.retry_at, email.scheduled_for, email.sent_at, email.source_type,
-    email.subject, email.template_id, email.to_email, email.to_name, email.topic_id,
-    email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
+    email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
+    email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
+    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
+    email.topic_id, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
     email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
     and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
@@ -563,7 +575,11 @@ select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' a
     select
     from send_policy inner_policy
     where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not null or
-        inner_policy.caps <> '[]'))) as "isPoliced"
+        inner_policy.caps <> '[]')) or exists (
+    select
+    from ramp inner_ramp
+    where inner_ramp.project_id = campaign.project_id and inner_ramp.status <> 'DONE')) as
+        "isPoliced"
 from campaign
 where id = $1
 
@@ -592,9 +608,9 @@ select step.step_id as "stepId", email.status = 'FAILED' as "isFailed", case whe
         'queued' else coalesce((
     select reason
     from (
-      values ('schedule', email.scheduled_for, 1), ('retry', email.retry_at, 2), (case when
-          email.hold_reason = 'frequency_cap' then 'frequency_cap' else 'quiet_hours' end,
-          email.held_until, 3)) as hold(reason, until, place)
+      values ('schedule', email.scheduled_for, 1), ('retry', email.retry_at, 2),
+          (coalesce(email.hold_reason, 'quiet_hours'), email.held_until, 3)) as hold(reason, until,
+          place)
     where until > now()
     order by until desc, place
     limit 1), 'queued') end as code, count(*)::int as count, count(email.sent_at)::int as sent,
@@ -687,7 +703,10 @@ with due as (
           select
           from send_policy inner_policy
           where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not
-              null or inner_policy.caps <> '[]')))))
+              null or inner_policy.caps <> '[]')) or exists (
+          select
+          from ramp inner_ramp
+          where inner_ramp.project_id = campaign.project_id and inner_ramp.status <> 'DONE'))))
   order by due_at, number
   limit 1
   for update skip locked ), rest as (
@@ -819,7 +838,8 @@ with failed as materialized (
     where project_id = $3 and campaign_id = $4 and lease_until < now()) as unsettled, count(*)
         filter (
     where hold_reason = 'quiet_hours')::int as quiet_hours, count(*) filter (
-    where hold_reason = 'frequency_cap')::int as frequency_cap
+    where hold_reason = 'frequency_cap')::int as frequency_cap, count(*) filter (
+    where hold_reason = 'warm_up')::int as warm_up
   from email_queue
   where project_id = $5 and campaign_id = $6 and held_until > now() ), size as materialized (
   select campaign.id, campaign.frozen_count - campaign.sent_count - coalesce((
@@ -859,7 +879,8 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
-  from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.unsettled + (
+  from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.warm_up,
+      queued.unsettled + (
   select coalesce(sum(count) filter (
       where "isUnsettled"), 0)
   from chunk)::int as unsettled, (

@@ -240,7 +240,17 @@ select ((
         where project_id = $20 and held_until > now()) held
       join email on id = email_id
       where hold_reason = 'frequency_cap'
-      limit $21) mail))::int as "frequencyCap"
+      limit $21) mail))::int as "frequencyCap", ((
+    select count(*)
+    from (
+      select
+      from (
+        select email_id
+        from email_queue
+        where project_id = $22 and held_until > now()) held
+      join email on id = email_id
+      where hold_reason = 'warm_up'
+      limit $23) mail))::int as "warmUp"
 
 select (count(*) filter (
     where at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from now() -
@@ -253,28 +263,32 @@ from (
   where inner_moment.project_id = $4 and inner_moment.kind = 1 and at > now() - make_interval(secs
       => $5)) moment
 
-select case when min(due_at) is not null then greatest(0, ceil(extract(epoch from min(due_at) -
-    clock_timestamp()) * 1000)::float8) end as ms
+select case when min(due_at) is not null then least(case when min(due_at) is not null then
+    greatest(0, ceil(extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8) end, $1)
+    end as ms
 from (
   select inner_waiting.due_at, inner_waiting.email_id
   from email_queue inner_waiting
-  where inner_waiting.project_id = $1 and inner_waiting.campaign_id is null and
+  where inner_waiting.project_id = $2 and inner_waiting.campaign_id is null and
       inner_waiting.lease_until is null) waiting
 
-select count(*)::int as count, exists (
-  select
-  from send_policy inner_policy
-  where inner_policy.project_id = $1 and (inner_policy.quiet_hours is not null or inner_policy.caps
-      <> '[]')) as "isPoliced"
+select count(*)::int as count, (exists (
+    select
+    from send_policy inner_policy
+    where inner_policy.project_id = $1 and (inner_policy.quiet_hours is not null or
+        inner_policy.caps <> '[]')) or exists (
+    select
+    from ramp inner_ramp
+    where inner_ramp.project_id = $2 and inner_ramp.status <> 'DONE')) as "isPoliced"
 from (
   select
   from (
     select inner_waiting.due_at, inner_waiting.email_id
     from email_queue inner_waiting
-    where inner_waiting.project_id = $2 and inner_waiting.campaign_id is null and
+    where inner_waiting.project_id = $3 and inner_waiting.campaign_id is null and
         inner_waiting.lease_until is null) waiting
   where due_at <= now()
-  limit $3) due
+  limit $4) due
 
 select count(*)::int as total
 from email
@@ -595,23 +609,26 @@ with due as (
         inner_waiting.lease_until is null) waiting
   join email on id = email_id
   where waiting.due_at <= now() and email.due_at <= now() and status = 'PENDING' and ($2 or not
-      exists (
-      select
-      from send_policy inner_policy
-      where inner_policy.project_id = $3 and (inner_policy.quiet_hours is not null or
-          inner_policy.caps <> '[]')))
+      (exists (
+        select
+        from send_policy inner_policy
+        where inner_policy.project_id = $3 and (inner_policy.quiet_hours is not null or
+            inner_policy.caps <> '[]')) or exists (
+        select
+        from ramp inner_ramp
+        where inner_ramp.project_id = $4 and inner_ramp.status <> 'DONE')))
   order by waiting.due_at, email_id
-  limit $4
+  limit $5
   for update of email skip locked ), weighed as (
   select id, coalesce(sum(body_bytes) over (
       order by due_at, id rows between unbounded preceding and 1 preceding), 0) as bytes_before
   from due ), claimed as (
   update email
-  set status = 'SENDING', attempt_id = $5, attempts = attempts + 1, lease_until = now() +
-      make_interval(secs => $6), updated_at = now(), trace = email.trace ||
+  set status = 'SENDING', attempt_id = $6, attempts = attempts + 1, lease_until = now() +
+      make_interval(secs => $7), updated_at = now(), trace = email.trace ||
       trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1))
   from weighed
-  where email.id = weighed.id and bytes_before < $7
+  where email.id = weighed.id and bytes_before < $8
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
       email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
@@ -654,7 +671,7 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     select
     from suppression_key inner_address_key where inner_address_key.owner_id = (
       select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
-      from project inner_owner_of_key where inner_owner_of_key.id = $8))) as has_suppressions, case
+      from project inner_owner_of_key where inner_owner_of_key.id = $9))) as has_suppressions, case
           when claimed.topic_id is null then false else coalesce((
     select not coalesce((
         select inner_choice.subscribed
@@ -667,7 +684,7 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     select state
     from opt_in
     where opt_in.id = claimed.opt_in_id), 'gone') end as opt_in_state, project.tracking as
-        project_tracking, case when $9 then contact.data end as contact_data,
+        project_tracking, case when $10 then contact.data end as contact_data,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
 from claimed
 join contact on contact.id = claimed.contact_id

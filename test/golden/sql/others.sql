@@ -98,8 +98,7 @@ where project_id = $1
 select pg_advisory_xact_lock(hashtextextended($1, 0))
 
 select project_id
-from send_policy
-where released_to is not null
+from held_release
 
 select reason, count(*)::int as times
 from not_started
