@@ -145,12 +145,20 @@ export async function endChunk(
  */
 export async function expireChunks(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {
-    const { rows } = await sql`
+    const { rows: expired } = await sql<{ attempt: string; ids: string }>`
+      select attempt_id as attempt, ${joinedIds(sql`email_ids`)} as ids from campaign_chunk
+        where attempt_id is not null and lease_until < now()
+        order by lease_until limit ${max} for update skip locked`.execute(tx);
+    if (expired.length === 0) return 0;
+    const emailIds = expired.flatMap(({ ids }) => readIds(ids));
+    // Locked first, so that the next statement sees what a report has changed meanwhile.
+    await sql`select from email where id = any(${emailIds}::uuid[]) order by id for update`.execute(
+      tx,
+    );
+    await sql`
       with expired as (
-        delete from campaign_chunk where (campaign_id, number) in (
-            select campaign_id, number from campaign_chunk
-              where attempt_id is not null and lease_until < now()
-              order by lease_until limit ${max} for update skip locked)
+        delete from campaign_chunk
+          where attempt_id = any(${expired.map(({ attempt }) => attempt)}::uuid[])
           returning campaign_id, project_id, email_ids, attempt_id, claimed_at, lease_until
       ), changed as (
         update email set
@@ -172,7 +180,7 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
             (values ('contact_deleted', -1), ('delivery_unknown', 1)) as change(code, times)
       )
       select from expired`.execute(tx);
-    return rows.length;
+    return expired.length;
   });
 }
 

@@ -165,7 +165,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
 /** Locks the contacts in order, then the chunk: see `recordDeliveryOutcomes`. */
 async function lockInOrder(
   tx: Database,
-  { projectId, chunk, contactIds }: AcceptedChunk,
+  { projectId, chunk, contactIds, count }: AcceptedChunk,
   names: RawBuilder<unknown>,
 ): Promise<void> {
   const derivable = sql`(${selectDerivable(projectId, contactIds)}) derivable`;
@@ -175,10 +175,11 @@ async function lockInOrder(
     )
     select ${isDerivable(derivable, names)} as "isDerivable"
       from campaign_chunk
-      where attempt_id = ${chunk.attemptId} and (select count(*) from receivers) > 0
+      where attempt_id = ${chunk.attemptId} and cardinality(email_ids) = ${count}
+        and (select count(*) from receivers) > 0
       for update`.execute(tx);
-  // The attempt has lost the chunk, or all its outcomes are recorded, or all contacts are deleted,
-  // or some of the events must be stored.
+  // The attempt has lost the chunk or some of its messages, or all its outcomes are recorded, or all
+  // contacts are deleted, or some of the events must be stored.
   if (!rows[0]?.isDerivable) throw new NotAllAccepted();
 }
 

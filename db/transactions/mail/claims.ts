@@ -50,12 +50,13 @@ export interface Claim {
 }
 
 /**
- * @param chunk set while the attempt holds its chunk, so the rows do not show the claim.
+ * @param chunk set while the attempt holds its chunk, so the rows do not show the claim. `ids`: the
+ *   messages in it.
  * @param derivable the events that need not be stored: see `findDerivable`.
  */
 export function claimOf(
   attemptIds: readonly string[],
-  chunk: ChunkOrigin | undefined,
+  chunk: { origin: ChunkOrigin; ids: readonly string[] } | undefined,
   derivable: number,
 ): Claim {
   if (!chunk) {
@@ -78,14 +79,15 @@ export function claimOf(
       derived: sql`0`,
     };
   }
-  const { attemptId, contentVersion, fromName, replyTo, claimedAt, throttledAt } = chunk;
+  const { attemptId, contentVersion, fromName, replyTo, claimedAt, throttledAt } = chunk.origin;
+  const isInChunk = sql<boolean>`email.id = any(${chunk.ids}::uuid[])`;
   const isPlain = sql<boolean>`outcome.kind = 'accepted' and email.attempts = 0`;
   const tracePlain =
     throttledAt === null ? sql`email.trace` : sql`email.trace || ${throttled(throttledAt)}`;
   const trace = sql`${tracePlain} || ${handedOver(sql`${claimedAt}::timestamptz`)}`;
   return {
-    isHeld: sql`email.status = 'PENDING'`,
-    wasHeld: sql`true`,
+    isHeld: sql`email.status = 'PENDING' and ${isInChunk}`,
+    wasHeld: isInChunk,
     attempt: 1,
     // The chunk has the due time.
     dueAt: sql`email.due_at`,

@@ -59,7 +59,8 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         : 0;
     const derivable = chunkIds ? await findDerivable(tx, projectId, contactIds) : noneDerivable;
     const { bits, subscriptionIds } = derivable;
-    const claim = claimOf(attempt.attemptIds, chunkIds && campaign?.chunk, bits);
+    const chunk = chunkIds && campaign && { origin: campaign.chunk, ids: chunkIds };
+    const claim = claimOf(attempt.attemptIds, chunk, bits);
     const emails = await updateSettled(tx, attempt, claim, subscriptionIds.length > 0);
     notifyAfterCommit(
       tx,
