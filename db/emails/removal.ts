@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { following, ledgerColumns } from '../sql/ledger.ts';
 
 /**
@@ -12,12 +12,18 @@ export async function deleteMail(
   db: Database,
   { where, rows }: { where: RawBuilder<boolean>; rows?: number },
 ): Promise<number> {
-  const page = sql`array(select id from email where ${where} limit ${rows ?? null}::int)`;
-  // The condition is checked again, because a row may have changed since it was found.
-  const { rows: deleted } = await sql`
-    with gone as (
-      delete from email where ${where} and id = any(${page}) returning ${ledgerColumns('email')}
-    ), ${following({ was: 'gone' })}
-    select from gone`.execute(db);
-  return deleted.length;
+  return db.isTransaction ? remove(db) : transact(db, remove);
+
+  async function remove(tx: Database): Promise<number> {
+    // Locked first, so that the next statement sees what others have just added to these tables.
+    const { rows: found } = await sql<{ id: string }>`
+      select id from email where ${where} limit ${rows ?? null}::int for update`.execute(tx);
+    const { rows: deleted } = await sql`
+      with gone as (
+        delete from email where id = any(${found.map(({ id }) => id)}::uuid[])
+          returning ${ledgerColumns('email')}
+      ), ${following({ was: 'gone' })}
+      select from gone`.execute(tx);
+    return deleted.length;
+  }
 }

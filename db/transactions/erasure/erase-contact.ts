@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnsOf } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
+import { deleteMail } from '../../emails/removal.ts';
 import { completeErasure, type ErasureRow, noteErased } from '../../erasure/erasures.ts';
 import { anyOf } from '../../expressions.ts';
 import { deletePage } from '../../pages.ts';
@@ -114,17 +115,14 @@ function deleting(table: string, count: keyof ErasureCounts | null, rows: number
 async function deleteEmails(tx: Database, { contact_id }: Open): Promise<Page> {
   const rows = 500;
   const underWay = sql<boolean>`(status = 'SENDING' or ${isClaimedByChunk('email')})`;
-  const { rows: deleted } = await sql<{ id: string; files: string[] }>`
-    with gone as (
-      delete from email where id in (select id from email
-          where contact_id = ${contact_id} and not ${underWay}
-          order by created_at desc limit ${rows} for update)
-        returning ${ledgerColumns('email')}, array(select file ->> 'attachmentId'
-          from jsonb_array_elements(attachments) as file) as files
-    ), ${following({ was: 'gone' })}
-    select id, files from gone`.execute(tx);
-  const ids = deleted.map(({ id }) => id);
-  const files = [...new Set(deleted.flatMap((email) => email.files))];
+  const { rows: found } = await sql<{ id: string; files: string[] }>`
+    select id, array(select file ->> 'attachmentId'
+        from jsonb_array_elements(attachments) as file) as files
+      from email where contact_id = ${contact_id} and not ${underWay}
+      order by created_at desc limit ${rows} for update`.execute(tx);
+  const ids = found.map(({ id }) => id);
+  if (ids.length > 0) await deleteMail(tx, { where: sql<boolean>`id = ${anyOf(ids)}` });
+  const files = [...new Set(found.flatMap((email) => email.files))];
   const counts = { emails: ids.length, attachments: 0, mailbox: 0 };
   if (ids.length > 0) counts.mailbox = await deleteMessages(tx, sql`id = ${anyOf(ids)}`);
   if (files.length > 0) counts.attachments = await deleteFiles(tx, files);

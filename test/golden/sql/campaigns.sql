@@ -11,6 +11,13 @@ where project_id = $1 and status = 'SENDING' and max_per_minute is not null and 
   where campaign_id = campaign.id and attempt_id is null and due_at <= now())
 limit 1
 
+select attempt_id as attempt, array_to_string(email_ids, ' ') as ids
+from campaign_chunk
+where attempt_id is not null and lease_until < now()
+order by lease_until
+limit $1
+for update skip locked
+
 select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
@@ -769,60 +776,6 @@ select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "d
     where inner_mail.id = any(claimed.email_ids) and inner_mail.status = 'PENDING') as message) as
         emails
 from claimed
-
-with expired as (
-  delete from campaign_chunk
-  where (campaign_id, number) in (
-    select campaign_id, number
-    from campaign_chunk
-    where attempt_id is not null and lease_until < now()
-    order by lease_until
-    limit $1
-    for update skip locked)
-  returning campaign_id, project_id, email_ids, attempt_id, claimed_at, lease_until ), changed as (
-  update email
-  set status = 'SENDING', attempt_id = expired.attempt_id, attempts = attempts + 1, lease_until =
-      expired.lease_until, updated_at = now(), trace = email.trace || jsonb_set(
-      trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1)), '{0,at}',
-      to_jsonb(to_char(expired.claimed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-  from expired, unnest(expired.email_ids) as claimed(id)
-  where email.id = claimed.id and email.status = 'PENDING'
-  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
-      email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
-  delete from email_queue
-  where email_id = any(array(
-      select id
-      from changed
-      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
-          as (
-  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
-  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
-  from changed
-  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
-  on conflict (email_id) do update
-  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason), departed as (
-  select expired.campaign_id, expired.project_id, count(*) as count
-  from expired, unnest(expired.email_ids) as claimed(id)
-  where claimed.id not in (
-    select id
-    from changed) and not exists (
-    select
-    from email
-    where email.id = claimed.id and email.status <> 'PENDING')
-  group by 1, 2 ), tallied as (
-  insert into campaign_tally (campaign_id, project_id, code, count, sent)
-  select campaign_id, project_id, code, count * times, 0
-  from departed, (
-    values ('contact_deleted', -1), ('delivery_unknown', 1)) as change(code, times) )
-select
-from expired
 
 with failed as materialized (
   select code, sum(count)::int as count, sum(sent)::int as sent

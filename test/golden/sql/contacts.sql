@@ -429,7 +429,7 @@ select (not exists (
         join wait on wait.contact_id = receiver.id
         where wait.event_name = named.name and wait.event_id is null)) derivable)) as "isDerivable"
 from campaign_chunk
-where attempt_id = $6 and (
+where attempt_id = $6 and cardinality(email_ids) = $7 and (
   select count(*)
   from receivers) > 0
 for update
