@@ -25,6 +25,7 @@ import { findDatabaseId } from './db/subscriptions/cluster.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
 import { listStoredProviders } from './db/providers/providers.ts';
 import { disableForReputation } from './db/transactions/projects/suspend-project.ts';
+import type { SettledMessage } from './db/transactions/mail/record-feedback.ts';
 import { dispatchStore } from './workflows/client/dispatch-store.ts';
 import { encryptAddressKeys } from './db/suppression/keys.ts';
 import { createDns, type Dns } from './providers/dns.ts';
@@ -184,6 +185,7 @@ export function composeApi(
       db,
       shares,
       judge: config.autoProjectDisable ? disableForReputation : null,
+      isUnreported: unreportedBy(config),
     }),
     tracking: createTrackQueue(shares),
     shares,
@@ -253,6 +255,7 @@ export async function composeWorker(opened: Opened): Promise<{
     platformDomain: config.platformDomain,
     dashboardUrl: config.dashboardUrl,
     judge: config.autoProjectDisable ? disableForReputation : null,
+    isUnreported: unreportedBy(config),
     feedbackMailbox: config.mail.incoming.imap && {
       mailbox: createFeedbackMailbox(config.mail.incoming.imap),
       everyMs: config.mail.incoming.imap.seconds * 1000,
@@ -284,6 +287,11 @@ function senderFinder(db: Database, { host, subdomain }: ReturnPathSettings) {
     const { keys, hasReturnPath } = await findSender(db, { projectId, domain, returnPath });
     return { keys, returnPathHost: host !== null && hasReturnPath ? name : null };
   };
+}
+
+/** Returns a function that is true for messages whose mail provider reports no deliveries. */
+function unreportedBy({ mail: { sender } }: Config) {
+  return ({ providerId }: SettledMessage) => providerId === null && !sender.reportsDeliveries;
 }
 
 /** @throws Error with a sentence for the operator when the file cannot be read. */

@@ -5,6 +5,7 @@ import { recordIncoming } from '../../db/transactions/mail/incoming.ts';
 import {
   type JudgeReputation,
   recordSingleReport,
+  type SettledMessage,
 } from '../../db/transactions/mail/record-feedback.ts';
 import { type FeedbackMailbox, mailboxErrorText } from '../../providers/mail/feedback-mailbox.ts';
 import { readIncoming } from '../../providers/mail/incoming.ts';
@@ -20,6 +21,8 @@ export interface FeedbackMailboxServices {
   feedbackMailbox: { mailbox: FeedbackMailbox; everyMs: number } | null;
   /** Disables a project of bad reputation; null: none is disabled. */
   judge: JudgeReputation | null;
+  /** Returns true if nothing reports the delivery of a message. */
+  isUnreported: (message: SettledMessage) => boolean;
 }
 
 /** The result of one look into the mailbox. */
@@ -65,7 +68,7 @@ async function readMailbox(services: FeedbackMailboxServices): Promise<MailboxRe
 }
 
 async function takeMessage(
-  { db, returnPaths, judge }: FeedbackMailboxServices,
+  { db, returnPaths, judge, isUnreported }: FeedbackMailboxServices,
   raw: Buffer,
 ): Promise<void> {
   const message = await readIncoming({ raw, recipients: null, sender: null });
@@ -74,7 +77,7 @@ async function takeMessage(
     db,
     {
       emailIdOf,
-      record: (report) => recordSingleReport(db, report, judge),
+      record: (report) => recordSingleReport(db, report, { judge, isUnreported }),
       transactFor: (_, work) => transact(db, work),
     },
     { ...message, source: 'imap' },

@@ -138,8 +138,7 @@ function outcomeOf(
   // Feedback or the settle time was faster, or the message was deleted. Without a chunk its row
   // says which attempt it was.
   if (answer?.kind !== 'accepted' || (hasChunk && !message)) return null;
-  const { messageId, delivered } = answer;
-  return { emailId, kind: 'accepted', messageId, delivered };
+  return { emailId, ...answer };
 }
 
 const noAnswer = 'The worker ended before the mail provider answered.';

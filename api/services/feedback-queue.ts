@@ -3,6 +3,7 @@ import {
   concernsReputation,
   type JudgeReputation,
   recordFeedback,
+  type SettledMessage,
 } from '../../db/transactions/mail/record-feedback.ts';
 import {
   answerLostReports,
@@ -62,12 +63,14 @@ export class FeedbackQueue {
   #size = 0;
 
   constructor(services: FeedbackServices) {
-    const { shares, judge } = services;
+    const { shares, judge, isUnreported } = services;
+    const options = { judge, isUnreported };
     this.#services = services;
     this.#apart = new GroupCommit(shares, {
-      writeTogether: (tx, _, reports) => recordFeedback(tx, reports, { judge, skipsLocked: true }),
+      writeTogether: (tx, _, reports) =>
+        recordFeedback(tx, reports, { ...options, skipsLocked: true }),
       async writeAlone(tx, _, report) {
-        const [answer] = await recordFeedback(tx, [report], { judge });
+        const [answer] = await recordFeedback(tx, [report], options);
         return answer ?? 'unknown';
       },
     });
@@ -168,12 +171,12 @@ export class FeedbackQueue {
   }
 
   async #recordOfMany(batch: readonly WaitingReport[]): Promise<void> {
-    const { db, judge } = this.#services;
+    const { db, judge, isUnreported } = this.#services;
     try {
       const answers = await transact(db, async (tx) => {
         await limitLockWaits(tx, sharedLockMs);
         const reports = batch.map(({ item }) => item);
-        return recordFeedback(tx, reports, { judge, skipsLocked: true });
+        return recordFeedback(tx, reports, { judge, isUnreported, skipsLocked: true });
       });
       settle(batch, answers, (report) => this.#apart.writeAlone(report.projectId, report));
     } catch (error) {
@@ -199,6 +202,8 @@ interface FeedbackServices {
   shares: Shares;
   /** Disables a project of bad reputation; null: none is disabled. */
   judge: JudgeReputation | null;
+  /** Returns true if nothing reports the delivery of a message. */
+  isUnreported: (message: SettledMessage) => boolean;
 }
 
 function tooMany(): Problem {

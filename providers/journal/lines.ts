@@ -32,7 +32,7 @@ export interface ClaimedContent {
 
 /** An answer of the mail provider, without its text, which may contain addresses. */
 export type Answer =
-  | { kind: 'accepted'; messageId: string; delivered: boolean }
+  | { kind: 'accepted'; messageId: string; delivered: boolean; isUnreported?: boolean }
   | { kind: 'refused'; code: string; isRecipient: boolean }
   | { kind: 'retry'; code: string; isAboutMessage: boolean; retryAfterMs: number };
 
@@ -80,7 +80,10 @@ export const endLine = (number: number): string => line('e', String(number));
 
 function answerText(answer: Answer): string {
   const { kind } = answer;
-  if (kind === 'accepted') return `${kind} ${answer.delivered} ${fieldText(answer.messageId)}`;
+  if (kind === 'accepted') {
+    const { delivered, messageId, isUnreported = false } = answer;
+    return `${kind} ${delivered} ${fieldText(messageId)} ${isUnreported}`;
+  }
   const code = fieldText(answer.code);
   if (kind === 'refused') return `${kind} ${answer.isRecipient} ${code}`;
   return `${kind} ${answer.isAboutMessage} ${code} ${answer.retryAfterMs}`;
@@ -169,11 +172,14 @@ function readField(field: string): string {
   return field.startsWith('%') ? Buffer.from(field.slice(1), 'base64url').toString() : field;
 }
 
-function readAnswer([kind, flag, text = '', ms]: readonly string[]): Answer {
+function readAnswer([kind, flag, text = '', last]: readonly string[]): Answer {
   const isSet = flag === 'true';
-  if (kind === 'accepted') return { kind, messageId: text, delivered: isSet };
+  if (kind === 'accepted') {
+    const isUnreported = last === 'true';
+    return { kind, messageId: text, delivered: isSet, ...(isUnreported && { isUnreported }) };
+  }
   if (kind === 'refused') return { kind, code: text, isRecipient: isSet };
-  return { kind: 'retry', code: text, isAboutMessage: isSet, retryAfterMs: Number(ms) };
+  return { kind: 'retry', code: text, isAboutMessage: isSet, retryAfterMs: Number(last) };
 }
 
 /** Codes in an error of a mailer: of SMTP, with the enhanced status of RFC 3463, or of Amazon SES. */

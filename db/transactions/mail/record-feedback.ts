@@ -4,12 +4,12 @@ import { type Database, transact } from '../../database.ts';
 import { countReports } from '../../delivery/report-counts.ts';
 import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
-import { signalCampaign } from '../../outbox/outbox.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
-import { unsubscribe } from './feedback-opt-outs.ts';
+import { countForCampaigns } from './feedback/campaigns.ts';
+import { unsubscribe } from './feedback/opt-outs.ts';
 import {
   answerLostReports,
   type FeedbackAnswer,
@@ -19,7 +19,6 @@ import {
 } from './reports.ts';
 import {
   applyFeedback,
-  type CampaignCounter,
   type Feedback,
   type FeedbackEffects,
   isSimulator,
@@ -43,6 +42,28 @@ const opensApartSeconds = 10;
  */
 export type JudgeReputation = (tx: Database, projectId: string, measure: Measure) => Promise<void>;
 
+/** A message whose acceptance only its feedback has shown. */
+export interface SettledMessage {
+  id: string;
+  /** Its mail provider; null: the default one. */
+  providerId: string | null;
+}
+
+export interface FeedbackOptions {
+  /** Disables a project of bad reputation; null: none is disabled. */
+  judge: JudgeReputation | null;
+  /**
+   * Returns true if nothing reports the delivery of a message, so that it can only be assumed.
+   * Absent: deliveries are reported.
+   */
+  isUnreported?: (message: SettledMessage) => boolean;
+  /**
+   * Does not wait for contacts and messages that other transactions have locked: the result for a
+   * report on these is null.
+   */
+  skipsLocked?: boolean;
+}
+
 /**
  * Records reports on messages of any projects with all consequences, in the caller's transaction:
  * the messages, their traces and events, their contacts, their campaigns, and the reputation of the
@@ -51,15 +72,12 @@ export type JudgeReputation = (tx: Database, projectId: string, measure: Measure
  * The number of statements does not depend on the number of reports, except for effects of events,
  * reputations and campaigns. Locks are taken in the common order: projects that may be disabled,
  * contacts, messages, campaigns; each kind by id.
- * @param options.judge disables a project of bad reputation; null: none is disabled.
- * @param options.skipsLocked does not wait for contacts and messages that other transactions have
- *   locked: the result for a report on these is null.
  * @returns a result for each report, in order
  */
 export async function recordFeedback(
   tx: Database,
   reports: readonly FoundReport[],
-  options: { judge: JudgeReputation | null; skipsLocked?: boolean },
+  options: FeedbackOptions,
 ): Promise<(FeedbackAnswer | null)[]> {
   const judged = options.judge ? reports.filter(concernsReputation) : [];
   if (judged.length > 0) {
@@ -88,6 +106,7 @@ export async function recordFeedback(
   const changes = changesOf(
     emails,
     reports.filter((_, index) => answers[index] === 'recorded'),
+    options,
   );
   const changed = [...changes.values()].filter(
     ({ events, trace, unsubscribes }) => events.length + trace.length > 0 || unsubscribes,
@@ -122,12 +141,12 @@ export async function recordFeedback(
 export function recordSingleReport(
   db: Database,
   report: FeedbackReport,
-  judge: JudgeReputation | null,
+  options: Omit<FeedbackOptions, 'skipsLocked'>,
 ): Promise<FeedbackAnswer> {
   return transact(db, async (tx) => {
     const [found] = await findReportedMessages(tx, [report]);
     const [answer] = found
-      ? await recordFeedback(tx, [found], { judge })
+      ? await recordFeedback(tx, [found], options)
       : await answerLostReports(tx, [report]);
     return answer ?? 'unknown';
   });
@@ -182,7 +201,7 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
       .select(['subject', 'from_email', 'from_name', 'to_email', 'status', 'error'])
       .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
       .select(['complained_at', 'unsubscribed_at', 'bounce_listed', 'complaint_listed'])
-      .select(['opens', 'clicks', 'derived_events', 'delivery_unreported'])
+      .select(['opens', 'clicks', 'derived_events', 'delivery_unreported', 'provider_id'])
       // The rows of a claimed chunk do not count its attempt before the outcome is recorded.
       .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
       .select(
@@ -221,6 +240,8 @@ interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
   measures: Measure[];
   /** Reports of other servers. */
   reported: Feedback['kind'][];
+  /** True if nothing reports its delivery. */
+  isUnreported: boolean;
   /** Reasons for suppressing its address, in the order of the reports. */
   badAddress: BadAddress['reason'][];
 }
@@ -228,12 +249,13 @@ interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
 function changesOf(
   emails: readonly LockedMessage[],
   reports: readonly FoundReport[],
+  options: FeedbackOptions,
 ): Map<string, MessageChange> {
   const changes = new Map(emails.map((email) => [email.id, unchanged(email)]));
   for (const report of reports) {
     const change = changes.get(report.emailId);
     if (!change) continue;
-    for (const feedback of report.feedback) apply(change, feedback, report);
+    for (const feedback of report.feedback) apply(change, feedback, report, options);
   }
   return changes;
 }
@@ -264,11 +286,17 @@ function unchanged(email: LockedMessage): MessageChange {
     unsubscribes: null,
     measures: [],
     reported: [],
+    isUnreported: email.delivery_unreported,
     badAddress: [],
   };
 }
 
-function apply(change: MessageChange, feedback: Feedback, report: FoundReport): void {
+function apply(
+  change: MessageChange,
+  feedback: Feedback,
+  report: FoundReport,
+  { isUnreported }: FeedbackOptions,
+): void {
   const { email } = change;
   const isOwnOpen = report.isOwnTracking && feedback.kind === 'open';
   if (isOwnOpen && email.was_opened_lately) return;
@@ -280,6 +308,9 @@ function apply(change: MessageChange, feedback: Feedback, report: FoundReport): 
   const effects = applyFeedback(before, feedback, report);
   if (!effects) return;
   if (feedback.kind === 'open') email.was_opened_lately = true;
+  if (before.sent_at === null && isUnreported) {
+    change.isUnreported = isUnreported({ id: email.id, providerId: email.provider_id });
+  }
   change.state = effects.state;
   change.trace.push(...effects.trace.map((entry) => ({ at: email.now, ...entry })));
   change.events.push(...effects.events);
@@ -297,9 +328,10 @@ function apply(change: MessageChange, feedback: Feedback, report: FoundReport): 
 const errorCharsMax = 500;
 
 async function updateMessages(tx: Database, changes: readonly MessageChange[]): Promise<void> {
-  const given = changes.map(({ email, state, trace }) => ({
+  const given = changes.map(({ email, state, trace, isUnreported }) => ({
     id: email.id,
     ...state,
+    delivery_unreported: isUnreported,
     error: state.error && cutText(state.error, errorCharsMax),
     // Feedback fails a message only when the provider rejects it.
     refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
@@ -318,24 +350,19 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
           bounced_at = given.bounced_at, complained_at = given.complained_at,
           unsubscribed_at = given.unsubscribed_at,
           bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed,
-          opens = given.opens, clicks = given.clicks, lease_until = null,
+          opens = given.opens, clicks = given.clicks,
+          delivery_unreported = given.delivery_unreported, lease_until = null,
           trace = email.trace || given.trace, updated_at = now()
         from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
           error text, refusal text, message_id text, sent_at timestamptz, delivered_at timestamptz,
           opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
           complained_at timestamptz, unsubscribed_at timestamptz, bounce_listed boolean,
-          complaint_listed boolean, opens int, clicks int, trace jsonb)
+          complaint_listed boolean, opens int, clicks int, delivery_unreported boolean,
+          trace jsonb)
         where email.id = given.id
         returning ${ledgerColumns('email')}
     ), ${following({ was: 'was', now: 'changed' })}
     select from changed`.execute(tx);
-}
-
-/** Returns true if the delivery of a message was assumed until a report said what became of it. */
-function wasAssumed({ email, state }: MessageChange): boolean {
-  const isKnown = (one: Pick<MessageState, 'delivered_at' | 'bounced_at'>) =>
-    one.delivered_at !== null || one.bounced_at !== null;
-  return email.delivery_unreported && !isKnown(email) && isKnown(state);
 }
 
 function badAddressesOf({ email, badAddress }: MessageChange): BadAddress[] {
@@ -387,51 +414,6 @@ async function judgeProjects(
       await judge(tx, id, measure);
     }
   }
-}
-
-const counters = [
-  'sent_count',
-  'delivered_count',
-  'opened_count',
-  'clicked_count',
-  'bounced_count',
-  'complained_count',
-  'unsubscribed_count',
-] as const satisfies CampaignCounter[];
-
-/**
- * Counts the changes for the campaigns, and signals the runs of those that may have waited for the
- * outcome of a message.
- */
-async function countForCampaigns(tx: Database, changes: readonly MessageChange[]): Promise<void> {
-  const ids = new Set(changes.flatMap(({ email }) => email.campaign_id ?? []));
-  for (const id of [...ids].toSorted()) {
-    const own = changes.filter(({ email }) => email.campaign_id === id);
-    await countForCampaign(tx, id, own);
-  }
-}
-
-async function countForCampaign(
-  tx: Database,
-  id: string,
-  changes: readonly MessageChange[],
-): Promise<void> {
-  const counted = changes.flatMap((change) => change.counters);
-  const isOver = changes.some(({ email, state }) =>
-    state.status === 'FAILED' ? email.status !== 'FAILED' : email.sent_at === null,
-  );
-  if (counted.length === 0 && !isOver) return;
-  const known = changes.filter(wasAssumed).length;
-  const plus = (counter: CampaignCounter) =>
-    sql<number>`${sql.ref(counter)} + ${counted.filter((one) => one === counter).length}::int`;
-  const campaign = await tx
-    .updateTable('campaign')
-    .set(Object.fromEntries(counters.map((counter) => [counter, plus(counter)])))
-    .set({ assumed_count: sql`assumed_count - ${known}::int` })
-    .where('id', '=', id)
-    .returning(['id', 'project_id', 'name', 'status'])
-    .executeTakeFirst();
-  if (campaign && isOver) await signalCampaign(tx, campaign);
 }
 
 /**

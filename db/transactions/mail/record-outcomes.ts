@@ -22,7 +22,12 @@ import { type NewEvent, recordEvents } from '../events/record-events.ts';
 import { recordAcceptedChunk } from './accepted-chunk.ts';
 import type { Attempt, DeliveryOutcome } from './attempts.ts';
 import { type ChunkOrigin, type Claim, claimOf } from './claims.ts';
-import { emailEventData, recordFeedback, simulatedReport } from './record-feedback.ts';
+import {
+  emailEventData,
+  type FeedbackOptions,
+  recordFeedback,
+  simulatedReport,
+} from './record-feedback.ts';
 import { type FeedbackReport, findReportedMessages } from './reports.ts';
 import { sendAttemptsMax } from '../../../domain/runs/retry.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
@@ -255,16 +260,25 @@ async function recordOvertaken(
   const reports = rows.flatMap(({ id: emailId, message_id: messageId, news }) =>
     news ? [{ emailId, messageId, feedback: [{ kind: news, at: new Date() }], ...unrepeated }] : [],
   );
-  await recordReports(tx, reports);
+  const unreported = new Set(
+    overtaken.flatMap((outcome) =>
+      outcome.kind === 'accepted' && outcome.isUnreported ? outcome.emailId : [],
+    ),
+  );
+  await recordReports(tx, reports, ({ id }) => unreported.has(id));
 }
 
 const unrepeated = { acceptedAt: null, receipt: null };
 
 /** Records reports in the transaction of the outcomes, so that a crash loses none. */
-async function recordReports(tx: Database, reports: readonly FeedbackReport[]): Promise<void> {
+async function recordReports(
+  tx: Database,
+  reports: readonly FeedbackReport[],
+  isUnreported?: FeedbackOptions['isUnreported'],
+): Promise<void> {
   if (reports.length === 0) return;
   const found = (await findReportedMessages(tx, reports)).filter((report) => report !== null);
-  await recordFeedback(tx, found, { judge: null });
+  await recordFeedback(tx, found, { judge: null, ...(isUnreported && { isUnreported }) });
 }
 
 /**

@@ -41,7 +41,7 @@ const record = (mails: Mail[], reports: ReturnType<typeof report>[]) =>
       projectId: project.id,
       contactId: contacts.get(one.emailId)!,
     }));
-    return recordFeedback(tx, found, { judge: disableForReputation });
+    return recordFeedback(tx, found, { judge: disableForReputation, isUnreported: () => false });
   });
 
 const sentEmails = (count: number, campaignId?: string) =>
@@ -184,7 +184,12 @@ describe('feedback beside locked rows', () => {
   });
 
   it('is recorded in few transactions for many projects, and waits for the rows of none', async () => {
-    const queue = new FeedbackQueue({ db, shares: services.shares, judge: disableForReputation });
+    const queue = new FeedbackQueue({
+      db,
+      shares: services.shares,
+      judge: disableForReputation,
+      isUnreported: () => false,
+    });
     const { cookie } = await api.signUp();
     const campaigns: string[] = [];
     const ids: string[] = [];
@@ -216,7 +221,12 @@ describe('feedback beside locked rows', () => {
   });
 
   it('of a project that takes too long fails alone', async () => {
-    const queue = new FeedbackQueue({ db, shares: services.shares, judge: disableForReputation });
+    const queue = new FeedbackQueue({
+      db,
+      shares: services.shares,
+      judge: disableForReputation,
+      isUnreported: () => false,
+    });
     const [own, other] = [await sentEmail(), await sentEmail()];
     const { id, projectId } = await withMail();
     await sql`
@@ -234,7 +244,12 @@ describe('feedback beside locked rows', () => {
   });
 
   it("of one project does not delay another's, however much of it there is", async () => {
-    const queue = new FeedbackQueue({ db, shares: services.shares, judge: disableForReputation });
+    const queue = new FeedbackQueue({
+      db,
+      shares: services.shares,
+      judge: disableForReputation,
+      isUnreported: () => false,
+    });
     const campaignId = await insertTestCampaign(db, project.id);
     const [stuck, other] = [await sentEmail({}, campaignId), await sentEmail()];
     const { id } = await withMail();
@@ -257,7 +272,12 @@ describe('feedback beside locked rows', () => {
   });
 
   it('is answered 503 when ten thousand reports are waiting', async () => {
-    const queue = new FeedbackQueue({ db, shares: services.shares, judge: disableForReputation });
+    const queue = new FeedbackQueue({
+      db,
+      shares: services.shares,
+      judge: disableForReputation,
+      isUnreported: () => false,
+    });
     const unknown = () => report({ id: randomUUID() }, null, delivery);
     let waiting: Promise<FeedbackAnswer>[] = [];
     await whileLocked(

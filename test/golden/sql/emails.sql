@@ -1240,12 +1240,13 @@ with was as (
       given.opened_at, clicked_at = given.clicked_at, bounced_at = given.bounced_at, complained_at =
       given.complained_at, unsubscribed_at = given.unsubscribed_at, bounce_listed =
       given.bounce_listed, complaint_listed = given.complaint_listed, opens = given.opens, clicks =
-      given.clicks, lease_until = null, trace = email.trace || given.trace, updated_at = now()
+      given.clicks, delivery_unreported = given.delivery_unreported, lease_until = null, trace =
+      email.trace || given.trace, updated_at = now()
   from jsonb_to_recordset($2::jsonb) as given(id uuid, status text, error text, refusal text,
       message_id text, sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz,
       clicked_at timestamptz, bounced_at timestamptz, complained_at timestamptz, unsubscribed_at
-      timestamptz, bounce_listed boolean, complaint_listed boolean, opens int, clicks int, trace
-      jsonb)
+      timestamptz, bounce_listed boolean, complaint_listed boolean, opens int, clicks int,
+      delivery_unreported boolean, trace jsonb)
   where email.id = given.id
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,

@@ -31,11 +31,15 @@ const claim = () => ({
 });
 
 const answer: fc.Arbitrary<Answer> = fc.oneof(
-  fc.record({
-    kind: fc.constant('accepted' as const),
-    messageId: fc.string({ unit: 'binary', maxLength: 40 }),
-    delivered: fc.boolean(),
-  }),
+  fc.record(
+    {
+      kind: fc.constant('accepted' as const),
+      messageId: fc.string({ unit: 'binary', maxLength: 40 }),
+      delivered: fc.boolean(),
+      isUnreported: fc.constant(true),
+    },
+    { requiredKeys: ['kind', 'messageId', 'delivered'] },
+  ),
   fc.record({
     kind: fc.constant('refused' as const),
     code: fc.constantFrom('', '550 5.1.1', 'MessageRejected (400)'),

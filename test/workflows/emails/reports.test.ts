@@ -224,6 +224,40 @@ describe('mail by SMTP', () => {
     expect(await stats()).toEqual([1, 7, 80, 'mixed']);
   });
 
+  it('of a campaign whose outcome was unknown counts as delivered once a report settles it', async () => {
+    const lost = await useScriptedSmtp({ end: 'close' });
+    const shop = await useEngine({ ...settings, SMTP_PORT: String(lost.port) });
+    await insertContacts(shop, 3);
+    const campaignId = await createCampaign(shop);
+    await act(shop, campaignId, 'send');
+    const rows = await waitFor('the unknown outcomes', async () => {
+      const mails = await shop.api.db
+        .selectFrom('email')
+        .select(['id', 'to_email', 'status'])
+        .where('campaign_id', '=', campaignId)
+        .execute();
+      const isUnknown = mails.length === 3 && mails.every(({ status }) => status === 'SENDING');
+      return isUnknown ? mails : null;
+    });
+    for (const [index, action] of ['delayed', 'failed', 'delivered'].entries()) {
+      const { id: emailId, to_email: to } = rows[index]!;
+      const returnPath = shop.services.returnPaths.pathOf(emailId, shop.domain);
+      const status = { delayed: '4.4.1', failed: '5.1.1', delivered: '2.0.0' }[action] ?? '';
+      await takeIncoming(shop.api.services, 'smtp', {
+        raw: Buffer.from(deliveryStatus({ returnPath, emailId, to }, { action, status })),
+        recipients: [returnPath],
+        sender: '',
+      });
+    }
+    const { body } = await shop.call('GET', `/campaigns/${campaignId}/stats`);
+    expect(body.data).toMatchObject({
+      sentCount: 3,
+      deliveredCount: 1,
+      assumedDeliveredCount: 1,
+      deliveryBasis: 'mixed',
+    });
+  });
+
   it('whose outcome is unknown is settled by any report', async () => {
     const lost = await useScriptedSmtp({ end: 'close' });
     const shop = await useEngine({

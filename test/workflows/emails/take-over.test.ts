@@ -248,6 +248,40 @@ describe('a campaign', () => {
     expect(again.ids.toSorted()).toEqual(ids.slice(21).toSorted());
   });
 
+  it('assumes the deliveries that nothing reports, also of mail that was given up', async () => {
+    const { ids, attempt, content } = await claimed(2);
+    const [inTime, late] = ids as [string, string];
+    const unreported = (messageId: string): SendOutcome => ({
+      kind: 'accepted',
+      messageId,
+      delivered: false,
+      isUnreported: true,
+    });
+    die(attempt, (notes) => {
+      notes.content(content);
+      notes.messageNotes(inTime).end(unreported(randomUUID()));
+      notes.messageNotes(late).begin();
+    });
+    await takeOverAll();
+    expect(await stats()).toMatchObject({ sentCount: 1, assumedDeliveredCount: 1 });
+    await writeMail(db, (tx) =>
+      sql`update email set lease_until = now() - interval '1 hour' where id = ${late}`.execute(tx),
+    );
+    await tasksOf(api, {}).SETTLE_UNCERTAIN();
+    die(attempt, (notes) => {
+      notes.content(content);
+      notes.messageNotes(late).end(unreported(randomUUID()));
+    });
+    await takeOverAll();
+    expect(await show(late)).toMatchObject({ status: 'SENT' });
+    expect(await stats()).toMatchObject({
+      sentCount: 2,
+      deliveredCount: 0,
+      assumedDeliveredCount: 2,
+      deliveryBasis: 'assumed',
+    });
+  });
+
   it('does so although the lease of the dead worker has expired', async () => {
     const { ids, attempt, content } = await claimed(3);
     await sql`update campaign_chunk set lease_until = now() - interval '1 s'

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { noEvidence, recordConsentOfProjects } from '../../consent/log.ts';
-import { endOptIns } from '../../consent/opt-ins.ts';
-import type { Database } from '../../database.ts';
-import type { ProjectEvent } from '../events/record-events.ts';
-import type { FeedbackEffects } from '../../../domain/mail/feedback.ts';
+import { noEvidence, recordConsentOfProjects } from '../../../consent/log.ts';
+import { endOptIns } from '../../../consent/opt-ins.ts';
+import type { Database } from '../../../database.ts';
+import type { ProjectEvent } from '../../events/record-events.ts';
+import type { FeedbackEffects } from '../../../../domain/mail/feedback.ts';
 
 interface Unsubscribing {
   email: { id: string; contact_id: string; to_email: string };

@@ -1,0 +1,87 @@
+import { sql } from 'kysely';
+import type { Database } from '../../../database.ts';
+import { signalCampaign } from '../../../outbox/outbox.ts';
+import type { CampaignCounter, MessageState } from '../../../../domain/mail/feedback.ts';
+
+/** A change of a message by feedback. */
+interface MessageChange {
+  /** The message before it. */
+  email: Pick<MessageState, 'sent_at' | 'delivered_at' | 'bounced_at'> & {
+    campaign_id: string | null;
+    status: string;
+    delivery_unreported: boolean;
+  };
+  state: MessageState;
+  counters: readonly CampaignCounter[];
+  /** True if nothing reports its delivery. */
+  isUnreported: boolean;
+}
+
+const counters = [
+  'sent_count',
+  'delivered_count',
+  'opened_count',
+  'clicked_count',
+  'bounced_count',
+  'complained_count',
+  'unsubscribed_count',
+] as const satisfies CampaignCounter[];
+
+/**
+ * Counts the changes for the campaigns, and signals the runs of those that may have waited for the
+ * outcome of a message.
+ */
+export async function countForCampaigns(
+  tx: Database,
+  changes: readonly MessageChange[],
+): Promise<void> {
+  const ids = new Set(changes.flatMap(({ email }) => email.campaign_id ?? []));
+  for (const id of [...ids].toSorted()) {
+    const own = changes.filter(({ email }) => email.campaign_id === id);
+    await countForCampaign(tx, id, own);
+  }
+}
+
+async function countForCampaign(
+  tx: Database,
+  id: string,
+  changes: readonly MessageChange[],
+): Promise<void> {
+  const counted = changes.flatMap((change) => change.counters);
+  const isOver = changes.some(({ email, state }) =>
+    state.status === 'FAILED' ? email.status !== 'FAILED' : email.sent_at === null,
+  );
+  if (counted.length === 0 && !isOver) return;
+  const assumed = changes.reduce((sum, change) => sum + assumedBy(change), 0);
+  const unreported = changes.filter(
+    ({ email, isUnreported }) => isUnreported && !email.delivery_unreported,
+  ).length;
+  const plus = (counter: CampaignCounter) =>
+    sql<number>`${sql.ref(counter)} + ${counted.filter((one) => one === counter).length}::int`;
+  const campaign = await tx
+    .updateTable('campaign')
+    .set(Object.fromEntries(counters.map((counter) => [counter, plus(counter)])))
+    .set({
+      assumed_count: sql`assumed_count + ${assumed}::int`,
+      unreported_count: sql`unreported_count + ${unreported}::int`,
+    })
+    .where('id', '=', id)
+    .returning(['id', 'project_id', 'name', 'status'])
+    .executeTakeFirst();
+  if (campaign && isOver) await signalCampaign(tx, campaign);
+}
+
+/** Returns by how much a change increases the number of messages whose delivery is assumed. */
+function assumedBy({ email, state, isUnreported }: MessageChange): number {
+  const isAssumed = (
+    one: Pick<MessageState, 'sent_at' | 'delivered_at' | 'bounced_at'>,
+    cannotBeReported: boolean,
+  ) =>
+    cannotBeReported &&
+    one.sent_at !== null &&
+    one.delivered_at === null &&
+    one.bounced_at === null;
+  return (
+    Number(isAssumed(state, isUnreported)) - Number(isAssumed(email, email.delivery_unreported))
+  );
+}
