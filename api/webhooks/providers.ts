@@ -4,6 +4,7 @@ import { findReportingProvider } from '../../db/providers/webhooks.ts';
 import { notFound } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
+import { needsFeedbackSecret } from '../../domain/provider/provider.ts';
 import type { FeedbackAdapter, WebhookRequest } from '../../providers/mail/services/adapter.ts';
 import { adapterOf } from '../../providers/mail/services/adapters.ts';
 import { requireTrue } from '../../providers/mail/services/authentication.ts';
@@ -41,12 +42,12 @@ export const receiveProviderEvents = endpoint({
   ],
   example: { response: { success: true, applied: 499, ignored: 1 } },
   async handle(call) {
-    const { adapter, secret, ...takenBy } = await requireProvider(call, call.params);
+    const { adapter, isSigned, secret, ...takenBy } = await requireProvider(call, call.params);
     const now = new Date();
     const request = webhookRequest(call.request);
     if (secret !== null) adapter.authenticate(request, secret, now);
     // Such a provider cannot be made, so this is a safeguard.
-    else requireTrue(!adapter.needsSecret);
+    else requireTrue(!isSigned);
     const events = request.events();
     const applied = await recordServiceEvents(call.feedback, takenBy, events, (event) =>
       readReport(adapter, event, { request, now }),
@@ -65,6 +66,8 @@ interface Provider {
   providerId: string;
   projectId: string | null;
   adapter: FeedbackAdapter;
+  /** True if its service signs requests, so that they need a secret. */
+  isSigned: boolean;
   /** null: the token in the address is the only proof. */
   secret: string | null;
 }
@@ -79,6 +82,11 @@ async function requireProvider(
     : undefined;
   const adapter = row && adapterOf(row.feedback);
   if (!row || !adapter) throw notFound('PROVIDER', id);
-  const { id: providerId, projectId, secret } = row;
-  return { providerId, projectId, adapter, secret: secret && cipher.decrypt(secret) };
+  return {
+    providerId: row.id,
+    projectId: row.projectId,
+    adapter,
+    isSigned: needsFeedbackSecret(row.feedback),
+    secret: row.secret && cipher.decrypt(row.secret),
+  };
 }

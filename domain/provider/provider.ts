@@ -15,7 +15,7 @@ export const webhookServices = [
   'mailjet',
   'resend',
 ] as const;
-type WebhookService = (typeof webhookServices)[number];
+export type WebhookService = (typeof webhookServices)[number];
 
 /** How a provider reports what became of mail. `ses` is only for the kind `ses`. */
 export const feedbackKinds = ['dsn', ...webhookServices, 'none', 'ses'] as const;

@@ -13,8 +13,6 @@ export interface WebhookRequest {
 export interface FeedbackAdapter {
   /** The header that tells the service our id of a message; null: a header of every message does. */
   idHeader: { name: string; valueOf: (emailId: string) => string } | null;
-  /** True if its requests are signed, so that they can only be taken with a secret. */
-  needsSecret: boolean;
   /**
    * Refuses a request that the service has not sent.
    * @throws Problem MISSING_SIGNATURE, INVALID_SIGNATURE

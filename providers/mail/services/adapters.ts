@@ -1,3 +1,4 @@
+import { hasWebhook, type WebhookService } from '../../../domain/provider/provider.ts';
 import type { FeedbackAdapter } from './adapter.ts';
 import { brevo } from './brevo.ts';
 import { mailgun } from './mailgun.ts';
@@ -6,19 +7,8 @@ import { postmark } from './postmark.ts';
 import { resend } from './resend.ts';
 import { sendgrid } from './sendgrid.ts';
 
-/** The mail services whose webhooks are understood. */
-export const feedbackServices = [
-  'postmark',
-  'mailgun',
-  'sendgrid',
-  'brevo',
-  'mailjet',
-  'resend',
-] as const;
-
-export type FeedbackService = (typeof feedbackServices)[number];
-
-export const feedbackAdapters: Readonly<Record<FeedbackService, FeedbackAdapter>> = {
+/** The adapters of the mail services that report by webhooks. */
+const adapters: Readonly<Record<WebhookService, FeedbackAdapter>> = {
   postmark,
   mailgun,
   sendgrid,
@@ -29,7 +19,5 @@ export const feedbackAdapters: Readonly<Record<FeedbackService, FeedbackAdapter>
 
 /** Returns the adapter of a provider's `feedback`; undefined: it has no webhooks. */
 export function adapterOf(feedback: string): FeedbackAdapter | undefined {
-  return feedbackServices.some((name) => name === feedback)
-    ? feedbackAdapters[feedback as FeedbackService]
-    : undefined;
+  return hasWebhook(feedback) ? adapters[feedback] : undefined;
 }

@@ -18,7 +18,6 @@ const idHeader = 'X-Mailin-custom';
 /** Brevo: transactional webhooks. Their `id` is the webhook's, so the content tells repeats. */
 export const brevo: FeedbackAdapter = {
   idHeader: { name: idHeader, valueOf: (emailId) => emailId },
-  needsSecret: false,
   authenticate: requireTokenOrPassword,
   read(event) {
     const outcome = outcomes.get(textAt(event, 'event') ?? '');

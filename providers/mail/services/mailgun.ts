@@ -22,7 +22,6 @@ export const mailgun: FeedbackAdapter = {
     name: 'X-Mailgun-Variables',
     valueOf: (emailId) => JSON.stringify({ everpost_email: emailId }),
   },
-  needsSecret: true,
   authenticate(request, secret, now) {
     const signatures = signaturesOf(request);
     if (signatures.length === 0) throw missingSignature('The body has no signature.');

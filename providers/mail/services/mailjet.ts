@@ -15,7 +15,6 @@ import { ownId, textAt, unixTimeAt, valueAt } from './fields.ts';
 /** Mailjet: its Event API sends one event at a time, or groups of them. */
 export const mailjet: FeedbackAdapter = {
   idHeader: { name: 'X-MJ-CustomID', valueOf: (emailId) => emailId },
-  needsSecret: false,
   authenticate: requirePassword,
   read(event) {
     const outcome = outcomeOf(event);

@@ -16,7 +16,6 @@ import { isoTimeAt, ownId, textAt, valueAt } from './fields.ts';
 /** Postmark: webhooks for delivery, bounces, complaints and changes of subscriptions. */
 export const postmark: FeedbackAdapter = {
   idHeader: { name: 'X-PM-Metadata-everpost-email', valueOf: (emailId) => emailId },
-  needsSecret: false,
   authenticate: requirePassword,
   read(event) {
     const outcome = outcomeOf(event);

@@ -20,7 +20,6 @@ const validMinutes = 5;
 /** Resend: webhooks signed by Svix. They return the headers of the message. */
 export const resend: FeedbackAdapter = {
   idHeader: null,
-  needsSecret: true,
   authenticate(request, secret, now) {
     const id = requiredHeader(request, 'svix-id');
     const timestamp = requiredHeader(request, 'svix-timestamp');

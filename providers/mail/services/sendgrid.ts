@@ -26,7 +26,6 @@ export const sendgrid: FeedbackAdapter = {
     name: 'X-SMTPAPI',
     valueOf: (emailId) => `{"unique_args": {"everpost_email": "${emailId}"}}`,
   },
-  needsSecret: true,
   authenticate(request, secret, now) {
     const signature = requiredHeader(request, `${headerStart}Signature`);
     const timestamp = requiredHeader(request, `${headerStart}Timestamp`);

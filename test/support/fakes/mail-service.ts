@@ -1,4 +1,4 @@
-import type { FeedbackService } from '../../../providers/mail/services/adapters.ts';
+import type { WebhookService } from '../../../domain/provider/provider.ts';
 
 /** A message that a service reports on, as the service knows it. */
 export interface ReportedMail {
@@ -29,7 +29,7 @@ export type EventKind =
   | 'opened';
 
 export interface FakeMailService {
-  feedback: FeedbackService;
+  feedback: WebhookService;
   /** The `feedbackSecret` of a provider. */
   secret: string;
   /** Its events by kind. Absent: the service has none of this kind. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Feedback } from '../../../../domain/mail/feedback.ts';
-import { adapterOf, feedbackServices } from '../../../../providers/mail/services/adapters.ts';
+import { webhookServices } from '../../../../domain/provider/provider.ts';
+import { adapterOf } from '../../../../providers/mail/services/adapters.ts';
 import { eventsIn, readReport } from '../../../../providers/mail/services/read.ts';
 import type {
   EventKind,
@@ -326,7 +327,7 @@ describe('a body', () => {
 describe('the headers of outgoing mail', () => {
   it('name the mail as each service wants it', () => {
     const id = mail.emailId;
-    const lines = feedbackServices.map((name) => {
+    const lines = webhookServices.map((name) => {
       const { idHeader } = adapterOf(name)!;
       return idHeader && `${idHeader.name}: ${idHeader.valueOf(id)}`;
     });
