@@ -39,6 +39,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/local-time',
       'guides/quiet-hours',
       'guides/deliverability',
+      'guides/mail-services',
       'guides/no-mail',
       'guides/simulator',
       'guides/errors',
