@@ -20,6 +20,7 @@ import {
   smtpSettingsOf,
 } from './mail/pool/stored-provider.ts';
 import type { MailSender } from './mail/provider.ts';
+import { identifiedMailer } from './mail/services/identified-mailer.ts';
 import { sesMailer } from './mail/ses/mailer.ts';
 import { smtpMailer } from './mail/smtp/mailer.ts';
 
@@ -87,8 +88,13 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
   const byDefault = defaultProvider(settings);
   const installation = [byDefault];
 
+  /** Wraps a mailer with what mail by this provider gets first. */
+  function prepared({ ownSigning, feedback }: StoredProvider, mailer: Mailer): Mailer {
+    return identifiedMailer(ownSigning ? signing(mailer) : mailer, feedback);
+  }
+
   function mailerOf(projectId: string, stored: StoredProvider, owner: ServerOwner): Mailer {
-    const { id, revision, ownSigning, fields } = stored;
+    const { id, revision, fields } = stored;
     const name = `${id} ${revision}`;
     const before = mailers.get(name);
     if (before) return before;
@@ -106,7 +112,7 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
         notesBegin: fields.kind === 'smtp',
       },
     });
-    const made = guarded(ownSigning ? signing(mailer) : mailer);
+    const made = guarded(prepared(stored, mailer));
     mailers.set(name, made);
     return made;
   }

@@ -140,6 +140,25 @@ describe('the trace of a bounce', () => {
 });
 
 describe('the address of a webhook', () => {
+  it('is the one that POST /providers returns, with the secret that was given last', async () => {
+    const { feedback, secret } = postmark;
+    const { body: made } = await api.request('POST', '/providers', {
+      key: other.secretKey,
+      body: { name: randomUUID(), kind: 'smtp', host: 'smtp.x.example', feedback },
+    });
+    const path = (made.feedbackUrl as string).replace(api.url, '');
+    const given = { projectId: other.id, providerId: made.id as string };
+    const [mail] = await insertTakenMails(db, given, 1);
+    const body = event(postmark, 'delivered', mail!);
+    expect(await api.request('POST', path, { body })).toMatchObject(applied(1));
+    await api.request('PATCH', `/providers/${made.id}`, {
+      key: other.secretKey,
+      body: { feedbackSecret: secret },
+    });
+    expect((await api.request('POST', path, { body })).status).toBe(400);
+    expect(await post(path, postmark, body)).toMatchObject(applied(0, 1));
+  });
+
   it('is the same 404 for a wrong token, a wrong id and a provider without webhooks', async () => {
     const provider = await addProvider(postmark);
     const silent = await insertTestProvider(api, project.id, { feedback: 'dsn' });

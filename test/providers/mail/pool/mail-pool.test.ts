@@ -121,6 +121,13 @@ describe('the mailer of a project', () => {
     expect(sink.messages).toHaveLength(1);
   });
 
+  it('tells a mail service the id of the mail', async () => {
+    const sink = await useSmtpSink();
+    const { mailerOf } = usePool({ a: [provider(sink.port, { feedback: 'mailjet' })] });
+    await (await mailerOf('a')).send(message({ emailId: 'e7' }));
+    expect(sink.messages[0]?.raw.toString()).toMatch(/^X-MJ-CustomID: e7\r\nSubject: Hi\r\n/m);
+  });
+
   it('sends nothing if its password cannot be decrypted, and says that it is tried again', async () => {
     const sink = await useSmtpSink();
     const stored = provider(sink.port, { secret: Buffer.from('secret') });
