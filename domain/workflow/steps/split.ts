@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { whenRight } from '../../errors.ts';
 import { selection } from '../../filter/selection.ts';
-import { hashText } from './hash.ts';
 import { limits } from '../../limits.ts';
+import { drawWeighted } from '../../weighted-draw.ts';
 import { addFault, BranchNames, checkBranchIds } from './schemas.ts';
 import type { StepModule } from './step.ts';
 
@@ -57,22 +57,13 @@ export const split: StepModule<SplitConfig> = {
 };
 
 /**
- * Returns the arm of a subject by weighted rendezvous hashing: each arm gets a score from a hash, and
- * the best score wins. So an arm gets its weight's share of the subjects, and a change of its weight
- * moves subjects only to or from this arm.
- *
- * Source: the logarithmic method in Schindelhauer and Schomaker, "Weighted Distributed Hash Tables",
- * SPAA 2005.
+ * Returns the arm of a subject.
  * @param subject id of the contact, or key of the execution
  */
 export function drawArm(arms: readonly Arm[], salt: string, subject: string): Arm {
-  const score = ({ id, weight }: Arm) => {
-    // Between 0 and 1, but neither 0 nor 1.
-    const chance = (hashText(JSON.stringify([salt, id, subject])) + 0.5) / 2 ** 32;
-    return Math.log(chance) / weight;
-  };
-  const scored = arms.filter(({ weight }) => weight > 0).map((arm) => ({ arm, score: score(arm) }));
-  return scored.reduce((best, other) => (other.score > best.score ? other : best)).arm;
+  const arm = drawWeighted(arms, salt, subject);
+  if (!arm) throw new Error('No arm has a weight above 0');
+  return arm;
 }
 
 /** A config of SPLIT that draws this arm for everybody. */

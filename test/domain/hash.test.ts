@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hashText } from '../../../domain/workflow/steps/hash.ts';
+import { hashText } from '../../domain/hash.ts';
 
 /** Values of other implementations: https://en.wikipedia.org/wiki/MurmurHash#Algorithm */
 it.each([

@@ -1,0 +1,170 @@
+import { domainOf } from '../email-address.ts';
+import { drawWeighted } from '../weighted-draw.ts';
+import type { MessageClass } from './headers.ts';
+
+/** Which mail leaves by which mail provider. */
+
+/** A rule that names the providers of some mail. */
+export interface Route {
+  match: RouteMatch;
+  providers: readonly RouteTarget[];
+  onDown: OnDown;
+}
+
+/** All given parts must match. */
+export interface RouteMatch {
+  messageClass?: readonly MessageClass[] | undefined;
+  /** Domains of the sender. */
+  domains?: readonly string[] | undefined;
+  topicIds?: readonly string[] | undefined;
+  /** Domains of the recipient; `*.x` matches each name below x. */
+  receivers?: readonly string[] | undefined;
+}
+
+export interface RouteTarget {
+  id: string;
+  /** Its share of the mail; 0: only when the providers before it cannot take the mail. */
+  weight: number;
+}
+
+/**
+ * What happens while the chosen provider cannot take mail: the mail waits for it, or goes to the next
+ * provider of the route.
+ */
+export const onDownChoices = ['hold', 'next'] as const;
+export type OnDown = (typeof onDownChoices)[number];
+
+/** Why a provider of a route was passed over. */
+export const skipReasons = [
+  'disabled',
+  'domain_not_allowed',
+  'too_large',
+  'down',
+  'refused',
+  'ramp',
+] as const;
+export type SkipReason = (typeof skipReasons)[number];
+
+/** A message to choose a provider for. */
+export interface RoutedMail {
+  /** null: no message, but a preview. It gets the order that most messages get. */
+  id: string | null;
+  message_class: string;
+  from_email: string;
+  to_email: string;
+  topic_id: string | null;
+}
+
+/** The properties of a provider that do not depend on its availability. */
+export interface RoutableProvider {
+  id: string;
+  enabled: boolean;
+  /** Sender domains that it may send for; null: all. */
+  domains: readonly string[] | null;
+}
+
+export interface Candidate {
+  providerId: string;
+  weight: number;
+  /** Why it cannot take the message at all; null: it can, when it is available. */
+  reason: Extract<SkipReason, 'disabled' | 'domain_not_allowed'> | null;
+}
+
+export interface ProviderChoice {
+  /** Index of the route of the project that has decided; null: none of them. */
+  route: number | null;
+  /** False if no route has decided, so the message goes to the default provider. */
+  isRouted: boolean;
+  onDown: OnDown;
+  /** In the order in which they are tried; never empty. */
+  candidates: readonly Candidate[];
+}
+
+export interface Routes {
+  /** The routes of the project, in order. */
+  own: readonly Route[];
+  /** The routes of the installation, for mail that no route of its project matches. */
+  installation: readonly Route[];
+}
+
+/** The id of the provider that takes all mail without a route. */
+const defaultId = 'default';
+const defaultRoute: Route = {
+  match: {},
+  providers: [{ id: defaultId, weight: 1 }],
+  onDown: 'hold',
+};
+
+/** Returns the providers that may take a message, in the order in which they are tried. */
+export function chooseProviders(
+  mail: RoutedMail,
+  routes: Routes,
+  providers: ReadonlyMap<string, RoutableProvider>,
+): ProviderChoice {
+  const senderDomain = domainOf(mail.from_email);
+  const receiver = domainOf(mail.to_email);
+  const matches = ({ match }: Route) => isMatch(match, mail, senderDomain, receiver);
+  const own = routes.own.findIndex(matches);
+  const route = routes.own[own] ?? routes.installation.find(matches);
+  const { providers: targets, onDown } = route ?? defaultRoute;
+  const first = targets.indexOf(drawTarget(targets, mail.id));
+  // Those after the chosen one, then those before it.
+  const candidates = [...targets.slice(first), ...targets.slice(0, first)].map(
+    ({ id, weight }): Candidate => ({
+      providerId: id,
+      weight,
+      reason: reasonAgainst(providers.get(id), senderDomain),
+    }),
+  );
+  return { route: own < 0 ? null : own, isRouted: route !== undefined, onDown, candidates };
+}
+
+function isMatch(
+  { messageClass, domains, topicIds, receivers }: RouteMatch,
+  mail: RoutedMail,
+  senderDomain: string,
+  receiver: string,
+): boolean {
+  return (
+    (messageClass?.includes(mail.message_class as MessageClass) ?? true) &&
+    (domains?.includes(senderDomain) ?? true) &&
+    (topicIds === undefined || (mail.topic_id !== null && topicIds.includes(mail.topic_id))) &&
+    (receivers?.some((name) => isReceiver(name, receiver)) ?? true)
+  );
+}
+
+function isReceiver(name: string, domain: string): boolean {
+  return name.startsWith('*.') ? domain.endsWith(name.slice(1)) : domain === name;
+}
+
+/** Draws by the id of the message, so that each attempt for it has the same order. */
+function drawTarget(targets: readonly RouteTarget[], mailId: string | null): RouteTarget {
+  const [first] = targets;
+  if (!first) throw new Error('The route has no provider');
+  if (mailId !== null) return drawWeighted(targets, 'mail provider', mailId) ?? first;
+  return targets.reduce((most, target) => (target.weight > most.weight ? target : most), first);
+}
+
+function reasonAgainst(
+  provider: RoutableProvider | undefined,
+  senderDomain: string,
+): Candidate['reason'] {
+  // The settings of the installation may name a provider no more.
+  if (!provider?.enabled) return 'disabled';
+  return provider.domains?.includes(senderDomain) === false ? 'domain_not_allowed' : null;
+}
+
+/** A refusal by a provider, before it has accepted the message. */
+export interface ProviderRefusal {
+  error: string;
+  /** True if the recipient's address was refused. */
+  isRecipient?: boolean | undefined;
+}
+
+/**
+ * Returns true if another provider would refuse the message, too, because the recipient cannot be
+ * reached: the enhanced status x.1.x, addressing, or x.2.x, the mailbox (RFC 3463).
+ */
+export function isRecipientRefusal({ error, isRecipient = false }: ProviderRefusal): boolean {
+  return isRecipient || /\b5\.2\.\d{1,3}\b/.test(error);
+}
