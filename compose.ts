@@ -227,6 +227,7 @@ export async function composeWorker(opened: Opened): Promise<{
   const services: WorkersOptions['services'] = {
     ...shared,
     mailer,
+    routes: config.mail.routes,
     journal,
     apiUrl: config.apiUrl,
     tracking:

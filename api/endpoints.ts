@@ -39,6 +39,7 @@ import { oauthEndpoints } from './accounts/oauth.ts';
 import { removalEndpoints } from './projects/removal.ts';
 import { sessionEndpoints } from './accounts/sessions.ts';
 import { securityEndpoints } from './accounts/security.ts';
+import { routingEndpoints } from './routing/routing.ts';
 import { sendPolicyEndpoints } from './projects/send-policy.ts';
 import { setupEndpoints } from './projects/setup.ts';
 import { verificationEndpoints } from './accounts/verification.ts';
@@ -100,7 +101,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Webhooks', paymentEndpoints],
   ['Uploads', uploadEndpoints],
   ['Domains', domainEndpoints],
-  ['Mail providers', providerEndpoints],
+  ['Mail providers', [...providerEndpoints, ...routingEndpoints]],
   ['Local mailbox', mailboxEndpoints],
   ['Secrets', secretEndpoints],
   ['Ramps', rampEndpoints],

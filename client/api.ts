@@ -155,7 +155,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -178,7 +178,7 @@ export interface Api {
         /** null: the contact is no recipient */
         outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
         /** null: it was sent */
-        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
+        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
         emailId: string | null;
         /** Time at which the audience was fixed */
         frozenAt: string | null;
@@ -970,7 +970,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -1201,6 +1201,11 @@ export interface Api {
         };
       };
       answer: SmtpProvider | SesProvider | InstallationProvider;
+    };
+    /** Get the routes: which mail leaves by which mail provider */
+    '/routing': {
+      request: {};
+      answer: Routing;
     };
     /** List the mails caught on this machine; a page for browsers */
     '/local/mailbox': {
@@ -1475,7 +1480,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -2254,7 +2259,7 @@ export interface Api {
             messageClass: string;
             outcome: 'send' | 'withheld' | 'held';
             /** Why it is withheld or held */
-            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
             heldUntil: string | null;
             /** At most 100 */
             warnings: Array<{
@@ -2562,6 +2567,23 @@ export interface Api {
       };
       answer: NewSmtpProvider | NewSesProvider;
     };
+    /** Show by which mail providers a message would leave now */
+    '/routing/preview': {
+      request: {
+        body: PreviewRoutingRequest;
+        idempotencyKey?: string;
+      };
+      answer: {
+        route: number | null;
+        candidates: Array<{
+          providerId: string;
+          weight: number;
+          usable: boolean;
+          /** null: it is usable */
+          reason: 'disabled' | 'domain_not_allowed' | 'too_large' | 'down' | 'refused' | 'ramp' | null;
+        }>;
+      };
+    };
     /** Start a ramp: warm up a mail provider or sender domain */
     '/ramps': {
       request: {
@@ -2820,6 +2842,13 @@ export interface Api {
         body?: SetBillingLimitsRequest;
       };
       answer: BillingLimits;
+    };
+    /** Replace the routes: which mail leaves by which mail provider */
+    '/routing': {
+      request: {
+        body: SetRoutingRequest;
+      };
+      answer: Routing;
     };
     /** Set a secret; WEBHOOK steps use it as {{secret.NAME}} in url, headers and body */
     '/secrets/{name}': {
@@ -3691,7 +3720,7 @@ export type Recipient = {
   /** null: left out */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
   /** The provider's text, if it failed or is unknown */
   error: string | null;
   opens: number;
@@ -3741,6 +3770,8 @@ export type EmailSummary = {
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
   topicId?: string;
+  /** Its mail provider, if a route has chosen one */
+  providerId?: string;
   /** The requested send time; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
@@ -3758,7 +3789,7 @@ export type EmailSummary = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
 };
@@ -3798,6 +3829,8 @@ export type Email = {
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
   topicId?: string;
+  /** Its mail provider, if a route has chosen one */
+  providerId?: string;
   /** The requested send time; null: at once */
   scheduledFor: string | null;
   /** Why it is PENDING and not due yet; the last reason, if there are several */
@@ -3815,7 +3848,7 @@ export type Email = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
   /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
@@ -3823,7 +3856,7 @@ export type Email = {
   /** Every state it had and why, oldest first */
   trace: Array<{
     at: string;
-    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released';
+    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'routed' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released';
     detail: Record<string, unknown> | null;
   }>;
 };
@@ -3946,6 +3979,8 @@ export type ContactExport = {
     workflowExecutionId: string | null;
     workflowStepExecutionId: string | null;
     topicId?: string;
+    /** Its mail provider, if a route has chosen one */
+    providerId?: string;
     /** The requested send time; null: at once */
     scheduledFor: string | null;
     /** Why it is PENDING and not due yet; the last reason, if there are several */
@@ -3963,7 +3998,7 @@ export type ContactExport = {
     /** null: received */
     outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
     /** Why it was not sent; null: it was sent or received */
-    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
     /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
@@ -3971,7 +4006,7 @@ export type ContactExport = {
     /** Every state it had and why, oldest first */
     trace: Array<{
       at: string;
-      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released';
+      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'routed' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released';
       detail: Record<string, unknown> | null;
     }>;
   }>;
@@ -5876,6 +5911,61 @@ export type UpdateProviderRequest = {
   ownSigning?: boolean;
   /** False: it gets no new mail */
   enabled?: boolean;
+};
+
+export type Routing = {
+  routes: Array<Route>;
+  /** null: it was never set */
+  updatedAt: string | null;
+};
+
+export type Route = {
+  match: RouteMatch;
+  providers: Array<RouteProvider>;
+  onDown: 'hold' | 'next';
+};
+
+export type RouteMatch = {
+  messageClass?: Array<'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS'>;
+  domains?: Array<string>;
+  topicIds?: Array<string>;
+  receivers?: Array<string>;
+};
+
+export type RouteProvider = {
+  id: string;
+  weight: number;
+};
+
+export type SetRoutingRequest = {
+  /** The first one that matches decides */
+  routes: Array<{
+    /** All given parts must match; {}: all mail */
+    match: {
+      messageClass?: Array<'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS'>;
+      /** Domains of the sender */
+      domains?: Array<string>;
+      /** A topic that was deleted since matches nothing */
+      topicIds?: Array<string>;
+      /** Domains of the recipient; *.edu: each name below edu */
+      receivers?: Array<string>;
+    };
+    providers: Array<{
+      /** A provider of the project or of the installation */
+      id: string;
+      /** Share of the mail; 0: only when the providers before it cannot take it */
+      weight?: number;
+    }>;
+    /** While the chosen provider is down: hold waits for it, next goes on in the list */
+    onDown?: 'hold' | 'next';
+  }>;
+};
+
+export type PreviewRoutingRequest = {
+  from: string;
+  to: string;
+  messageClass: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+  topicId?: string | null;
 };
 
 export type MailboxSummary = {

@@ -90,6 +90,11 @@ export const limits = {
   credentialChars: 500,
   feedbackSecretChars: 1000,
   providerDomains: 100,
+  /** Routes of a project, providers of one, items of each part of its match, and the largest weight. */
+  routes: 50,
+  routeProviders: 10,
+  routeItems: 100,
+  routeWeight: 1000,
   /** Event subscriptions of a project, and the limits of one. */
   subscriptions: 20,
   subscriptionUrlChars: 2000,

@@ -1,3 +1,4 @@
+import type { Route } from '../domain/routing/routing.ts';
 import { mailbox } from './mail/mailbox/provider.ts';
 import type { FeedbackReader, MailProvider, Variables } from './mail/provider.ts';
 import { readSesEndpoint, ses } from './mail/ses/provider.ts';
@@ -20,5 +21,9 @@ export function createFeedbackReaders(): Record<string, FeedbackReader> {
 
 /** Settings for the providers that projects add. */
 export function providerSettings(variables: Variables) {
-  return { sesEndpoint: readSesEndpoint(variables) };
+  return {
+    sesEndpoint: readSesEndpoint(variables),
+    /** Routes of the installation, for mail that no route of its project matches. */
+    routes: [] as readonly Route[],
+  };
 }

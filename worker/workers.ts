@@ -20,7 +20,7 @@ import {
   createExecutionJobActivities,
   type ExecutionJobServices,
 } from '../activities/execution-jobs.ts';
-import type { SendingServices } from '../activities/mail/deliver.ts';
+import type { SendingServices } from '../activities/mail/batches/batch.ts';
 import { createDeliveryActivities, type DeliveryServices } from '../activities/mail/delivery.ts';
 import {
   createFeedbackMailboxActivities,

@@ -4,7 +4,7 @@ import { advanceCampaign } from '../../db/transactions/mail/advance-campaign.ts'
 import { freezeCampaign } from '../../db/transactions/mail/freeze-audience.ts';
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import { timeBoxed, whileAlive } from '../running/time-box.ts';
-import type { SendingServices } from './deliver.ts';
+import type { SendingServices } from './batches/batch.ts';
 
 /** Quick activities that need no mail provider. */
 export interface CampaignControl {
@@ -25,11 +25,19 @@ export interface CampaignControl {
 /** Approximate maximum number of messages that one statement fails. */
 const suppressedPage = 2_000;
 
-export function createCampaignControl({ db, mailer, rates }: SendingServices): CampaignControl {
+export function createCampaignControl({
+  db,
+  mailer,
+  rates,
+  routes,
+}: SendingServices): CampaignControl {
+  const isForAll = routes.length > 0;
   return {
     // With heartbeats, because the activity may wait for the lock on the campaign's row.
     ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
-      whileAlive(() => advanceCampaign(db, campaign, { ...mailer, rates })),
+      whileAlive(() =>
+        advanceCampaign(db, campaign, { provider: mailer.provider, rates, isForAll }),
+      ),
     FREEZE_AUDIENCE: (campaign: CampaignRef) =>
       timeBoxed(async (shouldContinue) => {
         while (shouldContinue()) if (!(await freezeCampaign(db, campaign)).isMore) return;

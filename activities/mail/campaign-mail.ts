@@ -32,7 +32,7 @@ import { faultWarnings } from '../../domain/template/warnings.ts';
 import { clickSignatureText, trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import { type MessageSkeleton, encodeSkeleton } from '../../providers/mail/mime-skeleton.ts';
-import { BodyTooLarge, type Composed, type Tracking } from './deliver.ts';
+import { BodyTooLarge, type Composed, type Tracking } from './batches/batch.ts';
 
 export interface ComposerServices {
   db: Database;

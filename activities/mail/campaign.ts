@@ -14,7 +14,8 @@ import { claimingMs } from '../../db/transactions/mail/hold-back.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import { createCampaignComposer } from './campaign-mail.ts';
-import { type Batch, type CampaignChunk, type SendingServices, deliverBatch } from './deliver.ts';
+import type { Batch, CampaignChunk, SendingServices } from './batches/batch.ts';
+import { deliverBatch } from './batches/deliver.ts';
 import type { WaitSlots } from './wait-slots.ts';
 import { pause, timeBoxed } from '../running/time-box.ts';
 
@@ -87,6 +88,7 @@ async function sendBatches(
       max: granted,
       throttled,
       isPoliced: limits.isPoliced,
+      isRouted: limits.isRouted,
     });
     const delivered = await deliverBatch(services, batch, stop);
     const { claimed, chunk } = delivered;
@@ -96,6 +98,8 @@ async function sendBatches(
     if (delivered.waitMs !== null) break;
     throttled ||= granted < chunkSize;
     hasSent ||= claimed > 0;
+    // Without a pause, all chunks would be claimed again and again for the tokens of a provider.
+    if (delivered.isOverRate) await pause(throttleMs, stop);
     if (claimed > 0) continue;
     if ((await queueLeftovers(db, { id: campaignId, projectId })) > 0) continue;
     if (!(await isCampaignFreezing(db, campaignId))) break;
@@ -118,17 +122,20 @@ function batchOf(
     max,
     throttled,
     isPoliced,
+    isRouted,
   }: {
     projectId: string;
     campaignId: string;
     max: number;
     throttled: boolean;
     isPoliced: boolean;
+    isRouted: boolean;
   },
 ): Batch<CampaignEmail> {
   return {
     projectId,
     max,
+    isRouted,
     async claim(attempt) {
       const end = Date.now() + claimingMs;
       for (;;) {

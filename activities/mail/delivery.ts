@@ -13,14 +13,9 @@ import { fillConfirmLinks } from '../../domain/consent/confirm-link.ts';
 import { dateOf } from '../../domain/outcomes/hold.ts';
 import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
-import {
-  ContentUnavailable,
-  type Delivered,
-  type SendingServices,
-  type Tracking,
-  deliverBatch,
-} from './deliver.ts';
-import { circuitRetryMs } from './circuit.ts';
+import { ContentUnavailable, type SendingServices, type Tracking } from './batches/batch.ts';
+import { type Delivered, deliverBatch } from './batches/deliver.ts';
+import { circuitRetryMs } from './batches/circuit.ts';
 import type { WaitSlots } from './wait-slots.ts';
 import { pause, timeBoxed } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
@@ -152,7 +147,7 @@ async function deliverNext(
   stop: AbortSignal,
 ): Promise<number | null> {
   const { db, rates, waitSlots } = services;
-  const { count: due, isPoliced } = await countDueEmails(db, projectId, batchSize);
+  const { count: due, isPoliced, isRouted } = await countDueEmails(db, projectId, batchSize);
   progress.hasBacklog = due === batchSize;
   if (due === 0) return 0;
   // This mail takes tokens before campaigns do, because a person waits for it.
@@ -176,7 +171,7 @@ async function deliverNext(
     return 0;
   }
   const { throttled } = progress;
-  const given = { projectId, max: tokens.granted, throttled, isPoliced };
+  const given = { projectId, max: tokens.granted, throttled, isPoliced, isRouted };
   const { claimed, waitMs } = await deliverDue(services, given, stop);
   await giveBack(tokens.granted - claimed);
   if (waitMs !== null) return circuitRetryMs(waitMs, progress.hasTried);
@@ -187,7 +182,13 @@ async function deliverNext(
 
 async function deliverDue(
   services: DeliveryServices,
-  given: { projectId: string; max: number; throttled: boolean; isPoliced: boolean },
+  given: {
+    projectId: string;
+    max: number;
+    throttled: boolean;
+    isPoliced: boolean;
+    isRouted: boolean;
+  },
   stop: AbortSignal,
 ): Promise<Delivered> {
   const { db } = services;
@@ -196,6 +197,7 @@ async function deliverDue(
     {
       projectId: given.projectId,
       max: given.max,
+      isRouted: given.isRouted,
       async claim(attempt) {
         return { emails: await claimUnheldEmails(db, { ...given, ...attempt }) };
       },

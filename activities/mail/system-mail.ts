@@ -11,8 +11,9 @@ import type { Database } from '../../db/database.ts';
 import { findSenderDomain } from '../../db/domains/domains.ts';
 import { type SendingRates, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import { domainOf } from '../../domain/email-address.ts';
+import { defaultProviderId } from '../../domain/provider/provider.ts';
 import { retryDelayMs } from '../../domain/runs/retry.ts';
-import type { SendOutcome } from '../../providers/mail/mailer.ts';
+import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
 import type { ReturnPaths } from '../../providers/return-paths.ts';
 import {
@@ -21,13 +22,15 @@ import {
   enterCircuit,
   leaveCircuit,
   type ProviderSignal,
-} from './circuit.ts';
+  releaseWaiting,
+} from './batches/circuit.ts';
 import { pause, whileAlive } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
 export type SystemMailActivities = ReturnType<typeof createSystemMailActivities>;
 
 export interface SystemMailServices extends CircuitServices {
+  mailer: Mailer;
   rates: SendingRates;
   returnPaths: Pick<ReturnPaths, 'pathOf'>;
   /** Milliseconds after the creation of a mail in which a failed attempt is retried. */
@@ -55,7 +58,7 @@ async function sendMail(
   services: SystemMailServices,
   mailId: string,
 ): Promise<{ retryMs: number | null }> {
-  const { db, rates, log } = services;
+  const { db, rates, log, mailer } = services;
   const mail = await findSystemMail(db, mailId);
   if (!mail) return { retryMs: null };
   if (!(await maySend(db, mail))) {
@@ -67,7 +70,7 @@ async function sendMail(
     return { retryMs: null };
   }
   const send = await prepare(services, mail);
-  const permit = await enterCircuit(services);
+  const permit = await enterCircuit(services, mailer.provider);
   if ('waitMs' in permit) return { retryMs: circuitRetryMs(permit.waitMs, true) };
   const shown: ProviderSignal[] = [];
   try {
@@ -92,7 +95,9 @@ async function sendMail(
     shown.push({ kind: outcome.kind, isProviderFailure });
     return { retryMs: await endAttempt(services, mail, { attemptId, attempt }, outcome) };
   } finally {
-    await leaveCircuit(services, permit, shown);
+    await leaveCircuit(services, mailer.provider, permit, shown, () =>
+      releaseWaiting(db, { id: defaultProviderId, mailer }),
+    );
   }
 }
 

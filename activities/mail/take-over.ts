@@ -12,7 +12,7 @@ import type { Journal } from '../../providers/journal/journal.ts';
 import type { LeftJournal } from '../../providers/journal/left-files.ts';
 import type { Answer, ReadAttempt } from '../../providers/journal/lines.ts';
 import type { SendOutcome } from '../../providers/mail/mailer.ts';
-import { deliveryOutcomeOf, type OutcomeRules } from './outcomes.ts';
+import { deliveryOutcomeOf, type OutcomeRules } from './batches/outcomes.ts';
 
 /** Takes over mail that a dead worker had claimed, as far as its journal says what happened. */
 

@@ -41,6 +41,9 @@ import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { signalChangedSince } from '../../db/workflows/executions/reconciliation.ts';
 import { forgottenSince, type KnownSweeps } from '../../domain/runs/lost-history.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
+import type { Route } from '../../domain/routing/routing.ts';
+import type { Mailer } from '../../providers/mail/mailer.ts';
+import { releaseMailOfClosedCircuits } from '../mail/batches/circuit.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
 import { reconcileExecutions, type ReconcileServices } from './reconcile.ts';
 import { reportDueUsage, type UsageServices } from './usage.ts';
@@ -56,6 +59,9 @@ export interface SweepActivities extends SweepTasks {
 export interface SweepServices extends WarningServices, UsageServices, ReconcileServices {
   db: Database;
   dispatcher: Dispatcher;
+  mailer: Pick<Mailer, 'provider'>;
+  /** The routes of the installation. */
+  routes: readonly Route[];
   settleMinutes: number;
   unknownPolicy: 'fail' | 'resend';
   idempotencyTtlHours: number;
@@ -101,7 +107,7 @@ export function createSweepActivities(
 }
 
 function createTasks(services: SweepServices, runIdOf: () => string) {
-  const { db, dispatcher } = services;
+  const { db, dispatcher, mailer, routes } = services;
   return {
     /**
      * Repairs the positions in the event log when the database runs in another cluster, as after
@@ -121,7 +127,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
      */
     async DISPATCH_FORGOTTEN() {
       await dispatcher.dispatchOverdue();
-      const projectIds = await listForgottenDeliveries(db, pageSize);
+      const provider = routes.length > 0 ? null : mailer.provider;
+      const projectIds = await listForgottenDeliveries(db, { max: pageSize, provider });
       dispatcher.dispatch(
         projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
       );
@@ -156,12 +163,13 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       await continueCancellations(db, after(cancellingMs));
     },
     /**
-     * Releases the remaining held executions of released workflows, and the remaining held mail of
-     * projects whose policy has changed.
+     * Releases the remaining held executions of released workflows, the remaining held mail of
+     * projects whose policy has changed, and mail that waits for a provider which takes mail again.
      */
     async RELEASE_EXECUTIONS() {
       await continueReleases(db, after(releasingMs));
       await continueHeldMail(db, after(releasingMs));
+      await releaseMailOfClosedCircuits(db, mailer.provider, after(releasingMs));
     },
     /** Deletes the remaining rows of deleted workflows, segments and topics. */
     CONTINUE_REMOVALS: () => continueRemovals(db, after(removingMs)),

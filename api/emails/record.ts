@@ -56,6 +56,7 @@ export const EmailSummary = named('EmailSummary', {
   workflowExecutionId: z.uuid().nullable(),
   workflowStepExecutionId: z.uuid().nullable(),
   topicId: z.uuid().optional(),
+  providerId: z.string().optional().describe('Its mail provider, if a route has chosen one'),
   scheduledFor: Time.nullable().describe('The requested send time; null: at once'),
   hold: named('Hold', { reason: z.enum(holdReasons), until: Time.nullable() })
     .nullable()
@@ -85,6 +86,7 @@ export const Trace = z
         'scheduled',
         'held',
         'throttled',
+        'routed',
         'handed_over',
         'accepted',
         'refused',
@@ -131,6 +133,7 @@ export function presentEmail(
     hold: hold && { ...hold, until: time(hold.until) },
     from: row.from_email,
     topicId: row.topic_id ?? undefined,
+    providerId: row.provider_id ?? undefined,
     headers: row.campaign_id ? campaignHeaders(row, apiUrl, body) : row.headers,
   });
 }

@@ -85,6 +85,9 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     project_tracking: 'ENABLED',
     has_badge: false,
     first_attempt_at: null,
+    topic_id: null,
+    provider_id: null,
+    is_bound: false,
   };
 }
 

@@ -37,6 +37,7 @@ export type SecurityEventName =
   | 'domain.changed'
   | 'domain.removed'
   | 'send_policy.changed'
+  | 'routing.changed'
   | 'consent_policy.changed'
   | 'contact.exported'
   | 'contact.erased'

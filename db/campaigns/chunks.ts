@@ -116,12 +116,17 @@ function readIds(joined: string): string[] {
  * messages that are due again into new chunks.
  * @param given.left the messages without an outcome.
  * @param given.again the messages that still wait, by the milliseconds until they are due.
+ * @param given.waits the messages that wait for a mail provider.
  */
 export async function endChunk(
   tx: Database,
   campaign: { id: string; projectId: string },
   attemptId: string,
-  given: { left: readonly string[]; again: ReadonlyMap<number, readonly string[]> },
+  given: {
+    left: readonly string[];
+    again: ReadonlyMap<number, readonly string[]>;
+    waits?: readonly ChunkWait[];
+  },
 ): Promise<void> {
   if (given.left.length === 0) {
     await sql`delete from campaign_chunk where attempt_id = ${attemptId}`.execute(tx);
@@ -129,12 +134,28 @@ export async function endChunk(
     await sql`update campaign_chunk set email_ids = ${given.left}::uuid[]
       where attempt_id = ${attemptId}`.execute(tx);
   }
-  for (const [delayMs, ids] of given.again) {
-    await sql`
-      insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
-        values (${campaign.id}, ${campaign.projectId}, ${ids}::uuid[],
-          now() + make_interval(secs => ${delayMs / 1000}))`.execute(tx);
+  const insert = (ids: readonly string[], delayMs: number, waitsFor: string | null) => sql`
+    insert into campaign_chunk (campaign_id, project_id, email_ids, due_at, waits_for)
+      values (${campaign.id}, ${campaign.projectId}, ${ids}::uuid[],
+        now() + make_interval(secs => ${delayMs / 1000}), ${waitsFor})`;
+  for (const [delayMs, ids] of given.again) await insert(ids, delayMs, null).execute(tx);
+  const { waits = [] } = given;
+  for (const providerId of new Set(waits.map((wait) => wait.providerId))) {
+    const own = waits.filter((wait) => wait.providerId === providerId);
+    const waitMs = Math.max(...own.map((wait) => wait.waitMs));
+    await insert(
+      own.map(({ id }) => id),
+      waitMs,
+      providerId,
+    ).execute(tx);
   }
+}
+
+/** A message that waits for a mail provider, which cannot take mail. */
+export interface ChunkWait {
+  id: string;
+  providerId: string;
+  waitMs: number;
 }
 
 /**

@@ -5,6 +5,7 @@ import { millisecondsToWait } from '../expressions.ts';
 import { judgedAt, wasSubscribed } from '../sql/campaign-audience.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
 import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
+import { hasRouting } from '../sql/mail-claims.ts';
 import { isPolicedCampaign } from '../sql/send-policy.ts';
 import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
@@ -18,6 +19,8 @@ export interface CampaignLimits {
   maxPerMinute: number | null;
   /** True if the project's send policy may hold mail. */
   isPoliced: boolean;
+  /** True if the project's routes may name the mail providers. */
+  isRouted: boolean;
 }
 
 export async function findCampaignLimits(
@@ -25,9 +28,10 @@ export async function findCampaignLimits(
   campaignId: string,
 ): Promise<CampaignLimits> {
   const { rows } = await sql<CampaignLimits>`
-    select max_per_minute as "maxPerMinute", ${isPolicedCampaign('campaign')} as "isPoliced"
+    select max_per_minute as "maxPerMinute", ${isPolicedCampaign('campaign')} as "isPoliced",
+        ${hasRouting(sql`campaign.project_id`)} as "isRouted"
       from campaign where id = ${campaignId}`.execute(db);
-  return rows[0] ?? { maxPerMinute: null, isPoliced: false };
+  return rows[0] ?? { maxPerMinute: null, isPoliced: false, isRouted: false };
 }
 
 /** Content from which the messages of one campaign version are made. */
@@ -78,6 +82,8 @@ export interface CampaignWork {
   nextDueMs: number | null;
   /** True if the outcome of some messages is still unknown. */
   isUnsettled: boolean;
+  /** True if the project's routes may name the mail providers. */
+  isRouted: boolean;
 }
 
 export async function findCampaignWork(db: Database, campaignId: string): Promise<CampaignWork> {
@@ -92,10 +98,10 @@ export async function findCampaignWork(db: Database, campaignId: string): Promis
       exists (select from campaign_chunk
           where campaign_id = ${campaignId} and attempt_id is not null)
         or exists (select from email_queue
-          where campaign_id = ${campaignId} and lease_until is not null) as "isUnsettled"`.execute(
-    db,
-  );
-  return rows[0] ?? { nextDueMs: null, isUnsettled: false };
+          where campaign_id = ${campaignId} and lease_until is not null) as "isUnsettled",
+      ${hasRouting(sql`(select project_id from campaign where id = ${campaignId})`)} as "isRouted"
+      `.execute(db);
+  return rows[0] ?? { nextDueMs: null, isUnsettled: false, isRouted: false };
 }
 
 /** The message of a campaign to one contact. */

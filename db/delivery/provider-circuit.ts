@@ -19,10 +19,21 @@ export interface Circuit {
 }
 
 export async function readCircuit(db: Database, provider: string): Promise<Circuit> {
-  const { rows } = await sql<Circuit>`
-    select failures, ${millisecondsUntil(sql`next_probe_at`)} as "waitMs" from provider_circuit
-      where provider = ${provider}`.execute(db);
-  return rows[0] ?? { failures: 0, waitMs: null };
+  return (await readCircuits(db, [provider])).get(provider) ?? closedCircuit;
+}
+
+const closedCircuit: Circuit = { failures: 0, waitMs: null };
+
+/** Returns the circuits of several providers, by name, in one statement. */
+export async function readCircuits(
+  db: Database,
+  providers: readonly string[],
+): Promise<Map<string, Circuit>> {
+  const { rows } = await sql<Circuit & { provider: string }>`
+    select provider, failures, ${millisecondsUntil(sql`next_probe_at`)} as "waitMs"
+      from provider_circuit where provider = any(${providers}::text[])`.execute(db);
+  const known = new Map(rows.map((row) => [row.provider, row]));
+  return new Map(providers.map((provider) => [provider, known.get(provider) ?? closedCircuit]));
 }
 
 /** Returns when the next mail is tried at each of these providers whose circuit is open. */

@@ -32,12 +32,39 @@ export async function takeSendingTokens(
 ): Promise<{ granted: number; waitMs: number }> {
   const buckets = bucketsOf(rates, projectId, campaign);
   if (buckets.length === 0) return { granted: wanted, waitMs: 0 };
+  return takeTokens(db, buckets, wanted, urgent);
+}
+
+async function takeTokens(
+  db: Database,
+  buckets: readonly { key: string; rate: number }[],
+  wanted: number,
+  urgent: boolean,
+): Promise<{ granted: number; waitMs: number }> {
   const { rows } = await sql<{ granted: number; wait_ms: number }>`
     select granted, wait_ms from take_sending_tokens(${buckets.map(({ key }) => key)}::text[],
       ${buckets.map(({ rate }) => rate)}::float8[], ${wanted}, ${urgent})`.execute(db);
   const [taken] = rows;
   if (!taken) throw new Error('takeSendingTokens: no answer');
   return { granted: taken.granted, waitMs: taken.wait_ms };
+}
+
+/**
+ * Takes tokens for a mail provider with a rate limit. Returns how many messages it may get, and the
+ * milliseconds until they may leave; for none, until more may be asked for.
+ * @param limit.waitMsMax tokens that can be used only later are not taken
+ */
+export async function takeProviderTokens(
+  db: Database,
+  limit: { providerId: string; ratePerSecond: number; waitMsMax: number },
+  wanted: number,
+  { urgent }: { urgent: boolean },
+): Promise<{ granted: number; waitMs: number }> {
+  const key = `provider ${limit.providerId}`;
+  const taken = await takeTokens(db, [{ key, rate: limit.ratePerSecond }], wanted, urgent);
+  if (taken.granted === 0 || taken.waitMs <= limit.waitMsMax) return taken;
+  await returnTokens(db, [key], taken.granted);
+  return { granted: 0, waitMs: taken.waitMs };
 }
 
 /** Returns the buckets that have a limit, for a project's mail or that of one campaign. */
@@ -94,7 +121,10 @@ export async function returnSendingTokens(
   campaign?: CampaignRate,
 ): Promise<void> {
   const keys = bucketsOf(rates, projectId, campaign).map(({ key }) => key);
-  if (keys.length === 0 || unused <= 0) return;
+  if (keys.length > 0 && unused > 0) await returnTokens(db, keys, unused);
+}
+
+async function returnTokens(db: Database, keys: readonly string[], unused: number): Promise<void> {
   // Locks the buckets in the order of `take_sending_tokens`, so that the two cannot deadlock.
   await sql`
     with held as (

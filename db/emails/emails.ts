@@ -4,7 +4,13 @@ import { notifyAfterCommit } from '../commits.ts';
 import type { Database } from '../database.ts';
 import { anyOf, isoTime, millisecondsToWait } from '../expressions.ts';
 import { following, ledgerColumns } from '../sql/ledger.ts';
-import { hasAddressKey, isSenderGone, firstAttemptAt } from '../sql/mail-claims.ts';
+import {
+  hasAddressKey,
+  isSenderGone,
+  firstAttemptAt,
+  hasRouting,
+  isBound,
+} from '../sql/mail-claims.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 import {
   type PlainRendering,
@@ -175,21 +181,28 @@ export async function listAttachmentContents(
   return new Map(rows.map((row) => [row.id, row.content]));
 }
 
-/**
- * Counts a project's due messages, up to `max`, and returns true in `isPoliced` if its policy may
- * hold some of them.
- */
+/** The due messages of a project, and what decides about them. */
+export interface DueEmails {
+  count: number;
+  /** True if its send policy may hold some of them. */
+  isPoliced: boolean;
+  /** True if its routes may name their mail providers. */
+  isRouted: boolean;
+}
+
+/** Counts a project's due messages, up to `max`. */
 export async function countDueEmails(
   db: Database,
   projectId: string,
   max: number,
-): Promise<{ count: number; isPoliced: boolean }> {
-  const { rows } = await sql<{ count: number; isPoliced: boolean }>`
-    select count(*)::int as count, ${holdsMail(sql`${projectId}`)} as "isPoliced" from (
+): Promise<DueEmails> {
+  const { rows } = await sql<DueEmails>`
+    select count(*)::int as count, ${holdsMail(sql`${projectId}`)} as "isPoliced",
+        ${hasRouting(sql`${projectId}`)} as "isRouted" from (
       select from ${waitingOf(sql`${projectId}`)} where due_at <= now() limit ${max}) due`.execute(
     db,
   );
-  return rows[0] ?? { count: 0, isPoliced: false };
+  return rows[0] ?? { count: 0, isPoliced: false, isRouted: false };
 }
 
 /**
@@ -223,6 +236,8 @@ const claimedColumns = [
   'billed_units',
   'allowance_month',
   'opt_in_id',
+  'topic_id',
+  'provider_id',
 ] as const satisfies (keyof EmailRow)[];
 
 /** A claimed message, with the values that are checked again right before it is sent. */
@@ -235,6 +250,8 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_gone: boolean;
   has_suppressions: boolean;
   topic_left: boolean;
+  /** True if its provider may have accepted it already, so no other one may get it. */
+  is_bound: boolean;
   /**
    * State of the opt-in request that the mail asks to confirm; null: it is no confirmation mail.
    */
@@ -288,10 +305,10 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
     ), claimed as (
       update email set ${claimed(given)}
         from weighed where email.id = weighed.id and bytes_before < ${claimBodyBytes}
-        returning ${ledgerColumns('email', claimedColumns)}, email.topic_id,
+        returning ${ledgerColumns('email', claimedColumns)}, ${isBound('email')} as is_bound,
           case when email.attempts > 1 then ${firstAttemptAt('email')} end as first_attempt_at
     ), ${following({ now: 'claimed' }, ['queue'])}
-    select ${references(claimedColumns, 'claimed')}, claimed.first_attempt_at, contact.subscribed as contact_subscribed,
+    select ${references(claimedColumns, 'claimed')}, claimed.first_attempt_at, claimed.is_bound, contact.subscribed as contact_subscribed,
         contact.email as contact_email,
         project.disabled_reason is not null as project_disabled,
         ${isSenderGone('claimed')} as sender_gone,
@@ -315,7 +332,7 @@ function claimed(given: { attemptId: string; leaseSeconds: number; throttled: bo
   const heldBack = given.throttled ? sql`${throttled(isoTime(sql`email.due_at`))} ||` : sql``;
   const attempt = sql`jsonb_build_object('attempt', email.attempts + 1)`;
   return sql`
-    status = 'SENDING', attempt_id = ${given.attemptId}, attempts = attempts + 1,
+    status = 'SENDING', attempt_id = ${given.attemptId}, attempts = attempts + 1, waits_for = null,
     lease_until = now() + make_interval(secs => ${given.leaseSeconds}), updated_at = now(),
     trace = email.trace || ${heldBack} ${traceEntry('handed_over', attempt)}`;
 }
@@ -344,15 +361,24 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
 }
 
 /**
- * Lists projects whose messages have been due for a while, so no run delivers them. While a
- * provider cannot take mail, it lists one of them when a probe is due. It reads one index entry for
- * each project with waiting mail, not one for each message.
+ * Lists projects whose messages have been due for a while, so no run delivers them. While the default
+ * provider cannot take mail, only one project without routes is listed, when a probe is due: the mail
+ * of the others waits. It reads one index entry for each project with waiting mail, not one for each
+ * message.
+ * @param given.provider the name of the default provider's circuit; null: routes of the installation
+ *   decide about all mail, so no project waits for this circuit
  */
-export async function listForgottenDeliveries(db: Database, max: number): Promise<string[]> {
+export async function listForgottenDeliveries(
+  db: Database,
+  { max, provider }: { max: number; provider: string | null },
+): Promise<string[]> {
   const next = (from: RawBuilder<unknown>) => sql`(
     select inner_next.project_id from email_queue inner_next
       where inner_next.campaign_id is null and inner_next.lease_until is null and ${from}
       order by inner_next.project_id limit 1)`;
+  const isRouted = hasRouting(sql`waiting_of.project_id`);
+  const hasDue = sql`exists (select from ${waitingOf(sql`waiting_of.project_id`)}
+    where due_at < now() - interval '5 seconds')`;
   const { rows } = await sql<{ project_id: string }>`
     with recursive waiting_of(project_id) as (
       select ${next(sql`true`)}
@@ -360,11 +386,13 @@ export async function listForgottenDeliveries(db: Database, max: number): Promis
       select ${next(sql`inner_next.project_id > waiting_of.project_id`)} from waiting_of
         where waiting_of.project_id is not null
     )
-    select project_id from waiting_of
-      where exists (select from ${waitingOf(sql`waiting_of.project_id`)}
-        where due_at < now() - interval '5 seconds')
+    (select project_id from waiting_of where ${isRouted} and ${hasDue} limit ${max}::int)
+    union all
+    (select project_id from waiting_of where not ${isRouted} and ${hasDue}
       limit (select case when count(*) = 0 then ${max}::int
             when min(next_probe_at) < now() - interval '5 seconds' then 1 else 0 end
-        from provider_circuit where next_probe_at is not null)`.execute(db);
+        from provider_circuit where provider = ${provider} and next_probe_at is not null))`.execute(
+    db,
+  );
   return rows.map((row) => row.project_id);
 }

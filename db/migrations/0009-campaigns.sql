@@ -163,6 +163,8 @@ create table campaign_chunk (
   attempt_id uuid,
   claimed_at timestamptz(3),
   lease_until timestamptz(3),
+  -- Set while its messages wait for this mail provider, which cannot take mail.
+  waits_for text,
   primary key (campaign_id, number),
   check ((attempt_id is null) = (claimed_at is null)),
   check ((attempt_id is null) = (lease_until is null))
@@ -172,6 +174,8 @@ create index campaign_chunk_due on campaign_chunk (campaign_id, due_at, number)
   where attempt_id is null;
 create index campaign_chunk_claimed on campaign_chunk (project_id) where attempt_id is not null;
 create index campaign_chunk_lease on campaign_chunk (lease_until) where attempt_id is not null;
+create index campaign_chunk_waiting on campaign_chunk (waits_for, campaign_id, number)
+  where waits_for is not null and attempt_id is null;
 create index campaign_chunk_project on campaign_chunk (project_id);
 create unique index campaign_chunk_attempt on campaign_chunk (attempt_id)
   where attempt_id is not null;

@@ -84,8 +84,11 @@ create table email (
   -- against the sender.
   bounce_listed boolean not null default false,
   -- The mail provider of its last attempt: the id of a row, or the name of one of the installation.
-  -- Null: the default provider. While the outcome is unknown, no other provider may get the message.
+  -- Null: the default provider, without a route. While the outcome is unknown, no other provider may
+  -- get the message.
   provider_id text,
+  -- Set while it waits for this provider, which cannot take mail: `due_at` is the time of the next try.
+  waits_for text,
   complaint_listed boolean not null default false,
   -- For received mail only: the key that stores it once.
   received_id text,
@@ -184,7 +187,9 @@ create table email_queue (
   lease_until timestamptz(3),
   -- Set while the send policy or a ramp holds it back.
   held_until timestamptz(3),
-  hold_reason text
+  hold_reason text,
+  -- The provider that cannot take it now.
+  waits_for text
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 comment on table email_queue is 'Messages that wait outside of chunks, or are being handed over outside of them: all but '
   'those of campaigns, and of campaigns what is held back, or of unknown outcome.';
@@ -195,6 +200,7 @@ create index email_queue_campaign on email_queue (campaign_id, due_at, email_id)
 create index email_queue_lease on email_queue (lease_until) where lease_until is not null;
 create index email_queue_held on email_queue (project_id, campaign_id, held_until) include (hold_reason)
   where held_until is not null;
+create index email_queue_waiting on email_queue (waits_for, email_id) where waits_for is not null;
 create index email_queue_under_way on email_queue (project_id)
   where lease_until is not null;
 

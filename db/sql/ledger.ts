@@ -24,6 +24,7 @@ const determining = [
   'lease_until',
   'hold_reason',
   'held_until',
+  'waits_for',
   'message_id',
   'created_at',
   'sent_at',
@@ -108,13 +109,14 @@ const followers = {
     const left = sql`select id from ${sql.table(now)} where not ${isQueued}`;
     const queued = sql`
       insert into email_queue
-          (email_id, project_id, campaign_id, due_at, lease_until, held_until, hold_reason)
+          (email_id, project_id, campaign_id, due_at, lease_until, held_until, hold_reason, waits_for)
         select id, project_id, campaign_id, due_at, lease_until,
-            case when status = 'PENDING' and hold_reason is not null then held_until end, hold_reason
+            case when status = 'PENDING' and hold_reason is not null then held_until end, hold_reason,
+            waits_for
           from ${sql.table(now)} where ${isQueued}
         on conflict (email_id) do update set due_at = excluded.due_at,
           lease_until = excluded.lease_until, held_until = excluded.held_until,
-          hold_reason = excluded.hold_reason`;
+          hold_reason = excluded.hold_reason, waits_for = excluded.waits_for`;
     return [
       ['unqueued', sql`delete from email_queue where email_id = any(array(${left}))`],
       ['queued', queued],

@@ -35,3 +35,22 @@ export function hasAddressKey(projectId: string) {
       select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
         from project inner_owner_of_key where inner_owner_of_key.id = ${projectId})))`;
 }
+
+/**
+ * SQL that is true if a project has set routes to mail providers, even if it has removed them: mail
+ * may then be bound to a provider of one of them.
+ */
+export function hasRouting(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from mail_routing inner_routing
+    where inner_routing.project_id = ${projectId})`;
+}
+
+/**
+ * SQL that is true if a message is sent once more although its provider may have accepted it. No other
+ * provider may get it.
+ * @param email the table or its alias.
+ */
+export function isBound(email: string): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.ref(`${email}.attempts`)} > 0
+    and ${sql.ref(`${email}.trace`)} @> '[{"state": "settled"}]')`;
+}

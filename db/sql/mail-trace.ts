@@ -11,6 +11,7 @@ export type TraceState =
   | 'scheduled'
   | 'held'
   | 'throttled'
+  | 'routed'
   | 'handed_over'
   | 'accepted'
   | 'refused'
@@ -77,11 +78,18 @@ interface PlainSteps {
   sent_at: Date | null;
   delivered_at: Date | null;
   message_id: string | null;
+  provider_id: string | null;
   trace: readonly TraceEntry[];
 }
 
 /** Trace entries of a message before it is given to the mail provider. */
-const beforeHandOver: readonly string[] = ['rendered_plainly', 'scheduled', 'held', 'throttled'];
+const beforeHandOver: readonly string[] = [
+  'rendered_plainly',
+  'scheduled',
+  'held',
+  'throttled',
+  'routed',
+];
 
 /**
  * Returns the whole trace of a message except `queued`: the stored entries, and those that are made
@@ -90,9 +98,10 @@ const beforeHandOver: readonly string[] = ['rendered_plainly', 'scheduled', 'hel
 export function traceOf(email: PlainSteps): TraceEntry[] {
   const { trace, handed_over_at: handedOverAt, sent_at: sentAt, delivered_at: deliveredAt } = email;
   if (!handedOverAt) return [...trace];
+  const { message_id: messageId, provider_id: providerId } = email;
   const steps = [
     { at: handedOverAt, state: 'handed_over', detail: { attempt: 1 } },
-    { at: sentAt, state: 'accepted', detail: { messageId: email.message_id } },
+    { at: sentAt, state: 'accepted', detail: { messageId, ...(providerId && { providerId }) } },
     { at: deliveredAt, state: 'delivered', detail: null },
   ] as const;
   const plain = steps.flatMap(({ at, state, detail }) =>
@@ -104,14 +113,24 @@ export function traceOf(email: PlainSteps): TraceEntry[] {
   const before = trace.filter(isBefore);
   const after = trace.filter((entry) => !isBefore(entry));
   // Feedback may have arrived before the provider's response.
-  return [...before, ...plain, ...after].sort((one, other) =>
+  const ordered = [...plain, ...after].sort((one, other) =>
     one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
   );
+  return [...before, ...ordered];
 }
 
-/** The trace entry `handed_over` of a message that was claimed with its chunk. */
+/** The detail of the trace entry `accepted`, as SQL. It names the provider if a route took part. */
+export function acceptedDetail(messageId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`jsonb_build_object('messageId', ${messageId}) || case when email.provider_id is null
+    then '{}' else jsonb_build_object('providerId', email.provider_id) end`;
+}
+
+/**
+ * The trace entry `handed_over` of a message that was claimed with its chunk. A provider may have
+ * refused it since.
+ */
 export function handedOver(claimedAt: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`jsonb_set(
     ${traceEntry('handed_over', sql`jsonb_build_object('attempt', email.attempts + 1)`)},
-    '{0,at}', to_jsonb(${isoTime(claimedAt)}))`;
+    '{0,at}', to_jsonb(greatest(${isoTime(claimedAt)}, email.trace -> -1 ->> 'at')))`;
 }

@@ -24,6 +24,7 @@ export const withheldReasons = [
   'execution_ended',
   'cancelled',
   'message_too_large',
+  'no_provider',
   'contact_deleted',
 ] as const;
 export type WithheldReason = (typeof withheldReasons)[number];
@@ -73,6 +74,7 @@ export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
   execution_ended: 'The execution of the workflow ended before the message could be sent.',
   cancelled: 'The message was cancelled by a request.',
   message_too_large: 'The message exceeds the size limit.',
+  no_provider: 'No mail provider of its route could take the message.',
   contact_deleted: 'The contact was deleted before the message could be sent.',
   quiet_hours: 'The message waits for the end of the quiet hours.',
   warm_up: 'The message waits because of a ramp.',

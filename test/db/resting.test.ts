@@ -173,7 +173,12 @@ describe('a claim', () => {
     ['takes a chunk', () => claimCampaignEmails(db, projectId, { ...attempt(), campaignId })],
     [
       'moves a campaign on',
-      () => advanceCampaign(db, { projectId, campaignId }, { provider: 'local', rates }),
+      () =>
+        advanceCampaign(
+          db,
+          { projectId, campaignId },
+          { provider: 'local', rates, isForAll: false },
+        ),
     ],
     ['takes executions', () => claimForReconciliation(db, 500)],
     ['takes runs to be told', () => claimOverdue(db)],

@@ -16,7 +16,8 @@ const meant = `
       where at is not null
   ), queued as (
     select id as email_id, project_id, campaign_id, due_at, lease_until,
-        case when status = 'PENDING' and hold_reason is not null then held_until end as held_until
+        case when status = 'PENDING' and hold_reason is not null then held_until end as held_until,
+        waits_for
       from email
       where status = 'SENDING' or status = 'PENDING' and due_at is not null
   ), given as (
@@ -33,7 +34,7 @@ const tables = [
   {
     name: 'email_queue',
     from: 'queued',
-    columns: 'email_id, project_id, campaign_id, due_at, lease_until, held_until',
+    columns: 'email_id, project_id, campaign_id, due_at, lease_until, held_until, waits_for',
   },
   { name: 'provider_message', from: 'given', columns: 'message_id, email_id' },
   { name: 'late_mail', from: 'late', columns: 'contact_id, sent_at, email_id' },

@@ -39,6 +39,8 @@ export async function sweepNow(
  */
 export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
   const services: SweepServices = {
+    mailer: { provider: 'local mailbox' },
+    routes: [],
     describeExecutionRun: async () => ({ kind: 'missing' }),
     listClosedExecutions: async function* none() {},
     describeSweep: async () => ({ createdAt: new Date(0), plannedAt: [] }),

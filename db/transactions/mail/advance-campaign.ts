@@ -26,11 +26,12 @@ const unsettledMs = 15_000;
 /**
  * Starts, cancels or completes a campaign if its row and the time require it, and returns its
  * phase. May be repeated.
+ * @param sending.isForAll true if routes of the installation decide about all mail
  */
 export async function advanceCampaign(
   db: Database,
   { projectId, campaignId }: CampaignRef,
-  sending: { provider: string; rates: SendingRates },
+  sending: { provider: string; rates: SendingRates; isForAll: boolean },
 ): Promise<CampaignPhase> {
   return transact(db, async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
@@ -87,15 +88,16 @@ async function scheduledPhase(tx: Database, row: CampaignRow): Promise<CampaignP
 async function sendingPhase(
   tx: Database,
   row: CampaignRow,
-  { provider, rates }: { provider: string; rates: SendingRates },
+  { provider, rates, isForAll }: { provider: string; rates: SendingRates; isForAll: boolean },
 ): Promise<CampaignPhase> {
   const counts = countsOf(row);
   if (!row.audience_fixed) return { phase: 'sending', ...counts };
-  const { nextDueMs, isUnsettled } = await findCampaignWork(tx, row.id);
+  const { nextDueMs, isUnsettled, isRouted } = await findCampaignWork(tx, row.id);
   if (nextDueMs === 0) {
-    const circuit = await readCircuit(tx, provider);
+    // With routes, mail that waits for a provider is due later.
+    const circuit = isRouted || isForAll ? null : await readCircuit(tx, provider);
     const own = { campaignId: row.id, maxPerMinute: row.max_per_minute };
-    const waitMs = circuit.waitMs ?? (await findTokensDue(tx, rates, row.project_id, own));
+    const waitMs = circuit?.waitMs ?? (await findTokensDue(tx, rates, row.project_id, own));
     if (waitMs > 0) return { phase: 'waiting', for: 'retry', waitMs, ...counts };
     return { phase: 'sending', ...counts };
   }

@@ -36,24 +36,18 @@ export type DeliveryOutcome = {
       error: string;
       /** By default `provider_refused`. */
       refusal?: Refusal;
-      isProviderFailure?: boolean;
     }
   /** It must not be sent, and was not given to the mail provider. */
-  | { kind: 'withheld'; reason: WithheldReason }
-  | {
-      kind: 'again';
-      error: string;
-      delayMs: number;
-      /** The provider could take no mail at all. */
-      isProviderFailure: boolean;
-    }
+  | { kind: 'withheld'; reason: WithheldReason | 'delivery_unknown' }
+  /** The provider could not take it now. */
+  | { kind: 'again'; error: string; delayMs: number }
   /**
    * It may have been accepted: the row stays SENDING until feedback arrives or the settle time
    * ends.
    */
   | { kind: 'uncertain'; error: string }
-  /** It was not given to the mail provider, and is due again. */
-  | { kind: 'released' }
+  /** It was not given to the mail provider, and is due again: now, or after `delayMs`. */
+  | { kind: 'released'; delayMs?: number }
 );
 
 /** Attempts and their outcomes, in the order in which they happened. */

@@ -2,11 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { endChunk } from '../../campaigns/chunks.ts';
 import { type Database, transact } from '../../database.ts';
 import { isoTime } from '../../expressions.ts';
-import { isSenderGone, firstAttemptAt } from '../../sql/mail-claims.ts';
+import { isSenderGone, firstAttemptAt, isBound } from '../../sql/mail-claims.ts';
 import { isPolicedCampaign } from '../../sql/send-policy.ts';
 import { hasLeftTopic } from '../../sql/topic-choices.ts';
 import { findSuppressionsOf } from '../../suppression/marks.ts';
-import { holdBack, type Withheld } from './hold-back.ts';
+import type { Withheld } from './claims.ts';
+import { holdBack } from './hold-back.ts';
+import { assignProviders, type ProviderChooser, type Routed } from './provider-claims.ts';
 import type { MessageClass } from '../../../domain/mail/headers.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import type { TrackingSetting } from '../../../domain/mail/tracking.ts';
@@ -43,6 +45,10 @@ export interface CampaignEmail {
   /** Entry of the suppression list for its address. */
   suppression: Suppression | null;
   topic_left: boolean;
+  topic_id: string | null;
+  provider_id: string | null;
+  /** True if its provider may have accepted it already, so no other one may get it. */
+  is_bound: boolean;
   project_language: string;
   project_tracking: TrackingSetting;
   /** True if its project has no subscription, so its mail has the badge. */
@@ -51,16 +57,17 @@ export interface CampaignEmail {
 
 /**
  * Claims the next due chunk of a campaign. Returns it with its messages, except those that the send
- * policy holds back; undefined: no chunk is due, or the campaign is not sending.
+ * policy holds back or that wait for a mail provider; undefined: no chunk is due, or the campaign is
+ * not sending.
  */
 export async function claimCampaignEmails(
   db: Database,
   projectId: string,
   claim: ChunkClaim,
-): Promise<{ chunk: ClaimedChunk; emails: (CampaignEmail & Withheld)[] } | undefined> {
-  const { campaignId, attemptId } = claim;
+): Promise<{ chunk: ClaimedChunk; emails: (CampaignEmail & Withheld & Routed)[] } | undefined> {
+  const { campaignId, attemptId, chooser = null } = claim;
   const campaign = { id: campaignId, projectId };
-  if (!claim.isPoliced) {
+  if (!claim.isPoliced && !chooser) {
     const chunk = await claimChunk(db, claim);
     return chunk && { chunk, emails: await withShared(db, projectId, chunk) };
   }
@@ -68,10 +75,15 @@ export async function claimCampaignEmails(
     const chunk = await claimChunk(tx, claim);
     if (!chunk) return undefined;
     const claimed = await withShared(tx, projectId, chunk);
-    const emails = await holdBack(tx, { projectId, attemptId }, claimed);
+    const unheld = claim.isPoliced
+      ? await holdBack(tx, { projectId, attemptId }, claimed)
+      : claimed;
+    const { going: emails, waits } = chooser
+      ? await assignProviders(tx, chooser, unheld)
+      : { going: unheld, waits: [] };
     if (emails.length < claimed.length) {
       const left = emails.map(({ id }) => id);
-      await endChunk(tx, campaign, attemptId, { left, again: new Map() });
+      await endChunk(tx, campaign, attemptId, { left, again: new Map(), waits });
     }
     return { chunk, emails };
   });
@@ -113,6 +125,9 @@ async function withShared(
     contact_gone: row.contact_gone,
     suppression: suppressions?.get(row.to_email) ?? null,
     topic_left: row.topic_left,
+    topic_id: shared.topicId,
+    provider_id: row.provider_id,
+    is_bound: row.is_bound,
     project_language: shared.language,
     project_tracking: shared.tracking,
     has_badge: shared.hasBadge,
@@ -147,6 +162,7 @@ interface SharedByChunk {
   contentVersion: number;
   fromName: string;
   replyTo: string | null;
+  topicId: string | null;
   isProjectDisabled: boolean;
   language: string;
   tracking: TrackingSetting;
@@ -160,6 +176,7 @@ function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
   return sql`(select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute,
       'refusedInRow', inner_campaign.refused_in_row, 'contentVersion', inner_content.version,
       'fromName', inner_content.from_name, 'replyTo', inner_content.reply_to,
+      'topicId', inner_campaign.topic_id,
       'isProjectDisabled', inner_project.disabled_reason is not null,
       'language', inner_project.language, 'tracking', inner_project.tracking,
       'hasBadge', inner_project.subscription is null,
@@ -195,6 +212,8 @@ interface ClaimedMessage {
   sender_gone: boolean;
   contact_gone: boolean;
   topic_left: boolean;
+  provider_id: string | null;
+  is_bound: boolean;
 }
 
 /**
@@ -212,7 +231,8 @@ function claimedMessages(ids: RawBuilder<unknown>): RawBuilder<ClaimedMessage[]>
         ${milliseconds('held_until')} as held_until,
         case when inner_mail.attempts > 0
           then ${firstAttemptAt('inner_mail')} end as first_attempt_at,
-        inner_mail.billed_units, inner_mail.allowance_month, inner_receiver.email as contact_email,
+        inner_mail.billed_units, inner_mail.allowance_month, inner_mail.provider_id,
+        ${isBound('inner_mail')} as is_bound, inner_receiver.email as contact_email,
         inner_receiver.subscribed as contact_subscribed, inner_receiver.data as contact_data,
         ${isSenderGone('inner_mail')} as sender_gone,
         inner_receiver.project_id <> inner_mail.project_id as contact_gone,
@@ -232,6 +252,8 @@ export interface ChunkClaim {
    * while a policy may hold back the campaign's mail.
    */
   isPoliced?: boolean;
+  /** null: all mail goes to the default provider. */
+  chooser?: ProviderChooser | null;
 }
 
 /**
@@ -257,7 +279,7 @@ async function claimChunk(db: Database, given: ChunkClaim): Promise<ClaimedChunk
       update campaign_chunk as chunk set
           -- Only those that still wait, so that one which is deleted later was claimed: see expireChunks.
           email_ids = array(select id from email where id = any(due.email_ids[:${given.max}::int])
-            and status = 'PENDING'), attempt_id = ${given.attemptId},
+            and status = 'PENDING'), attempt_id = ${given.attemptId}, waits_for = null,
           claimed_at = now(), lease_until = now() + make_interval(secs => ${given.leaseSeconds})
         from due
         where chunk.campaign_id = due.campaign_id and chunk.number = due.number

@@ -1,5 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { handedOver, throttled } from '../../sql/mail-trace.ts';
+import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
+
+/**
+ * Set in a claimed message that must not be sent, because of a cap or another reason. It then
+ * fails.
+ */
+export type Withheld = { withheld?: WithheldReason | 'delivery_unknown' };
 
 /** Data that the messages of a claimed chunk share. Their rows do not have it yet. */
 export interface ChunkOrigin {
@@ -69,7 +76,9 @@ export function claimOf(
       // A chunk that has expired had the due time of its messages.
       dueAt: sql`case outcome.kind
         when 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0)
-        when 'released' then coalesce(email.due_at, now()) else email.due_at end`,
+        when 'released' then greatest(coalesce(email.due_at, now()), case
+          when outcome.delay_ms > 0 then now() + make_interval(secs => outcome.delay_ms / 1000.0) end)
+        else email.due_at end`,
       isPlain: sql`false`,
       tracePlain: trace,
       trace,

@@ -6,6 +6,13 @@ import { admitToRamps } from '../../ramps/admission.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import { withSuppressions } from '../../suppression/marks.ts';
+import type { Withheld } from './claims.ts';
+import {
+  assignProviders,
+  type ProviderChooser,
+  recordProviderWaits,
+  type Routed,
+} from './provider-claims.ts';
 import {
   isPoliced,
   type DueMail,
@@ -15,19 +22,12 @@ import {
 import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import { endOf } from '../../../domain/outcomes/hold.ts';
-import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
 import type { PolicyHold } from '../../../domain/outcomes/policy-holds.ts';
 
 /**
  * Decides about claimed mail in the transaction of its claim, so that other transactions never see
  * the claim of a held message.
  */
-
-/**
- * Set in a claimed message that must not be sent, because of a cap or another reason. It then
- * fails.
- */
-export type Withheld = { withheld?: WithheldReason };
 
 type CheckedEmail = ClaimedEmail & { suppression: Suppression | null };
 
@@ -39,20 +39,26 @@ export const claimingMs = 5_000;
 
 /**
  * Claims due messages of a project as `claimDueEmails` does, and returns those that its policy and
- * ramps let pass.
+ * ramps let pass and a mail provider can take.
+ * @param given.chooser null: all mail goes to the default provider
  */
 export async function claimUnheldEmails(
   db: Database,
-  given: EmailClaim,
-): Promise<(CheckedEmail & Withheld)[]> {
+  given: EmailClaim & { chooser?: ProviderChooser | null },
+): Promise<(CheckedEmail & Withheld & Routed)[]> {
+  const { chooser = null } = given;
   const claim = async (tx: Database) =>
     withSuppressions(tx, given.projectId, await claimDueEmails(tx, given));
-  if (!given.isPoliced) return claim(db);
+  if (!given.isPoliced && !chooser) return claim(db);
   const end = Date.now() + claimingMs;
   for (;;) {
     const { claimed, going } = await transact(db, async (tx) => {
       const emails = await claim(tx);
-      return { claimed: emails.length, going: await holdBack(tx, given, emails) };
+      const unheld = given.isPoliced ? await holdBack(tx, given, emails) : emails;
+      if (!chooser) return { claimed: emails.length, going: unheld };
+      const assigned = await assignProviders(tx, chooser, unheld);
+      await recordProviderWaits(tx, assigned.waits);
+      return { claimed: emails.length, going: assigned.going };
     });
     if (going.length > 0 || claimed === 0 || Date.now() > end) return going;
   }

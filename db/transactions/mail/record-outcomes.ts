@@ -17,7 +17,7 @@ import {
   tallying,
 } from '../../sql/derived-events.ts';
 import { following, ledgerColumns, whenAccepted, whenFailing } from '../../sql/ledger.ts';
-import { traceEntry } from '../../sql/mail-trace.ts';
+import { acceptedDetail, traceEntry } from '../../sql/mail-trace.ts';
 import { type NewEvent, recordEvents } from '../events/record-events.ts';
 import { recordAcceptedChunk } from './accepted-chunk.ts';
 import type { Attempt, DeliveryOutcome } from './attempts.ts';
@@ -121,7 +121,7 @@ async function endAttemptsChunk(
   const again = new Map<number, string[]>();
   for (const id of waiting) {
     const outcome = ended.get(id);
-    const delayMs = outcome?.kind === 'again' ? outcome.delayMs : 0;
+    const delayMs = outcome && 'delayMs' in outcome ? (outcome.delayMs ?? 0) : 0;
     again.set(delayMs, [...(again.get(delayMs) ?? []), id]);
   }
   await endChunk(tx, { id, projectId }, chunk.attemptId, { left, again });
@@ -193,7 +193,7 @@ async function updateSettled(
           when ${claim.isPlain} then ${claim.tracePlain}
           when outcome.kind = 'accepted' then
             ${claim.trace}
-              || ${traceEntry('accepted', sql`jsonb_build_object('messageId', outcome.message_id)`)}
+              || ${traceEntry('accepted', acceptedDetail(sql`outcome.message_id`))}
               || case when outcome.status = 'DELIVERED'
                 then ${traceEntry('delivered')} else '[]' end
           when outcome.kind = 'refused' then
@@ -303,7 +303,7 @@ function outcomeOf(outcome: DeliveryOutcome) {
     unreported: kind === 'accepted' && outcome.isUnreported === true,
     error: 'error' in outcome ? outcome.error : kind === 'withheld' ? outcome.reason : null,
     refusal: kind === 'refused' ? (outcome.refusal ?? 'provider_refused') : null,
-    delay_ms: kind === 'again' ? outcome.delayMs : 0,
+    delay_ms: 'delayMs' in outcome ? (outcome.delayMs ?? 0) : 0,
     ...(content && {
       subject: content.subject,
       ...(content.headers && { headers: content.headers }),

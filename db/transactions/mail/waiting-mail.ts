@@ -67,6 +67,7 @@ export async function rescheduleEmail(
       with moved as (
         update email set scheduled_for = ${at}, due_at = greatest(${at ?? sql`now()`}, retry_at,
               case when hold_reason is not null then held_until end),
+            waits_for = null,
             trace = trace || ${scheduledEntry(at)}, updated_at = now()
           where id = ${id} returning ${ledgerColumns('email')}
       ), ${following({ now: 'moved' }, ['queue'])}

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { whenRight } from '../../errors.ts';
 import { selection } from '../../filter/selection.ts';
 import { limits } from '../../limits.ts';
-import { drawWeighted } from '../../weighted-draw.ts';
+import { drawWeighted } from '../../drawing/weighted-draw.ts';
 import { addFault, BranchNames, checkBranchIds } from './schemas.ts';
 import type { StepModule } from './step.ts';
 

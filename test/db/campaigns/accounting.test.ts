@@ -98,9 +98,8 @@ const deliveries = [
     emailId,
     error: '450 Busy',
     delayMs: 3_600_000,
-    isProviderFailure: false,
   }),
-  (emailId) => ({ kind: 'again', emailId, error: '450', delayMs: 0, isProviderFailure: false }),
+  (emailId) => ({ kind: 'again', emailId, error: '450', delayMs: 0 }),
   (emailId) => ({ kind: 'uncertain', emailId, error: 'It hung up.' }),
   (emailId) => ({ kind: 'released', emailId }),
 ] satisfies ((emailId: string) => DeliveryOutcome)[];

@@ -121,10 +121,18 @@ describe('the queue of a campaign', () => {
   it('is over when all have their outcomes', async () => {
     await started(2);
     const { ids, record } = await claim();
-    expect(await findCampaignWork(db, campaignId)).toEqual({ nextDueMs: null, isUnsettled: true });
+    expect(await findCampaignWork(db, campaignId)).toEqual({
+      nextDueMs: null,
+      isUnsettled: true,
+      isRouted: false,
+    });
     await record(ids.map(accepted));
     expect(await chunkSizes()).toEqual([]);
-    expect(await findCampaignWork(db, campaignId)).toEqual({ nextDueMs: null, isUnsettled: false });
+    expect(await findCampaignWork(db, campaignId)).toEqual({
+      nextDueMs: null,
+      isUnsettled: false,
+      isRouted: false,
+    });
     expect(await statusesOf()).toEqual([['DELIVERED', null, 2]]);
   });
 
@@ -134,7 +142,7 @@ describe('the queue of a campaign', () => {
     const [first, second, third] = ids as [string, string, string];
     await record([
       accepted(first),
-      { emailId: second, kind: 'again', error: 'Busy.', delayMs: 60_000, isProviderFailure: false },
+      { emailId: second, kind: 'again', error: 'Busy.', delayMs: 60_000 },
       { emailId: third, kind: 'released' },
     ]);
     expect(await chunkSizes()).toEqual([1, 1]);
@@ -233,7 +241,7 @@ describe('a message whose chunk is claimed', () => {
     await expireChunks(db, 10);
     await record([
       { emailId: ids[0]!, kind: 'released' },
-      { emailId: ids[1]!, kind: 'again', error: 'away', delayMs: 0, isProviderFailure: true },
+      { emailId: ids[1]!, kind: 'again', error: 'away', delayMs: 0 },
     ]);
     expect(await queueLeftovers(db, { id: campaignId, projectId })).toBe(2);
     expect((await claim()).ids.toSorted()).toEqual(ids.toSorted());

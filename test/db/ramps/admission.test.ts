@@ -131,7 +131,6 @@ describe('claims', () => {
         kind: 'again',
         error: '451 later',
         delayMs: 1_000_000,
-        isProviderFailure: false,
       },
     ]);
     expect(await rampOf(id)).toMatchObject({ used: 1 });

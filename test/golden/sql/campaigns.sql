@@ -76,10 +76,10 @@ select case when email.status = 'FAILED' then case when coalesce(email.refusal, 
     ('provider_refused', 'recipient_refused', 'provider_unavailable', 'contact_unsubscribed',
     'topic_unsubscribed', 'suppressed', 'frequency_cap', 'late', 'billing_limit',
     'domain_not_verified', 'project_disabled', 'campaign_cancelled', 'execution_ended', 'cancelled',
-    'message_too_large', 'contact_deleted', 'delivery_unknown') then coalesce(email.refusal,
-    email.error) else 'provider_refused' end when email.status not in ('PENDING', 'SENDING') then
-    null when case email.status when 'SENDING' then email.lease_until < now() when 'PENDING' then
-    email.campaign_id is not null and email.id in (
+    'message_too_large', 'no_provider', 'contact_deleted', 'delivery_unknown') then
+    coalesce(email.refusal, email.error) else 'provider_refused' end when email.status not in
+    ('PENDING', 'SENDING') then null when case email.status when 'SENDING' then email.lease_until <
+    now() when 'PENDING' then email.campaign_id is not null and email.id in (
   select unnest(inner_expired.email_ids)
   from campaign_chunk inner_expired
   where inner_expired.project_id = $1::uuid and inner_expired.attempt_id is not null and
@@ -155,7 +155,13 @@ select case when least( (
   where campaign_id = $8 and attempt_id is not null) or exists (
   select
   from email_queue
-  where campaign_id = $9 and lease_until is not null) as "isUnsettled"
+  where campaign_id = $9 and lease_until is not null) as "isUnsettled", exists (
+  select
+  from mail_routing inner_routing
+  where inner_routing.project_id = (
+    select project_id
+    from campaign
+    where id = $10)) as "isRouted"
 
 select content.subject, content.body, topic.key as "topicKey"
 from campaign_content as content
@@ -179,9 +185,9 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
     email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
     email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.topic_id, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
-    email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
-    and email.campaign_id is not null and email.id in (
+    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -214,9 +220,9 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
     email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
     email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.topic_id, email.unsubscribed_at, email.updated_at, email.workflow_execution_id,
-    email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
-    and email.campaign_id is not null and email.id in (
+    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -498,9 +504,17 @@ from (
           (inner_checked.status = 'FAILED' and inner_checked.error is not null and
           left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $51) and true
       order by inner_checked.created_at desc, inner_checked.id desc
-      limit $52)) part
+      limit $52)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $53 and inner_checked.project_id = $54 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $55) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $56)) part
   order by part.created_at desc, part.id desc
-  limit $53) found
+  limit $57) found
 cross join lateral (
   select inner_found.id, inner_found.contact_id, inner_found.workflow_execution_id,
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
@@ -517,25 +531,26 @@ left join lateral (
   where inner_receiver.id = email.contact_id and inner_receiver.project_id = email.project_id offset
       0) receiver on true
 where ((((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $54)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $55)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $56)) or
+    email.error), 40) = $58)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $59)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $60)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $57)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $58)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $59)) or
+    email.error), 40) = $61)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $62)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $63)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $60)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $61)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $62)) or
+    email.error), 40) = $64)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $65)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $66)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $63)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $64)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $65)) or
+    email.error), 40) = $67)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $68)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $69)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $66))))
+    email.error), 40) = $70)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $71))))
 order by found.created_at desc, found.id desc
-limit $67
+limit $72
 
 select id
 from campaign
@@ -586,7 +601,10 @@ select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' a
     select
     from ramp inner_ramp
     where inner_ramp.project_id = campaign.project_id and inner_ramp.status <> 'DONE')) as
-        "isPoliced"
+        "isPoliced", exists (
+  select
+  from mail_routing inner_routing
+  where inner_routing.project_id = campaign.project_id) as "isRouted"
 from campaign
 where id = $1
 
@@ -595,8 +613,8 @@ select step.step_id as "stepId", email.status = 'FAILED' as "isFailed", case whe
     'recipient_refused', 'provider_unavailable', 'contact_unsubscribed', 'topic_unsubscribed',
     'suppressed', 'frequency_cap', 'late', 'billing_limit', 'domain_not_verified',
     'project_disabled', 'campaign_cancelled', 'execution_ended', 'cancelled', 'message_too_large',
-    'contact_deleted', 'delivery_unknown') then coalesce(email.refusal, email.error) else
-    'provider_refused' end when email.status not in ('PENDING', 'SENDING') then null when case
+    'no_provider', 'contact_deleted', 'delivery_unknown') then coalesce(email.refusal, email.error)
+    else 'provider_refused' end when email.status not in ('PENDING', 'SENDING') then null when case
     email.status when 'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id
     is not null and email.id in (
   select unnest(inner_expired.email_ids)
@@ -725,8 +743,8 @@ with due as (
   set email_ids = array(
     select id
     from email
-    where id = any(due.email_ids[:$6::int]) and status = 'PENDING'), attempt_id = $7, claimed_at =
-        now(), lease_until = now() + make_interval(secs => $8)
+    where id = any(due.email_ids[:$6::int]) and status = 'PENDING'), attempt_id = $7, waits_for =
+        null, claimed_at = now(), lease_until = now() + make_interval(secs => $8)
   from due
   where chunk.campaign_id = due.campaign_id and chunk.number = due.number
   returning chunk.email_ids, due.due_at, chunk.claimed_at )
@@ -734,10 +752,10 @@ select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "d
     to_char(claimed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt", (
   select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute, 'refusedInRow',
       inner_campaign.refused_in_row, 'contentVersion', inner_content.version, 'fromName',
-      inner_content.from_name, 'replyTo', inner_content.reply_to, 'isProjectDisabled',
-      inner_project.disabled_reason is not null, 'language', inner_project.language, 'tracking',
-      inner_project.tracking, 'hasBadge', inner_project.subscription is null, 'hasSuppressions',
-      exists (
+      inner_content.from_name, 'replyTo', inner_content.reply_to, 'topicId',
+      inner_campaign.topic_id, 'isProjectDisabled', inner_project.disabled_reason is not null,
+      'language', inner_project.language, 'tracking', inner_project.tracking, 'hasBadge',
+      inner_project.subscription is null, 'hasSuppressions', exists (
       select
       from suppression_key inner_key where inner_key.owner_id = coalesce(inner_project.public_id,
           inner_project.id)))
@@ -755,9 +773,11 @@ select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "d
         1000 as scheduled_for, extract(epoch from inner_mail.held_until) * 1000 as held_until, case
         when inner_mail.attempts > 0 then jsonb_path_query_first(inner_mail.trace, '$[*] ? (@.state
         == handed_over)') ->> 'at' end as first_attempt_at, inner_mail.billed_units,
-        inner_mail.allowance_month, inner_receiver.email as contact_email, inner_receiver.subscribed
-        as contact_subscribed, inner_receiver.data as contact_data, ((inner_mail.scheduled_for is
-        not null or inner_mail.held_until is not null) and not exists (
+        inner_mail.allowance_month, inner_mail.provider_id, (inner_mail.attempts > 0 and
+        inner_mail.trace @> '[{state: settled}]') as is_bound, inner_receiver.email as
+        contact_email, inner_receiver.subscribed as contact_subscribed, inner_receiver.data as
+        contact_data, ((inner_mail.scheduled_for is not null or inner_mail.held_until is not null)
+        and not exists (
         select
         from domain inner_domain
         where inner_domain.project_id = inner_mail.project_id and inner_domain.status = 'verified'

@@ -279,16 +279,19 @@ select count(*)::int as count, (exists (
         inner_policy.caps <> '[]')) or exists (
     select
     from ramp inner_ramp
-    where inner_ramp.project_id = $2 and inner_ramp.status <> 'DONE')) as "isPoliced"
+    where inner_ramp.project_id = $2 and inner_ramp.status <> 'DONE')) as "isPoliced", exists (
+  select
+  from mail_routing inner_routing
+  where inner_routing.project_id = $3) as "isRouted"
 from (
   select
   from (
     select inner_waiting.due_at, inner_waiting.email_id
     from email_queue inner_waiting
-    where inner_waiting.project_id = $3 and inner_waiting.campaign_id is null and
+    where inner_waiting.project_id = $4 and inner_waiting.campaign_id is null and
         inner_waiting.lease_until is null) waiting
   where due_at <= now()
-  limit $4) due
+  limit $5) due
 
 select count(*)::int as total
 from email
@@ -309,7 +312,9 @@ where email.campaign_id = $1 and email.project_id = $2 and ((((email.status = 'F
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
     email.error), 40) = $13)) or ((email.status = 'FAILED' and email.error is not null and
     left(coalesce(email.refusal, email.error), 40) = $14)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $15))))
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $15)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $16))))
 
 select count(*)::int as total
 from email
@@ -475,10 +480,18 @@ from (
           (inner_checked.status = 'FAILED' and inner_checked.error is not null and
           left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $51) and true
       order by inner_checked.created_at desc, inner_checked.id desc
-      limit $52)) part
+      limit $52)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $53 and inner_checked.project_id = $54 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $55) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $56)) part
   order by part.created_at desc, part.id desc
-  limit $53) checked
-order by created_at desc, id desc offset $54
+  limit $57) checked
+order by created_at desc, id desc offset $58
 limit 1
 
 select id, message_id, project_id, contact_id, provider_id
@@ -533,10 +546,10 @@ with derivable as (
   where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), total as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), total as (
   select count(*)::int as count, min(sent_at) as at
   from settled ), counted as (
   update campaign
@@ -624,21 +637,22 @@ with due as (
       order by due_at, id rows between unbounded preceding and 1 preceding), 0) as bytes_before
   from due ), claimed as (
   update email
-  set status = 'SENDING', attempt_id = $6, attempts = attempts + 1, lease_until = now() +
-      make_interval(secs => $7), updated_at = now(), trace = email.trace ||
+  set status = 'SENDING', attempt_id = $6, attempts = attempts + 1, waits_for = null, lease_until =
+      now() + make_interval(secs => $7), updated_at = now(), trace = email.trace ||
       trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1))
   from weighed
   where email.id = weighed.id and bytes_before < $8
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events, email.to_name, email.to_email, email.subject,
-      email.body, email.from_email, email.from_name, email.reply_to, email.headers,
-      email.attachments, email.attempts, email.scheduled_for, email.opt_in_id, email.topic_id, case
-      when email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ? (@.state ==
-      handed_over)') ->> 'at' end as first_attempt_at ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events, email.to_name,
+      email.to_email, email.subject, email.body, email.from_email, email.from_name, email.reply_to,
+      email.headers, email.attachments, email.attempts, email.scheduled_for, email.opt_in_id,
+      email.topic_id, email.provider_id, (email.attempts > 0 and email.trace @> '[{state:
+      settled}]') as is_bound, case when email.attempts > 1 then jsonb_path_query_first(email.trace,
+      '$[*] ? (@.state == handed_over)') ->> 'at' end as first_attempt_at ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -646,22 +660,23 @@ with due as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
+      hold_reason, waits_for)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
+      hold_reason is not null then held_until end, hold_reason, waits_for
   from claimed
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason)
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for)
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
     claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
     claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
     claimed.attempts, claimed.created_at, claimed.scheduled_for, claimed.held_until,
-    claimed.billed_units, claimed.allowance_month, claimed.opt_in_id, claimed.first_attempt_at,
-    contact.subscribed as contact_subscribed, contact.email as contact_email,
-    project.disabled_reason is not null as project_disabled, ((claimed.scheduled_for is not null or
-    claimed.held_until is not null) and not exists (
+    claimed.billed_units, claimed.allowance_month, claimed.opt_in_id, claimed.topic_id,
+    claimed.provider_id, claimed.first_attempt_at, claimed.is_bound, contact.subscribed as
+    contact_subscribed, contact.email as contact_email, project.disabled_reason is not null as
+    project_disabled, ((claimed.scheduled_for is not null or claimed.held_until is not null) and not
+    exists (
     select
     from domain inner_domain
     where inner_domain.project_id = claimed.project_id and inner_domain.status = 'verified' and
@@ -710,10 +725,10 @@ with failed as (
     limit $2)
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -721,14 +736,15 @@ with failed as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
+      hold_reason, waits_for)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
+      hold_reason is not null then held_until end, hold_reason, waits_for
   from failed
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason), ledger_campaign_counted as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
+      ledger_campaign_counted as (
   insert into campaign_tally (campaign_id, project_id, code, count, sent)
   select campaign_id, project_id, code, sum(count), sum(sent)
   from (
@@ -770,10 +786,10 @@ with made as (
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -781,14 +797,14 @@ with made as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
+      hold_reason, waits_for)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
+      hold_reason is not null then held_until end, hold_reason, waits_for
   from made
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason)
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for)
 select id
 from made
 
@@ -800,10 +816,10 @@ with made as (
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -811,14 +827,14 @@ with made as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
+      hold_reason, waits_for)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
+      hold_reason is not null then held_until end, hold_reason, waits_for
   from made
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason)
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for)
 select id
 from made
 
@@ -956,6 +972,38 @@ select (
         "fixedAt"
 from page
 
+with recursive awaited(id) as (
+  select (
+    select least( (
+        select waits_for
+        from email_queue
+        where waits_for > ''
+        order by waits_for
+        limit 1), (
+        select waits_for
+        from campaign_chunk
+        where waits_for > '' and attempt_id is null
+        order by waits_for
+        limit 1)))
+  union all
+  select (
+    select least( (
+        select waits_for
+        from email_queue
+        where waits_for > awaited.id
+        order by waits_for
+        limit 1), (
+        select waits_for
+        from campaign_chunk
+        where waits_for > awaited.id and attempt_id is null
+        order by waits_for
+        limit 1)))
+  from awaited
+  where awaited.id is not null )
+select id
+from awaited
+where id is not null
+
 with recursive waiting_of(project_id) as (
   select (
     select inner_next.project_id
@@ -972,67 +1020,87 @@ with recursive waiting_of(project_id) as (
     order by inner_next.project_id
     limit 1)
   from waiting_of
-  where waiting_of.project_id is not null )
-select project_id
-from waiting_of
-where exists (
-  select
-  from (
-    select inner_waiting.due_at, inner_waiting.email_id
-    from email_queue inner_waiting
-    where inner_waiting.project_id = waiting_of.project_id and inner_waiting.campaign_id is null and
-        inner_waiting.lease_until is null) waiting
-  where due_at < now() - interval '5 seconds')
-limit (
-  select case when count(*) = 0 then $1::int when min(next_probe_at) < now() - interval '5 seconds'
-      then 1 else 0 end
-  from provider_circuit
-  where next_probe_at is not null)
+  where waiting_of.project_id is not null ) (
+  select project_id
+  from waiting_of
+  where exists (
+    select
+    from mail_routing inner_routing
+    where inner_routing.project_id = waiting_of.project_id) and exists (
+    select
+    from (
+      select inner_waiting.due_at, inner_waiting.email_id
+      from email_queue inner_waiting
+      where inner_waiting.project_id = waiting_of.project_id and inner_waiting.campaign_id is null
+          and inner_waiting.lease_until is null) waiting
+    where due_at < now() - interval '5 seconds')
+  limit $1::int)
+union all (
+  select project_id
+  from waiting_of
+  where not exists (
+    select
+    from mail_routing inner_routing
+    where inner_routing.project_id = waiting_of.project_id) and exists (
+    select
+    from (
+      select inner_waiting.due_at, inner_waiting.email_id
+      from email_queue inner_waiting
+      where inner_waiting.project_id = waiting_of.project_id and inner_waiting.campaign_id is null
+          and inner_waiting.lease_until is null) waiting
+    where due_at < now() - interval '5 seconds')
+  limit (
+    select case when count(*) = 0 then $2::int when min(next_probe_at) < now() - interval '5
+        seconds' then 1 else 0 end
+    from provider_circuit
+    where provider = $3 and next_probe_at is not null))
 
 with settled as (
   update email
   set status = outcome.status, message_id = outcome.message_id, error = outcome.error, refusal =
       outcome.refusal, due_at = case outcome.kind when 'again' then now() + make_interval(secs =>
-      outcome.delay_ms / 1000.0) when 'released' then coalesce(email.due_at, now()) else
-      email.due_at end, retry_at = case when outcome.kind = 'again' then now() + make_interval(secs
-      => outcome.delay_ms / 1000.0) else email.retry_at end, attempts = email.attempts + $1::int -
-      case when outcome.kind in ('released', 'withheld') then 1 else 0 end, derived_events = 0,
-      lease_until = case when outcome.status = 'SENDING' then now() end, sent_at = case when
-      outcome.kind = 'accepted' then clock_timestamp() end, delivered_at = case when outcome.status
-      = 'DELIVERED' then clock_timestamp() end, delivery_unreported = outcome.unreported, subject =
-      coalesce(outcome.subject, email.subject), headers = case when outcome.subject is null then
-      email.headers else coalesce(outcome.headers, '[]') end, body = case when outcome.subject is
-      null then email.body else outcome.body end, body_template = case when outcome.subject is null
-      then email.body_template else outcome.body_template end, body_values = case when
-      outcome.subject is null then email.body_values else outcome.body_values end, trace = case when
-      false then email.trace when outcome.kind = 'accepted' then email.trace ||
-      trace_entry('accepted', jsonb_build_object('messageId', outcome.message_id)) || case when
-      outcome.status = 'DELIVERED' then trace_entry('delivered', null) else '[]' end when
-      outcome.kind = 'refused' then email.trace || trace_entry('refused',
-      jsonb_build_object('error', outcome.error)) when outcome.kind = 'again' then email.trace ||
-      trace_entry('refused', jsonb_build_object('error', outcome.error, 'nextTryInMs',
-      outcome.delay_ms)) when outcome.kind = 'uncertain' then email.trace ||
-      trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when outcome.kind =
-      'withheld' then email.trace - (-1) || trace_entry('withheld', jsonb_build_object('reason',
-      outcome.error)) else email.trace - (-1) end, updated_at = now()
+      outcome.delay_ms / 1000.0) when 'released' then greatest(coalesce(email.due_at, now()), case
+      when outcome.delay_ms > 0 then now() + make_interval(secs => outcome.delay_ms / 1000.0) end)
+      else email.due_at end, retry_at = case when outcome.kind = 'again' then now() +
+      make_interval(secs => outcome.delay_ms / 1000.0) else email.retry_at end, attempts =
+      email.attempts + $1::int - case when outcome.kind in ('released', 'withheld') then 1 else 0
+      end, derived_events = 0, lease_until = case when outcome.status = 'SENDING' then now() end,
+      sent_at = case when outcome.kind = 'accepted' then clock_timestamp() end, delivered_at = case
+      when outcome.status = 'DELIVERED' then clock_timestamp() end, delivery_unreported =
+      outcome.unreported, subject = coalesce(outcome.subject, email.subject), headers = case when
+      outcome.subject is null then email.headers else coalesce(outcome.headers, '[]') end, body =
+      case when outcome.subject is null then email.body else outcome.body end, body_template = case
+      when outcome.subject is null then email.body_template else outcome.body_template end,
+      body_values = case when outcome.subject is null then email.body_values else
+      outcome.body_values end, trace = case when false then email.trace when outcome.kind =
+      'accepted' then email.trace || trace_entry('accepted', jsonb_build_object('messageId',
+      outcome.message_id) || case when email.provider_id is null then '{}' else
+      jsonb_build_object('providerId', email.provider_id) end) || case when outcome.status =
+      'DELIVERED' then trace_entry('delivered', null) else '[]' end when outcome.kind = 'refused'
+      then email.trace || trace_entry('refused', jsonb_build_object('error', outcome.error)) when
+      outcome.kind = 'again' then email.trace || trace_entry('refused', jsonb_build_object('error',
+      outcome.error, 'nextTryInMs', outcome.delay_ms)) when outcome.kind = 'uncertain' then
+      email.trace || trace_entry('uncertain', jsonb_build_object('reason', outcome.error)) when
+      outcome.kind = 'withheld' then email.trace - (-1) || trace_entry('withheld',
+      jsonb_build_object('reason', outcome.error)) else email.trace - (-1) end, updated_at = now()
   from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
       error text, refusal text, unreported boolean, delay_ms int, subject text, body text,
       body_template text, body_values jsonb, headers jsonb)
   where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events, case when ((email.sent_at is not null and
-      email.derived_events & 1 = 0) or (email.delivered_at is not null and email.derived_events & 2
-      = 0)) then jsonb_build_object( 'id', email.id, 'contact_id', email.contact_id, 'subject',
-      email.subject, 'from_email', email.from_email, 'from_name', email.from_name, 'message_id',
-      email.message_id, 'template_id', email.template_id, 'campaign_id', email.campaign_id,
-      'source_type', email.source_type, 'derived_events', email.derived_events, 'sent_at',
-      to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at',
-      to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as
-      "eventSource" ), ledger_accepted as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events, case when ((email.sent_at is
+      not null and email.derived_events & 1 = 0) or (email.delivered_at is not null and
+      email.derived_events & 2 = 0)) then jsonb_build_object( 'id', email.id, 'contact_id',
+      email.contact_id, 'subject', email.subject, 'from_email', email.from_email, 'from_name',
+      email.from_name, 'message_id', email.message_id, 'template_id', email.template_id,
+      'campaign_id', email.campaign_id, 'source_type', email.source_type, 'derived_events',
+      email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "eventSource" ), ledger_accepted as (
   insert into email_moment (project_id, kind, at, email_id)
   select project_id, moment.kind, moment.at, id
   from settled
@@ -1070,14 +1138,15 @@ with settled as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
+      hold_reason, waits_for)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
+      hold_reason is not null then held_until end, hold_reason, waits_for
   from settled
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason), ledger_campaign_counted as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
+      ledger_campaign_counted as (
   insert into campaign_tally (campaign_id, project_id, code, count, sent)
   select campaign_id, project_id, code, sum(count), sum(sent)
   from (
@@ -1131,10 +1200,10 @@ with unknown as (
   where email.id = unknown.id
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1142,14 +1211,15 @@ with unknown as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
+      hold_reason, waits_for)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
+      hold_reason is not null then held_until end, hold_reason, waits_for
   from settled
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason), ledger_campaign_counted as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
+      ledger_campaign_counted as (
   insert into campaign_tally (campaign_id, project_id, code, count, sent)
   select campaign_id, project_id, code, sum(count), sum(sent)
   from (
@@ -1191,10 +1261,10 @@ with unqueued as (
   where email.id = unqueued.id
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1202,14 +1272,15 @@ with unqueued as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
+      hold_reason, waits_for)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
+      hold_reason is not null then held_until end, hold_reason, waits_for
   from changed
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason), queued as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
+      queued as (
   insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
   select $3, $4, array_agg(id
     order by due_at, id), max(due_at)
@@ -1228,10 +1299,10 @@ from unqueued
 with was as (
   select email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events
   from email
   where id = any($1::uuid[]) ), changed as (
   update email
@@ -1250,10 +1321,10 @@ with was as (
   where email.id = given.id
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.message_id, email.created_at,
-      email.sent_at, email.delivered_at, email.opened_at, email.clicked_at, email.bounced_at,
-      email.complained_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
+      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
+      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1261,14 +1332,15 @@ with was as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason)
+      hold_reason, waits_for)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason
+      hold_reason is not null then held_until end, hold_reason, waits_for
   from changed
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason), ledger_moments_before as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
+      ledger_moments_before as (
   select project_id, moment.kind, moment.at, id as email_id
   from was
   cross join lateral (

@@ -62,11 +62,6 @@ where project_id = $1 and (campaign_id, hash) in (
 select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'),
     false) as "mayRead"
 
-select failures, case when next_probe_at is not null then greatest(0, ceil(extract(epoch from
-    next_probe_at - clock_timestamp()) * 1000)::float8) end as "waitMs"
-from provider_circuit
-where provider = $1
-
 select id
 from removal
 order by id
@@ -99,6 +94,11 @@ select pg_advisory_xact_lock(hashtextextended($1, 0))
 
 select project_id
 from held_release
+
+select provider, failures, case when next_probe_at is not null then greatest(0, ceil(extract(epoch
+    from next_probe_at - clock_timestamp()) * 1000)::float8) end as "waitMs"
+from provider_circuit
+where provider = any($1::text[])
 
 select reason, count(*)::int as times
 from not_started

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Insertable, sql } from 'kysely';
-import { deliverBatch } from '../../../activities/mail/deliver.ts';
+import { deliverBatch } from '../../../activities/mail/batches/deliver.ts';
 import { claimUnheldEmails } from '../../../db/transactions/mail/hold-back.ts';
 import { releaseClaim } from '../../../db/emails/emails.ts';
 import type { ChunkOrigin } from '../../../db/transactions/mail/claims.ts';
@@ -118,6 +118,7 @@ export async function deliverDue(
     {
       projectId,
       max: 100,
+      isRouted: false,
       async claim(attempt) {
         const claim = { projectId, throttled: false, ...attempt };
         return { emails: await claimUnheldEmails(db, claim) };

@@ -83,6 +83,9 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     project_tracking: 'ENABLED',
     has_badge: true,
     first_attempt_at: null,
+    topic_id: null,
+    provider_id: null,
+    is_bound: false,
     ...given,
   };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSemaphore } from '../../../activities/mail/semaphore.ts';
+import { createSemaphore } from '../../../activities/mail/batches/semaphore.ts';
 
 it('serves in turn, those in a hurry first, and never gives more than there is', async () => {
   const semaphore = createSemaphore(2);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hashText } from '../../domain/hash.ts';
+import { hashText } from '../../../domain/drawing/hash.ts';
 
 /** Values of other implementations: https://en.wikipedia.org/wiki/MurmurHash#Algorithm */
 it.each([

@@ -6,7 +6,7 @@ import {
   type RoutableProvider,
   type Route,
   type RoutedMail,
-} from '../../../domain/mail/routing.ts';
+} from '../../../domain/routing/routing.ts';
 
 const mail = (more: Partial<RoutedMail> = {}): RoutedMail => ({
   id: '01900000-0000-7000-8000-000000000001',

@@ -1,8 +1,8 @@
 import { CancelledFailure } from '@temporalio/activity';
-import type { Attempt, DeliveryOutcome } from '../../db/transactions/mail/attempts.ts';
-import { recordDeliveryOutcomes } from '../../db/transactions/mail/record-outcomes.ts';
-import { isRefusal } from '../../db/sql-state.ts';
-import type { Database } from '../../db/database.ts';
+import type { Attempt, DeliveryOutcome } from '../../../db/transactions/mail/attempts.ts';
+import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
+import { isRefusal } from '../../../db/sql-state.ts';
+import type { Database } from '../../../db/database.ts';
 
 interface WarningLog {
   warn(details: object, message: string): void;

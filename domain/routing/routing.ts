@@ -1,6 +1,7 @@
 import { domainOf } from '../email-address.ts';
-import { drawWeighted } from '../weighted-draw.ts';
-import type { MessageClass } from './headers.ts';
+import { defaultProviderId } from '../provider/provider.ts';
+import { drawWeighted } from '../drawing/weighted-draw.ts';
+import type { MessageClass } from '../mail/headers.ts';
 
 /** Which mail leaves by which mail provider. */
 
@@ -28,7 +29,7 @@ export interface RouteTarget {
 }
 
 /**
- * What happens while the chosen provider cannot take mail: the mail waits for it, or goes to the next
+ * While the chosen provider cannot take mail, the mail waits for it (hold), or goes to the next
  * provider of the route.
  */
 export const onDownChoices = ['hold', 'next'] as const;
@@ -87,11 +88,9 @@ export interface Routes {
   installation: readonly Route[];
 }
 
-/** The id of the provider that takes all mail without a route. */
-const defaultId = 'default';
 const defaultRoute: Route = {
   match: {},
-  providers: [{ id: defaultId, weight: 1 }],
+  providers: [{ id: defaultProviderId, weight: 1 }],
   onDown: 'hold',
 };
 
@@ -152,6 +151,79 @@ function reasonAgainst(
   // The settings of the installation may name a provider no more.
   if (!provider?.enabled) return 'disabled';
   return provider.domains?.includes(senderDomain) === false ? 'domain_not_allowed' : null;
+}
+
+/** A provider that was passed over. */
+export interface SkippedProvider {
+  providerId: string;
+  reason: SkipReason;
+}
+
+export type ProviderDecision =
+  | {
+      kind: 'send';
+      providerId: string;
+      /** Its index in the candidates. */
+      position: number;
+      /** The candidates before it that cannot take the message. */
+      skipped: readonly SkippedProvider[];
+    }
+  /** The message waits for this provider, which may take mail again after these milliseconds. */
+  | { kind: 'wait'; providerId: string; waitMs: number }
+  /** No provider can take the message. */
+  | { kind: 'none' };
+
+/** Why a provider cannot take a message now. `waitMs`: it is down, and may be tried again then. */
+export type Obstacle = Exclude<SkipReason, 'down'> | { waitMs: number };
+
+/**
+ * Decides which of the candidates gets a message now.
+ * @param obstacleOf returns null if the provider can take the message
+ * @param from index of the first candidate: those before it have had the message
+ */
+export function decideProvider(
+  { onDown, candidates }: Pick<ProviderChoice, 'onDown' | 'candidates'>,
+  obstacleOf: (providerId: string) => Obstacle | null,
+  from = 0,
+): ProviderDecision {
+  const skipped: SkippedProvider[] = [];
+  let first: Extract<ProviderDecision, { kind: 'wait' }> | null = null;
+  for (const [index, { providerId, reason }] of candidates.slice(from).entries()) {
+    const obstacle = reason ?? obstacleOf(providerId);
+    if (obstacle === null) return { kind: 'send', providerId, position: from + index, skipped };
+    if (typeof obstacle === 'string') {
+      skipped.push({ providerId, reason: obstacle });
+      continue;
+    }
+    const { waitMs } = obstacle;
+    skipped.push({ providerId, reason: 'down' });
+    if (!first || waitMs < first.waitMs) first = { kind: 'wait', providerId, waitMs };
+    if (onDown === 'hold') return first;
+  }
+  return first ?? { kind: 'none' };
+}
+
+/**
+ * Returns the choice for a message that a provider may have accepted already: no other provider may
+ * get it.
+ * @param provider undefined: it was removed
+ */
+export function boundChoice(
+  providerId: string,
+  provider: RoutableProvider | undefined,
+): ProviderChoice {
+  const reason = provider?.enabled ? null : 'disabled';
+  const candidates = [{ providerId, weight: 1, reason } as const];
+  return { route: null, isRouted: true, onDown: 'hold', candidates };
+}
+
+/** The choice of a provider, as the trace of the message shows it. */
+export interface RoutedDetail {
+  providerId: string;
+  name: string;
+  route: number | null;
+  why: 'chosen' | 'next';
+  skipped: readonly SkippedProvider[];
 }
 
 /** A refusal by a provider, before it has accepted the message. */

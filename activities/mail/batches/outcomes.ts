@@ -1,7 +1,7 @@
-import type { DeliveryOutcome } from '../../db/transactions/mail/attempts.ts';
-import { simulatedFeedback } from '../../domain/mail/feedback.ts';
-import { retryDelayMs } from '../../domain/runs/retry.ts';
-import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+import type { DeliveryOutcome } from '../../../db/transactions/mail/attempts.ts';
+import { simulatedFeedback } from '../../../domain/mail/feedback.ts';
+import { retryDelayMs } from '../../../domain/runs/retry.ts';
+import type { Mailer, SendOutcome } from '../../../providers/mail/mailer.ts';
 
 /** The columns of a claimed message on which its outcome depends. */
 export interface Attempted {
@@ -14,7 +14,7 @@ export interface Attempted {
 }
 
 export interface OutcomeRules {
-  mailer: Mailer;
+  mailer: Pick<Mailer, 'hasSimulator'>;
   /**
    * Milliseconds after the first attempt for which a message is retried. After that time, the
    * message fails.
@@ -41,25 +41,19 @@ export function deliveryOutcomeOf(
   }
   if (outcome.kind !== 'retry') return { emailId, content, ...outcome };
   const { error } = outcome;
-  const isProviderFailure = !outcome.isAboutMessage;
   const isOver = firstAt !== null && Date.now() - Date.parse(firstAt) >= retryMs;
   if (isOver) {
     const refusal = 'provider_unavailable';
-    return { emailId, content, kind: 'refused', error, refusal, isProviderFailure };
+    return { emailId, content, kind: 'refused', error, refusal };
   }
   const delayMs = Math.max(retryDelayMs(attempts), outcome.retryAfterMs ?? 0);
-  return { emailId, content, kind: 'again', error, delayMs, isProviderFailure };
-}
-
-/** Returns true if the outcome shows that the provider could take no mail at all. */
-export function isProviderFailure(outcome: DeliveryOutcome): boolean {
-  return 'isProviderFailure' in outcome && outcome.isProviderFailure;
+  return { emailId, content, kind: 'again', error, delayMs };
 }
 
 /**
  * Returns true if the reports about mail to this address are simulated: it is an address such as
  * `bounce@simulator.test`, and the provider reports no deliveries.
  */
-function isSimulated(mailer: Mailer, address: string): boolean {
+function isSimulated(mailer: Pick<Mailer, 'hasSimulator'>, address: string): boolean {
   return mailer.hasSimulator && simulatedFeedback(address, new Date()) !== null;
 }

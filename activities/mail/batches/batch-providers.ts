@@ -1,0 +1,220 @@
+import type { Chosen, ProviderChooser } from '../../../db/transactions/mail/provider-claims.ts';
+import { claimProbe, readCircuits } from '../../../db/delivery/provider-circuit.ts';
+import {
+  boundChoice,
+  chooseProviders,
+  decideProvider,
+  type Obstacle,
+  type ProviderChoice,
+  type ProviderDecision,
+  type RoutedDetail,
+  type Routes,
+  type SkippedProvider,
+} from '../../../domain/routing/routing.ts';
+import { defaultProviderId } from '../../../domain/provider/provider.ts';
+import { firstRetryMs, providerFailuresMax } from '../../../domain/runs/retry.ts';
+import type { SendOutcome } from '../../../providers/mail/mailer.ts';
+import type { PoolProvider } from '../../../providers/mail-pool.ts';
+import {
+  type CircuitPermit,
+  type CircuitServices,
+  type CircuitWait,
+  enterCircuit,
+  leaveCircuit,
+  permitOf,
+  type ProviderSignal,
+  releaseWaiting,
+} from './circuit.ts';
+import type { ProjectRouting } from './routing.ts';
+
+/** Milliseconds for which mail waits while another message finds out if its provider is up again. */
+const probingMs = 5_000;
+
+/** A mail provider, as one batch uses it. */
+export class BatchProvider {
+  readonly provider: PoolProvider;
+  readonly #permit: CircuitPermit | CircuitWait;
+  /** A random factor, so that the waiting mail of many batches is not due at the same moment. */
+  readonly #spread = 1 + Math.random();
+  readonly #signals: ProviderSignal[] = [];
+  #failedInRow = 0;
+  #taken = 0;
+  /** True if the permission is a probe's, and the probe must be claimed before it is sent. */
+  #mustClaim: boolean;
+
+  constructor(
+    provider: PoolProvider,
+    permit: CircuitPermit | CircuitWait,
+    { isClaimed = false } = {},
+  ) {
+    this.provider = provider;
+    this.#permit = permit;
+    this.#mustClaim = !isClaimed && 'isProbe' in permit && permit.isProbe;
+  }
+
+  /** True if its circuit was closed when the batch began, so that it may open meanwhile. */
+  get isOpenable(): boolean {
+    return 'isProbe' in this.#permit && !this.#permit.isProbe;
+  }
+
+  /** Milliseconds until it may be tried; null: it may get the next message. */
+  downMs(): number | null {
+    if ('waitMs' in this.#permit) {
+      return Math.max(firstRetryMs, this.#permit.waitMs) * this.#spread;
+    }
+    if (this.hasFailed()) return firstRetryMs * this.#spread;
+    return this.#taken < this.#permit.max ? null : probingMs * this.#spread;
+  }
+
+  /** Counts a message that will be given to it. */
+  take(): void {
+    this.#taken += 1;
+  }
+
+  /** True if it could take none of the last messages of the batch. */
+  hasFailed(): boolean {
+    return this.#failedInRow >= providerFailuresMax;
+  }
+
+  /** Returns false if the message must not be given to it, because another one is the probe. */
+  async enter({ db }: CircuitServices): Promise<boolean> {
+    if (!this.#mustClaim) return true;
+    const hasClaimed = await claimProbe(db, this.provider.mailer.provider);
+    this.#mustClaim = !hasClaimed;
+    return hasClaimed;
+  }
+
+  /** Notes what it has answered to a message. */
+  note(answer: SendOutcome): void {
+    const isProviderFailure = answer.kind === 'retry' && !answer.isAboutMessage;
+    this.#signals.push({ kind: answer.kind, isProviderFailure });
+    if (isProviderFailure) this.#failedInRow += 1;
+    else if (answer.kind === 'accepted' || answer.kind === 'refused') this.#failedInRow = 0;
+  }
+
+  /** Tells the circuit what the batch has found out. */
+  async leave(services: CircuitServices): Promise<void> {
+    if ('waitMs' in this.#permit || this.#mustClaim) return;
+    const { provider } = this.provider.mailer;
+    await leaveCircuit(services, provider, this.#permit, this.#signals, () =>
+      releaseWaiting(services.db, this.provider),
+    );
+  }
+}
+
+/** The mail providers that a batch may use. */
+export interface BatchProviders {
+  /** The provider of mail without a route. */
+  default: BatchProvider;
+  all: readonly BatchProvider[];
+  /** null: all mail goes to the default provider. */
+  routing: BatchRouting | null;
+}
+
+/** Chooses between the providers of a batch. */
+export interface BatchRouting extends ProviderChooser {
+  providerOf(chosen: Chosen): BatchProvider;
+  /** Returns which of the candidates after `position` gets a composed message. */
+  next(choice: ProviderChoice, position: number, messageBytes: number): ProviderDecision;
+  /** @param before providers that were passed over since the message was claimed */
+  detailOf(
+    choice: ProviderChoice,
+    decision: Sent,
+    before?: readonly SkippedProvider[],
+  ): RoutedDetail;
+}
+
+type Sent = Extract<ProviderDecision, { kind: 'send' }>;
+
+/**
+ * Asks whether mail may be given to the default provider. Returns the milliseconds to wait if not.
+ * Every provider that may get mail must be left at the end of the batch.
+ */
+export async function openDefault(
+  services: CircuitServices,
+  provider: PoolProvider,
+): Promise<{ providers: BatchProviders; max: number } | CircuitWait> {
+  const permit = await enterCircuit(services, provider.mailer.provider);
+  if ('waitMs' in permit) return permit;
+  const only = new BatchProvider(provider, permit, { isClaimed: true });
+  return { providers: { default: only, all: [only], routing: null }, max: permit.max };
+}
+
+/** Finds out which providers of a project's routes take mail now. */
+export async function openRouted(
+  { db }: CircuitServices,
+  byDefault: PoolProvider,
+  { routes, providers: known }: ProjectRouting,
+): Promise<BatchProviders> {
+  const named = new Set(
+    [...routes.own, ...routes.installation].flatMap((route) => route.providers.map(({ id }) => id)),
+  );
+  // Mail may be bound to a provider of the project that no route names any more.
+  const others = [...known.values()].filter(
+    ({ id, scope }) => id !== byDefault.id && (scope === 'project' || named.has(id)),
+  );
+  const used = [byDefault, ...others];
+  const circuits = await readCircuits(
+    db,
+    used.map(({ mailer }) => mailer.provider),
+  );
+  const all = used.map(
+    (provider) => new BatchProvider(provider, permitOf(circuits.get(provider.mailer.provider)!)),
+  );
+  const byId = new Map(all.map((each) => [each.provider.id, each]));
+  return { default: all[0]!, all, routing: batchRouting(routes, byId) };
+}
+
+function batchRouting(routes: Routes, byId: ReadonlyMap<string, BatchProvider>): BatchRouting {
+  const known = new Map([...byId].map(([id, { provider }]) => [id, provider]));
+  function detailOf(
+    choice: ProviderChoice,
+    { providerId, position, skipped }: Sent,
+    before: readonly SkippedProvider[] = [],
+  ): RoutedDetail {
+    return {
+      providerId,
+      name: known.get(providerId)?.name ?? providerId,
+      route: choice.route,
+      why: position === 0 ? 'chosen' : 'next',
+      skipped: [...before, ...skipped],
+    };
+  }
+  function obstacleOf(id: string, messageBytes: number): Obstacle | null {
+    const candidate = byId.get(id);
+    if (!candidate) return 'disabled';
+    const { maxMessageBytes } = candidate.provider;
+    if (maxMessageBytes !== null && messageBytes > maxMessageBytes) return 'too_large';
+    const waitMs = candidate.downMs();
+    return waitMs === null ? null : { waitMs };
+  }
+  /** @param messageBytes 0: unknown yet */
+  function decide(choice: ProviderChoice, from: number, messageBytes: number): ProviderDecision {
+    const decision = decideProvider(choice, (id) => obstacleOf(id, messageBytes), from);
+    if (decision.kind === 'send') byId.get(decision.providerId)?.take();
+    return decision;
+  }
+  return {
+    choose(email) {
+      const boundTo = email.provider_id ?? defaultProviderId;
+      const choice = email.is_bound
+        ? boundChoice(boundTo, known.get(boundTo))
+        : chooseProviders(email, routes, known);
+      const decision = decide(choice, 0, 0);
+      const isMentioned = email.is_bound ? email.provider_id !== null : choice.isRouted;
+      const isSent = decision.kind === 'send';
+      return {
+        choice,
+        decision,
+        detail: isSent && isMentioned ? detailOf(choice, decision) : null,
+      };
+    },
+    providerOf({ choice, position }) {
+      const found = byId.get(choice.candidates[position]?.providerId ?? '');
+      if (!found) throw new Error('The chosen provider does not belong to the batch');
+      return found;
+    },
+    next: (choice, position, messageBytes) => decide(choice, position + 1, messageBytes),
+    detailOf,
+  };
+}

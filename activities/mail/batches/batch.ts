@@ -1,0 +1,139 @@
+import type { BillingRules, ClaimedShare } from '../../../db/billing/billing.ts';
+import type { SendingRates } from '../../../db/delivery/send-rate.ts';
+import type { DeliveryOutcome } from '../../../db/transactions/mail/attempts.ts';
+import type { ChunkOrigin } from '../../../db/transactions/mail/claims.ts';
+import type { Chosen, ProviderChooser } from '../../../db/transactions/mail/provider-claims.ts';
+import type { Suppression } from '../../../domain/mail/suppression.ts';
+import type { Sign, TrackingSetting } from '../../../domain/mail/tracking.ts';
+import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
+import type { Journal } from '../../../providers/journal/journal.ts';
+import type { Mailer } from '../../../providers/mail/mailer.ts';
+import type { Metrics } from '../../../providers/metrics.ts';
+import type { ReturnPaths } from '../../../providers/return-paths.ts';
+import type { CircuitServices } from './circuit.ts';
+import type { Attempted, OutcomeRules } from './outcomes.ts';
+import type { RoutingServices } from './routing.ts';
+
+/** A batch of mail: where its messages come from, and how they are made. */
+
+export interface SendingServices extends CircuitServices, OutcomeRules, RoutingServices {
+  /** The mailer of the default provider. */
+  mailer: Mailer;
+  metrics: Pick<Metrics, 'countOutcomes'>;
+  journal: Pick<Journal, 'claim'>;
+  rates: SendingRates;
+  returnPaths: Pick<ReturnPaths, 'pathOf'>;
+  /** null: the mail provider inserts pixel and links, if any. */
+  tracking: Tracking | null;
+  /** null: billing is off. */
+  billingRules: BillingRules;
+}
+
+export interface Tracking {
+  apiUrl: string;
+  sign: Sign;
+}
+
+/** The columns of a claimed message that every sender needs. */
+export interface Sendable extends ClaimedShare, Attempted {
+  id: string;
+  project_id: string;
+  from_email: string;
+  message_class: string;
+  contact_email: string;
+  contact_subscribed: boolean;
+  project_disabled: boolean;
+  /** The sender domain was removed or lost its verification while the message waited. */
+  sender_gone: boolean;
+  /** The contact is being erased. */
+  contact_gone: boolean;
+  /** The suppression list's entry for the address. */
+  suppression: Suppression | null;
+  /** The contact has left the topic of the message. */
+  topic_left: boolean;
+  /**
+   * State of the opt-in request that the message asks to confirm; null or absent: it is no
+   * confirmation mail.
+   */
+  opt_in_state?: string | null;
+  /** The provider of its last attempt; null: the default one, without a route. */
+  provider_id: string | null;
+  /** True if its provider may have accepted it already, so no other one may get it. */
+  is_bound: boolean;
+  /** Its providers, as decided with its claim; absent: the default one. */
+  chosen?: Chosen;
+  /** Why the message must not be sent, as decided with its claim. */
+  withheld?: WithheldReason | 'delivery_unknown';
+  project_tracking: TrackingSetting;
+  /** The attachments of the message; absent: the sender allows none. */
+  attachments?: readonly { bytes: number }[];
+  /** The body of the message, if it was rendered earlier. */
+  body?: string | null;
+}
+
+/** A composed message, with the content that its row does not have yet. */
+export interface Composed {
+  raw: Buffer;
+  content?: DeliveryOutcome['content'];
+}
+
+/** The content cannot be loaded now. The message itself is valid, so the batch is released. */
+export class ContentUnavailable extends Error {}
+
+/** Thrown while composing: the body exceeds the size limit. The message is not sent. */
+export class BodyTooLarge extends Error {}
+
+export interface Batch<E extends Sendable> {
+  projectId: string;
+  /** Maximum number of messages to deliver. */
+  max: number;
+  /** True if routes of the project may name the mail providers. */
+  isRouted: boolean;
+  /** Claims messages for an attempt, and commits. */
+  claim(attempt: ClaimAttempt): Promise<Claimed<E>>;
+  /** Releases the messages that an attempt has claimed, if none was given to the mail provider. */
+  release(attemptId: string): Promise<void>;
+  /**
+   * Loads the parts that the messages share. Returns a function that composes each. This function
+   * may throw ContentUnavailable (the rest of the batch is released and the batch fails) and
+   * BodyTooLarge (only this message is not sent).
+   */
+  prepare(
+    emails: readonly E[],
+  ): Promise<(email: E, tracking: Tracking | null) => Composed | Promise<Composed>>;
+  /** Set when all messages belong to this campaign. */
+  campaign?: {
+    id: string;
+    /** Number of consecutive refusals after which sending stops; 0: never. */
+    pauseOnFailures: number;
+  };
+}
+
+export interface ClaimAttempt {
+  attemptId: string;
+  leaseSeconds: number;
+  max: number;
+  /** Chooses the mail providers; null: all messages go to the default provider. */
+  chooser: ProviderChooser | null;
+}
+
+/**
+ * Claimed messages. The messages of a campaign come from one chunk, so a claim should not ask for
+ * more than a chunk holds.
+ */
+export interface Claimed<E> {
+  emails: readonly E[];
+  /** Undefined without a campaign, or when no chunk was free. */
+  chunk?: CampaignChunk | undefined;
+}
+
+/** Values that the messages of a chunk share. */
+export interface CampaignChunk extends ChunkOrigin {
+  /** Number of consecutive refusals of the campaign's mail before this chunk. */
+  refusedInRow: number;
+  /**
+   * Maximum number of messages that the campaign may send per minute; null: the campaign sets no
+   * limit.
+   */
+  maxPerMinute: number | null;
+}

@@ -1,0 +1,175 @@
+import { listForgottenDeliveries } from '../../../db/emails/emails.ts';
+import {
+  type Circuit,
+  claimProbe,
+  closeCircuit,
+  probeSoon,
+  readCircuit,
+  readCircuits,
+  recordProviderFailures,
+} from '../../../db/delivery/provider-circuit.ts';
+import { listAwaitedProviders, releaseProviderWaits } from '../../../db/delivery/provider-waits.ts';
+import { signalSendingCampaigns } from '../../../db/campaigns/campaigns.ts';
+import { circuitName, defaultProviderId } from '../../../domain/provider/provider.ts';
+import { probeLeaseMs } from '../../../domain/runs/retry.ts';
+import { notifyAfterCommit } from '../../../db/commits.ts';
+import { type Database, transact } from '../../../db/database.ts';
+import { deliveryRunId } from '../../../domain/runs/execution.ts';
+
+/** A circuit breaker that all workers share. It decides if mail may be given to the provider. */
+
+export interface CircuitPermit {
+  /** Maximum number of messages to give to the provider. */
+  max: number;
+  /** True if the circuit is open and this caller makes the only attempt. */
+  isProbe: boolean;
+  /** True if an acceptance must be recorded, because there were failures before. */
+  hasFailed: boolean;
+}
+
+export interface CircuitServices {
+  db: Database;
+  log: { warn(details: object, message: string): void };
+}
+
+/** A circuit that this caller may not use now. */
+export interface CircuitWait {
+  waitMs: number;
+}
+
+/**
+ * Asks whether mail may be given to a provider now. While the provider cannot take mail, one caller
+ * at a time may try one message; the others get the milliseconds to wait. Every permission must end
+ * in `leaveCircuit`.
+ */
+export async function enterCircuit(
+  { db }: CircuitServices,
+  provider: string,
+): Promise<CircuitPermit | CircuitWait> {
+  const permit = permitOf(await readCircuit(db, provider));
+  if ('waitMs' in permit || !permit.isProbe) return permit;
+  return (await claimProbe(db, provider)) ? permit : { waitMs: probeLeaseMs };
+}
+
+/** Returns the permission of a circuit. That of a probe must be claimed with `claimProbe`. */
+export function permitOf({ failures, waitMs }: Circuit): CircuitPermit | CircuitWait {
+  if (waitMs === null) return { max: Infinity, isProbe: false, hasFailed: failures > 0 };
+  return waitMs === 0 ? { max: 1, isProbe: true, hasFailed: true } : { waitMs };
+}
+
+/** Returns those of the providers whose circuits are open. */
+export async function listOpened(
+  { db }: CircuitServices,
+  providers: readonly string[],
+): Promise<Set<string>> {
+  if (providers.length === 0) return new Set();
+  const circuits = await readCircuits(db, providers);
+  return new Set(providers.filter((provider) => circuits.get(provider)?.waitMs !== null));
+}
+
+/** The part of an attempt's outcome that concerns the provider. */
+export interface ProviderSignal {
+  kind: string;
+  /** True if the provider cannot take mail at all, not only this message. */
+  isProviderFailure?: boolean | undefined;
+}
+
+/**
+ * Records what the attempts, in order, have shown about the provider.
+ * @param onClosed called at the first acceptance after an outage: mail may wait for the provider
+ */
+export async function leaveCircuit(
+  { db, log }: CircuitServices,
+  provider: string,
+  { isProbe, hasFailed }: CircuitPermit,
+  attempts: readonly ProviderSignal[],
+  onClosed: () => Promise<void>,
+): Promise<void> {
+  const lastTaken = attempts.findLastIndex(isTaken);
+  const failures = attempts.slice(lastTaken + 1).filter((shown) => shown.isProviderFailure).length;
+  const hasAccepted = lastTaken >= 0;
+  if (failures > 0) {
+    const told = { count: failures, isProbe, hasAccepted };
+    const pauseMs = await recordProviderFailures(db, provider, told);
+    const details = { provider, nextTryInMs: pauseMs };
+    if (pauseMs !== null)
+      log.warn(details, 'The mail provider cannot take mail: mail waits, and is tried again');
+  } else if (hasAccepted && hasFailed) {
+    if (!(await closeCircuit(db, provider))) return;
+    log.warn({ provider }, 'The mail provider takes mail again');
+    await onClosed();
+  } else if (isProbe) await probeSoon(db, provider);
+}
+
+/** Milliseconds for which one worker makes mail due that has waited for a provider. */
+const releasingMs = 5_000;
+
+/**
+ * Makes the mail due that waits for a provider of its route. If it is the default provider, signals the
+ * deliveries and campaigns without routes, too: their mail has stayed due.
+ */
+export async function releaseWaiting(
+  db: Database,
+  { id, mailer: { provider } }: { id: string; mailer: { provider: string } },
+): Promise<void> {
+  if (id === defaultProviderId) await signalWaiting(db, provider);
+  const end = Date.now() + releasingMs;
+  await releaseProviderWaits(db, id, () => Date.now() > end);
+}
+
+/**
+ * Releases mail that waits for a provider whose circuit has closed: the process that closed it has
+ * died, or there was too much mail.
+ * @param defaultCircuit the name of the default provider's circuit
+ */
+export async function releaseMailOfClosedCircuits(
+  db: Database,
+  defaultCircuit: string,
+  isOver: () => boolean,
+): Promise<void> {
+  const nameOf = (id: string) => (id === defaultProviderId ? defaultCircuit : circuitName(id));
+  const ids = await listAwaitedProviders(db);
+  if (ids.length === 0) return;
+  const circuits = await readCircuits(db, ids.map(nameOf));
+  for (const id of ids) {
+    if (circuits.get(nameOf(id))?.waitMs === null) await releaseProviderWaits(db, id, isOver);
+  }
+}
+
+async function signalWaiting(db: Database, provider: string): Promise<void> {
+  await transact(db, async (tx) => {
+    const projectIds = await listForgottenDeliveries(tx, { max: wokenMax, provider });
+    notifyAfterCommit(
+      tx,
+      projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
+    );
+    await signalSendingCampaigns(tx, wokenMax);
+  });
+}
+
+/**
+ * Maximum number of projects, and of campaigns, that are signalled at once. The sweep signals the
+ * others.
+ */
+const wokenMax = 1_000;
+
+/**
+ * Returns true if the provider has judged a message, which shows that the provider is available.
+ */
+function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
+  return ['accepted', 'refused', 'again', 'retry'].includes(kind) && !isProviderFailure;
+}
+
+/**
+ * Returns the milliseconds until a delivery enters the circuit again: `waitMs`, if the delivery has
+ * given mail to the provider (`hasTried`) and the wait is less than a minute. Otherwise, a random
+ * part of the spread is added. The spread is `waitMs`, but at least 5 seconds and at most a minute.
+ */
+export function circuitRetryMs(waitMs: number, hasTried: boolean): number {
+  if (hasTried && waitMs < longMs) return waitMs;
+  // Random, so that the mail of one project does not always make the probe.
+  return waitMs + Math.random() * Math.min(Math.max(waitMs, spreadMs), longMs);
+}
+
+const spreadMs = 5_000;
+const longMs = 60_000;

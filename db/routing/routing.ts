@@ -1,0 +1,40 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { Route } from '../../domain/routing/routing.ts';
+
+/** Which mail of a project leaves by which mail provider. */
+
+export interface StoredRouting {
+  routes: Route[];
+  /** null: it was never set. */
+  updatedAt: Date | null;
+}
+
+export async function readRouting(db: Database, projectId: string): Promise<StoredRouting> {
+  const row = await db
+    .selectFrom('mail_routing')
+    .select(['routes', 'updated_at as updatedAt'])
+    .where('project_id', '=', projectId)
+    .executeTakeFirst();
+  return row ? (row as unknown as StoredRouting) : { routes: [], updatedAt: null };
+}
+
+/** Replaces all routes of a project. */
+export async function replaceRouting(
+  tx: Database,
+  projectId: string,
+  routes: readonly Route[],
+): Promise<StoredRouting> {
+  const row = await tx
+    .insertInto('mail_routing')
+    .values({ project_id: projectId, routes: JSON.stringify(routes) })
+    .onConflict((conflict) =>
+      conflict.column('project_id').doUpdateSet({
+        routes: JSON.stringify(routes),
+        updated_at: sql<Date>`clock_timestamp()`,
+      }),
+    )
+    .returning(['routes', 'updated_at as updatedAt'])
+    .executeTakeFirstOrThrow();
+  return row as unknown as StoredRouting;
+}
