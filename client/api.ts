@@ -2567,6 +2567,41 @@ export interface Api {
       };
       answer: NewSmtpProvider | NewSesProvider;
     };
+    /** Make a new address for the webhooks of a provider's service */
+    '/providers/{id}/rotate-token': {
+      request: {
+        path: {
+          /** A uuid, or the name of a provider of the installation */
+          id: string;
+        };
+        idempotencyKey?: string;
+      };
+      answer: {
+        feedbackUrl: string;
+      };
+    };
+    /** Connect to a mail provider and log in, once */
+    '/providers/{id}/test': {
+      request: {
+        path: {
+          /** A uuid, or the name of a provider of the installation */
+          id: string;
+        };
+        body?: TestProviderRequest;
+        idempotencyKey?: string;
+      };
+      answer: {
+        ok: boolean;
+        /** Where it failed; null: nowhere */
+        stage: 'connect' | 'tls' | 'auth' | 'sender' | 'recipient' | 'data' | null;
+        ms: number;
+        /** Version of TLS; null: not encrypted */
+        tls: string | null;
+        /** Last reply of the server */
+        code: number | null;
+        message: string | null;
+      };
+    };
     /** Show by which mail providers a message would leave now */
     '/routing/preview': {
       request: {
@@ -5911,6 +5946,12 @@ export type UpdateProviderRequest = {
   ownSigning?: boolean;
   /** False: it gets no new mail */
   enabled?: boolean;
+};
+
+export type TestProviderRequest = {
+  to?: string;
+  /** Address at a verified domain; required with `to` */
+  from?: string;
 };
 
 export type Routing = {

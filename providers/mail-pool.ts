@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import {
-  circuitName,
   defaultProviderId,
   reportsDelivery,
   type StoredProvider,
@@ -8,21 +7,25 @@ import {
 import type { Cipher } from './encryption.ts';
 import type { Signing } from './mail/dkim/signing-mailer.ts';
 import { guarded } from './mail/guarded-mailer.ts';
-import type { Mailer } from './mail/mailer.ts';
+import type { Mailer, OutgoingMessage } from './mail/mailer.ts';
 import { limitedMailer } from './mail/pool/limited-mailer.ts';
 import { OpenMailers } from './mail/pool/open-mailers.ts';
 import {
-  concurrencyOf,
+  ownerOf,
   type ProviderServer,
   type ServerOwner,
   type ServerRules,
+  serverOf,
   sesSettingsOf,
   smtpSettingsOf,
+  traitsOf,
 } from './mail/pool/stored-provider.ts';
+import { tryOut } from './mail/pool/try-out.ts';
 import type { MailSender } from './mail/provider.ts';
 import { identifiedMailer } from './mail/services/identified-mailer.ts';
 import { sesMailer } from './mail/ses/mailer.ts';
 import { smtpMailer } from './mail/smtp/mailer.ts';
+import type { Trial } from './mail/trial.ts';
 
 /** A mail provider with its mailer, as delivery uses it. */
 export interface PoolProvider {
@@ -52,6 +55,11 @@ export interface MailPool {
    * The providers that a project may use: the installation's, then its own, as of at most 5 s ago.
    */
   providersOf(projectId: string): Promise<readonly PoolProvider[]>;
+  /**
+   * Tries a provider of a project, also a disabled one, with a message if there is one. It takes at
+   * most 15 seconds, and changes no circuit.
+   */
+  tryOut(provider: StoredProvider, message: OutgoingMessage | null): Promise<Trial>;
   /** Closes all mailers, after their messages under way. */
   close(): Promise<void>;
 }
@@ -93,24 +101,18 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
     return identifiedMailer(ownSigning ? signing(mailer) : mailer, feedback);
   }
 
-  function mailerOf(projectId: string, stored: StoredProvider, owner: ServerOwner): Mailer {
-    const { id, revision, fields } = stored;
+  function mailerOf(projectId: string, stored: StoredProvider): Mailer {
+    const { id, revision } = stored;
     const name = `${id} ${revision}`;
     const before = mailers.get(name);
     if (before) return before;
     openMailers.retireBefore(id, revision);
     const mailer = limitedMailer({
       key: { projectId, providerId: id, revision },
-      make: () => makeMailer(serverOf(stored, cipher), owner, rules),
+      make: () => makeMailer(serverOf(stored, cipher), ownerOf(stored, rules), rules),
       open: openMailers,
       sendMs,
-      traits: {
-        provider: circuitName(id),
-        hasSimulator: fields.kind === 'smtp' && rules.hasSimulator,
-        defaultRatePerSecond: 200,
-        maxConcurrency: concurrencyOf(fields.kind),
-        notesBegin: fields.kind === 'smtp',
-      },
+      traits: traitsOf(stored, rules),
     });
     const made = guarded(prepared(stored, mailer));
     mailers.set(name, made);
@@ -121,8 +123,6 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
     const stored = await settings.listStored(projectId);
     const own = stored.map((one): PoolProvider => {
       const { id, name, fields, feedback, enabled, domains, ratePerSecond, ownSigning } = one;
-      const reports = reportsDelivery(feedback, rules);
-      const owner = { scope: 'project', feedback, reportsDelivery: reports } as const;
       return {
         id,
         scope: 'project',
@@ -134,8 +134,8 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
         ratePerSecond,
         maxMessageBytes: bytesOf(one.maxMessageMb),
         ownSigning,
-        reportsDelivery: reports,
-        mailer: mailerOf(projectId, one, owner),
+        reportsDelivery: reportsDelivery(feedback, rules),
+        mailer: mailerOf(projectId, one),
       };
     });
     return [...installation, ...own];
@@ -153,6 +153,8 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
       reading.catch(() => known.delete(projectId));
       return reading;
     },
+    tryOut: (stored, message) =>
+      tryOut(stored, message, { cipher, rules, prepare: (mailer) => prepared(stored, mailer) }),
     async close() {
       await Promise.all(installation.map(({ mailer }) => mailer.close()));
       await openMailers.close();
@@ -175,15 +177,6 @@ function defaultProvider({ sender, kind, mailer, signing }: MailPoolSettings): P
     reportsDelivery: sender.reportsDeliveries,
     mailer: guarded(sender.canSign ? signing(mailer) : mailer),
   };
-}
-
-function serverOf(
-  { fields, secret }: StoredProvider,
-  cipher: Pick<Cipher, 'decrypt'>,
-): ProviderServer {
-  const opened = secret === null ? null : cipher.decrypt(secret);
-  if (fields.kind === 'smtp') return { kind: 'smtp', fields, secret: opened };
-  return { kind: 'ses', fields, secret: opened ?? '' };
 }
 
 function makeMailer(server: ProviderServer, owner: ServerOwner, rules: ServerRules): Mailer {

@@ -33,7 +33,8 @@ import {
   SmtpProvider,
   smtpExample,
 } from './record.ts';
-import { FeedbackUrl, feedbackUrlOf, newToken } from './tokens.ts';
+import { FeedbackUrl, feedbackUrlOf, newToken, rotateProviderToken } from './tokens.ts';
+import { testProvider } from './trial.ts';
 
 const getProviders = endpoint({
   id: 'listProviders',
@@ -233,4 +234,6 @@ export const providerEndpoints = [
   getProvider,
   updateOne,
   removeProvider,
+  rotateProviderToken,
+  testProvider,
 ];

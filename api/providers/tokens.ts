@@ -1,6 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
+import { transact } from '../../db/database.ts';
+import { lockProvider, rotateToken } from '../../db/providers/providers.ts';
+import { found, invalidField } from '../../domain/errors.ts';
+import { hasWebhook } from '../../domain/provider/provider.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { exampleOf } from '../http/record.ts';
+import { ByProviderId, requireOwn } from './record.ts';
 
 /** The addresses at which the services of providers report. */
 
@@ -23,3 +30,37 @@ export function newToken(): { token: string; tokenHash: Buffer } {
 export function feedbackUrlOf({ apiUrl }: Config, id: string, token: string): string {
   return `${apiUrl}/webhooks/providers/${id}/${token}`;
 }
+
+export const rotateProviderToken = endpoint({
+  id: 'rotateProviderToken',
+  method: 'POST',
+  path: '/providers/{id}/rotate-token',
+  summary: "Make a new address for the webhooks of a provider's service",
+  description:
+    'The former address works for another 24 hours; another rotation ends it at once. ' +
+    'VALIDATION_ERROR `feedback`, `not_allowed`: it does not report by webhooks.',
+  access: 'secret',
+  role: 'ADMIN',
+  params: ByProviderId,
+  response: z.object({ feedbackUrl: FeedbackUrl.unwrap() }),
+  problems: ['PROVIDER_NOT_FOUND', 'FORBIDDEN'],
+  example: { response: { feedbackUrl: exampleOf(FeedbackUrl) ?? '' } },
+  async handle(call) {
+    const { db, config, keyUse, note, caller, params } = call;
+    const { projectId } = caller;
+    const { id } = await requireOwn(call, caller, params.id);
+    const { token, tokenHash } = newToken();
+    const answer = { feedbackUrl: feedbackUrlOf(config, id, token) };
+    await transact(db, async (tx) => {
+      const { feedback } = found('PROVIDER', id, await lockProvider(tx, projectId, id));
+      if (!hasWebhook(feedback)) {
+        const message = `A provider with the feedback ${feedback} does not report by webhooks.`;
+        throw invalidField('feedback', 'not_allowed', message);
+      }
+      await rotateToken(tx, id, tokenHash);
+      await note({ event: 'provider.token_rotated', projectId, details: { providerId: id } }, tx);
+      await keyUse?.completeIn(tx, answer);
+    });
+    return answer;
+  },
+});

@@ -5,10 +5,20 @@ import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../../config.ts';
 import { Problem } from '../../domain/errors.ts';
 
+/** Limits in addition to that of all requests. */
+const additional: ReadonlySet<LimitName> = new Set(['failedLogin', 'providerTest']);
+
 /** Length of a counting window by default. A window starts with its first request. */
 const windowSeconds = 60;
 
-export type LimitName = 'project' | 'user' | 'ip' | 'auth' | 'failedLogin' | 'accountLogin';
+export type LimitName =
+  | 'project'
+  | 'user'
+  | 'ip'
+  | 'auth'
+  | 'failedLogin'
+  | 'accountLogin'
+  | 'providerTest';
 
 /**
  * Returns the key that a client is counted by: an IPv4 address, also one written as IPv6
@@ -66,6 +76,8 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
     failedLogin: limiter('failedLogin', settings.authPerMinute, 15 * 60),
     // 100 by default, as NIST SP 800-63B (5.2.2) limits guesses for one account.
     accountLogin: limiter('accountLogin', settings.authPerMinute * 10, 60 * 60),
+    // Each may take 15 seconds.
+    providerTest: limiter('providerTest', 20),
   };
   return {
     async count(ctx, limit, key) {
@@ -74,9 +86,9 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
       if (!isResult(result)) return;
       const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
       const isOver = result.consumedPoints > limiter.points;
-      // Failed logins have a limit in addition to that of the caller's requests. The headers describe
-      // the latter, unless the limit of failed logins refuses the request.
-      if (isOver || limit !== 'failedLogin') {
+      // Some limits hold in addition to that of the caller's requests. The headers describe the
+      // latter, unless the additional limit refuses the request.
+      if (isOver || !additional.has(limit)) {
         ctx.set('RateLimit-Limit', String(limiter.points));
         ctx.set('RateLimit-Remaining', String(Math.max(0, result.remainingPoints)));
         ctx.set('RateLimit-Reset', String(seconds));

@@ -32,7 +32,6 @@ export type SecurityEventName =
   | 'provider.changed'
   | 'provider.deleted'
   | 'provider.token_rotated'
-  | 'provider.tested'
   | 'domain.added'
   | 'domain.changed'
   | 'domain.removed'

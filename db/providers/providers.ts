@@ -29,7 +29,11 @@ export async function listStoredProviders(
   db: Database,
   projectId: string,
 ): Promise<StoredProvider[]> {
-  return (await listProviders(db, projectId)).map((row) => ({
+  return (await listProviders(db, projectId)).map(storedProvider);
+}
+
+export function storedProvider(row: ProviderRow): StoredProvider {
+  return {
     id: row.id,
     name: row.name,
     fields: fieldsOf(row),
@@ -41,7 +45,7 @@ export async function listStoredProviders(
     ownSigning: row.own_signing,
     revision: row.revision,
     secret: row.secret,
-  }));
+  };
 }
 
 export async function findProvider(
@@ -110,6 +114,19 @@ export async function updateProvider(
     .where('id', '=', id)
     .returning(columnsOf('mail_provider'))
     .executeTakeFirstOrThrow();
+}
+
+/**
+ * Replaces the token in the address of a locked provider's webhooks. The former address works for
+ * another day.
+ */
+export async function rotateToken(tx: Database, id: string, tokenHash: Buffer): Promise<void> {
+  await sql`
+    update mail_provider set feedback_token_hash = ${tokenHash}, updated_at = now(),
+        former_token_hash = feedback_token_hash,
+        former_token_until =
+          case when feedback_token_hash is not null then now() + interval '24 hours' end
+      where id = ${id}`.execute(tx);
 }
 
 export async function deleteProvider(tx: Database, id: string): Promise<void> {

@@ -47,7 +47,8 @@ function withAsciiDomain(address: string): string {
   return `${address.slice(0, at + 1)}${domain}`;
 }
 
-function oneLine(text: string): string {
+/** Returns a text of a provider as one line that is worth storing. */
+export function oneLine(text: string): string {
   const line = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
   return line.length > errorCharsMax ? `${line.slice(0, errorCharsMax - 1)}…` : line;
 }

@@ -1,4 +1,10 @@
-import type { SesFields, SmtpFields } from '../../../domain/provider/provider.ts';
+import {
+  circuitName,
+  reportsDelivery,
+  type SesFields,
+  type SmtpFields,
+  type StoredProvider,
+} from '../../../domain/provider/provider.ts';
 import type { AddressGuard } from '../../web/address-guard.ts';
 import type { SesSettings } from '../ses/mailer.ts';
 import type { SmtpSettings } from '../smtp/session.ts';
@@ -71,8 +77,28 @@ export function sesSettingsOf(
   };
 }
 
-/** Maximum number of concurrent messages to the server of a project. */
-export function concurrencyOf(kind: 'smtp' | 'ses'): number {
-  // The next message's commands follow the message that an SMTP connection is writing.
-  return kind === 'smtp' ? 2 * connectionsMax : connectionsMax;
+/** Returns the server of a project's provider. @throws Error when its secret cannot be decrypted */
+export function serverOf(
+  { fields, secret }: StoredProvider,
+  cipher: { decrypt(bytes: Buffer): string },
+): ProviderServer {
+  const opened = secret === null ? null : cipher.decrypt(secret);
+  if (fields.kind === 'smtp') return { kind: 'smtp', fields, secret: opened };
+  return { kind: 'ses', fields, secret: opened ?? '' };
+}
+
+export function ownerOf({ feedback }: StoredProvider, rules: ServerRules): ServerOwner {
+  return { scope: 'project', feedback, reportsDelivery: reportsDelivery(feedback, rules) };
+}
+
+/** Returns the properties of the mailer of a project's provider. */
+export function traitsOf({ id, fields: { kind } }: StoredProvider, rules: ServerRules) {
+  return {
+    provider: circuitName(id),
+    hasSimulator: kind === 'smtp' && rules.hasSimulator,
+    defaultRatePerSecond: 200,
+    // The next message's commands follow the message that an SMTP connection is writing.
+    maxConcurrency: kind === 'smtp' ? 2 * connectionsMax : connectionsMax,
+    notesBegin: kind === 'smtp',
+  };
 }

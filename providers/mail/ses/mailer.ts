@@ -57,7 +57,7 @@ export function sesMailer(settings: SesSettings): Mailer {
   };
 }
 
-function inputFor(message: OutgoingMessage, settings: SesSettings): SendEmailCommandInput {
+export function inputFor(message: OutgoingMessage, settings: SesSettings): SendEmailCommandInput {
   const set = message.tracked ? settings.configurationSet : settings.configurationSetNoTracking;
   return {
     // SES reads the sender from the message. The recipient is named here, so that no header can add
@@ -108,7 +108,7 @@ function retryAfter(header: string | undefined): { retryAfterMs?: number } {
 }
 
 /** There was no response. `requestSent`: the service may have read the whole request. */
-class WireError extends Error {
+export class WireError extends Error {
   readonly requestSent: boolean;
   constructor(message: string, requestSent: boolean) {
     super(message);
@@ -136,7 +136,7 @@ interface WireResponse {
  * Replaces the SDK's HTTP handler, which does not report whether a failed request had been sent.
  * @param timeoutMs the longest idle time on a connection.
  */
-function wire(timeoutMs: number, connectionsMax: number) {
+export function wire(timeoutMs: number, connectionsMax: number) {
   const options = { keepAlive: true, maxSockets: connectionsMax, timeout: idleMs };
   const agents = { http: new http.Agent(options), https: new https.Agent(options) };
   return {

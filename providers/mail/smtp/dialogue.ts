@@ -25,7 +25,12 @@ export class Dialogue {
   }
 
   ask(command: string): Promise<Reply> {
-    return this.#wait(() => this.#wire.write(`${command}\r\n`)) as Promise<Reply>;
+    return this.write(`${command}\r\n`);
+  }
+
+  /** Writes whole lines, and waits for the reply. */
+  write(lines: string | Buffer): Promise<Reply> {
+    return this.#wait(() => this.#wire.write(lines)) as Promise<Reply>;
   }
 
   async encrypt(): Promise<void> {

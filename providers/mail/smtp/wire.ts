@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { type Socket, connect, isIP, type LookupFunction } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, TLSSocket } from 'node:tls';
 
 export interface Reply {
   /** 200 to 599. */
@@ -74,6 +74,11 @@ export class Wire {
     this.#socket.once('connect', () => this.onConnected());
     this.#socket.once('secureConnect', () => this.onSecured());
     this.#listen();
+  }
+
+  /** The version of TLS, for example `TLSv1.3`; null: the connection is not encrypted. */
+  get tlsProtocol(): string | null {
+    return this.#socket instanceof TLSSocket ? this.#socket.getProtocol() : null;
   }
 
   /** Switches to TLS, after the server has agreed. `done` is called after the handshake. */

@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { atEnd, listen, use } from '../use.ts';
+import type { Certificate } from './certificate.ts';
 
 export interface SunkMessage {
   from: string;
@@ -32,6 +33,8 @@ export async function useSmtpSink(
     user?: string;
     maxBytes?: number;
     startTls?: boolean;
+    /** Its certificate, instead of an untrusted one. */
+    certificate?: Certificate;
     /** True: it can be asked for reports (RFC 3461). */
     dsn?: boolean;
     /** Milliseconds until it replies to a message. */
@@ -44,6 +47,10 @@ export async function useSmtpSink(
     allowInsecureAuth: true,
     hideDSN: !options.dsn,
     disabledCommands: options.startTls ? [] : ['STARTTLS'],
+    ...(options.certificate && {
+      cert: options.certificate.pem,
+      key: options.certificate.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    }),
     ...(options.maxBytes ? { size: options.maxBytes } : {}),
     onConnect(_session, done) {
       sink.connections += 1;
