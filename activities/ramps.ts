@@ -1,30 +1,60 @@
-import type { Database } from '../db/database.ts';
-import { advanceRamp } from '../db/ramps/ramps.ts';
+import { findProject } from '../db/projects/projects.ts';
+import { listAdministrators } from '../db/accounts/members.ts';
+import { type Database, transact } from '../db/database.ts';
+import { insertPlatformMail } from '../db/emails/platform-mail.ts';
+import { advanceRamp, takeUnreportedStop } from '../db/ramps/ramps.ts';
+import { rampStoppedMail } from '../domain/mail/account-mail.ts';
 
 export type RampActivities = ReturnType<typeof createRampActivities>;
 
 export interface RampServices {
   db: Database;
+  /** Sender of account mail; null: none is sent. */
+  platformFrom: string | null;
+  dashboardUrl: string;
 }
 
-export function createRampActivities({ db }: RampServices) {
+export function createRampActivities(services: RampServices) {
   return {
     /**
-     * Begins the days of a ramp that are due. Returns what its run shows, and the milliseconds until
-     * the next day (null: days do not pass); null when the ramp is done or gone.
+     * Begins the days of a ramp that are due, and informs the administrators of a stop. Returns the
+     * text that its run shows, and the milliseconds until the next day (null: days do not pass);
+     * null when the ramp is done or gone.
      */
     async ADVANCE_RAMP(
       rampId: string,
     ): Promise<{ details: string; nextDay: number; dueMs: number | null } | null> {
-      const ramp = await advanceRamp(db, rampId);
+      await reportStop(services, rampId);
+      const ramp = await advanceRamp(services.db, rampId);
       if (!ramp) return null;
       const { status, day, days, used, cap, dueMs } = ramp;
-      const paused = status === 'RUNNING' ? '' : `${status}: `;
+      const state = status === 'RUNNING' ? '' : `${status}: `;
       return {
-        details: `${paused}day ${day} of ${days}, ${used} of ${cap}`,
+        details: `${state}day ${day} of ${days}, ${used} of ${cap}`,
         nextDay: day + 1,
         dueMs,
       };
     },
   };
+}
+
+/** Writes to the administrators of a project if one of its ramps has stopped; once for each stop. */
+async function reportStop(
+  { db, platformFrom, dashboardUrl }: RampServices,
+  rampId: string,
+): Promise<void> {
+  await transact(db, async (tx) => {
+    const stop = await takeUnreportedStop(tx, rampId);
+    const project = stop && (await findProject(tx, stop.projectId));
+    if (!project) return;
+    const { scope, stoppedFor, rate } = stop;
+    const mail = rampStoppedMail({
+      project: project.name,
+      what: scope.domain ?? 'a mail provider',
+      stoppedFor,
+      rate,
+      link: dashboardUrl,
+    });
+    await insertPlatformMail(tx, platformFrom, await listAdministrators(tx, project.id), mail);
+  });
 }

@@ -790,7 +790,7 @@ export interface Ramp {
   start_per_day: number;
   status: Generated<string>;
   stopped_for: string | null;
-  unreported_rate: number | null;
+  unreported_stop: Json | null;
   updated_at: Generated<Timestamp>;
 }
 
@@ -1291,7 +1291,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],
-  ramp: ["bounce_rate", "complaint_rate", "created_at", "day", "day_ends_at", "day_left_ms", "day_seconds", "days", "domain", "factor", "id", "judged_from", "min_sent", "over", "project_id", "provider_id", "reconcile_at", "start_per_day", "status", "stopped_for", "unreported_rate", "updated_at"],
+  ramp: ["bounce_rate", "complaint_rate", "created_at", "day", "day_ends_at", "day_left_ms", "day_seconds", "days", "domain", "factor", "id", "judged_from", "min_sent", "over", "project_id", "provider_id", "reconcile_at", "start_per_day", "status", "stopped_for", "unreported_stop", "updated_at"],
   ramp_mail: ["attempt_id", "email_id", "ramp_id"],
   ramp_period: ["bounced", "complained", "day", "number", "ramp_id", "sent", "started_at"],
   rate_limit: ["expire", "key", "points"],

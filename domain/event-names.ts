@@ -15,7 +15,10 @@ export const mailEvents: readonly string[] = [
   'email.received',
 ];
 
-/** Returns true for a name that begins with `email.` and that no event ever has. */
+/** A ramp has stopped. The event has no contact, so only event subscriptions get it. */
+export const rampStoppedEvent = 'email.ramp_stopped';
+
+/** Returns true for a name that begins with `email.` and that no event of a contact ever has. */
 export function isUnmadeEvent(name: string): boolean {
   return name.startsWith('email.') && !mailEvents.includes(name);
 }

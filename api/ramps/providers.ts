@@ -1,9 +1,7 @@
 import type { Database } from '../../db/database.ts';
+import { defaultProviderId } from '../../domain/provider/provider.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { invalidField } from '../../domain/errors.ts';
-
-/** The id of the provider that the settings name. */
-const defaultProvider = 'default';
 
 /** @throws Problem VALIDATION_ERROR if the project has no such mail provider. */
 export async function refuseUnknownProvider(
@@ -11,7 +9,7 @@ export async function refuseUnknownProvider(
   projectId: string,
   providerId: string | null,
 ): Promise<void> {
-  if (providerId === null || providerId === defaultProvider) return;
+  if (providerId === null || providerId === defaultProviderId) return;
   if (isUuid(providerId) && (await hasProvider(db, projectId, providerId))) return;
   throw invalidField('providerId', 'not_found', `There is no mail provider ${providerId}.`);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import type { SealedHeaders } from '../../db/subscriptions/subscriptions.ts';
+import { rampStoppedEvent } from '../../domain/event-names.ts';
 import { limits } from '../../domain/limits.ts';
 import { EventName, refuseUnmadeEvent } from '../../domain/workflow/steps/schemas.ts';
 import { invalidField, whenRight, together, Refusals, type Problem } from '../../domain/errors.ts';
@@ -32,7 +33,7 @@ const Item = EventName.refine(
   (item) => item === '' || isItem(item),
   fault('invalid_string', 'Must be the name of an event, `<prefix>.*` or `*`.'),
 ).superRefine((item, context) => {
-  if (item !== 'email.*') refuseUnmadeEvent(item, context);
+  if (item !== 'email.*' && item !== rampStoppedEvent) refuseUnmadeEvent(item, context);
 });
 
 const Items = z

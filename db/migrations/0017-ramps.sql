@@ -19,8 +19,8 @@ create table ramp (
   status text not null default 'RUNNING'
       check (status in ('RUNNING', 'PAUSED', 'STOPPED', 'DONE')),
   stopped_for text check (stopped_for in ('bounces', 'complaints')),
-  -- The rate in percent at which it stopped, until its members were informed.
-  unreported_rate double precision,
+  -- {stoppedFor, rate} of its stop, until the administrators were informed.
+  unreported_stop jsonb,
   day integer not null default 1,
   -- Length of a day: 24 hours, except in tests.
   day_seconds integer not null default 86400,

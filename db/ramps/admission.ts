@@ -32,6 +32,7 @@ export async function admitToRamps<
   if (ramps.length === 0) return { admitted: [...emails], held: [] };
   const mail = emails.map((email) => ({
     senderDomain: domainOf(email.from_email),
+    providerId: null,
     isTransactional: email.message_class === 'TRANSACTIONAL',
   }));
   const admissions = admitMail(mail, ramps);
@@ -80,6 +81,6 @@ async function lockOpenRamps(
     const { id, domain, status, day, day_ends_at: endsAt } = ramp;
     const cap = capOfDay({ startPerDay: ramp.start_per_day, factor: ramp.factor }, day);
     const room = status === 'RUNNING' ? cap - (used.get(id) ?? 0) : null;
-    return { id, domain, room, until: endsAt ?? openEnd };
+    return { id, providerId: ramp.provider_id, domain, room, until: endsAt ?? openEnd };
   });
 }

@@ -5,7 +5,7 @@ import { millisecondsUntil } from '../expressions.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import type { Ramp } from '../tables.ts';
 import { adoptMail, settleRamps } from './counts.ts';
-import { capOfDay, daysPassed } from '../../domain/sender/ramp.ts';
+import { capOfDay, daysPassed, type StoppedFor } from '../../domain/sender/ramp.ts';
 
 /** Ramps: rising daily limits of mail by a mail provider, from a sender domain, or both. */
 
@@ -141,7 +141,7 @@ export async function haltRamp(
   ramp: RampRow,
   change:
     | { status: 'PAUSED' }
-    | { status: 'STOPPED'; stopped_for: string; unreported_rate: number },
+    | { status: 'STOPPED'; stopped_for: string; unreported_stop: string },
 ): Promise<void> {
   await tx
     .updateTable('ramp')
@@ -168,7 +168,6 @@ export async function resumeRamp(tx: Database, ramp: RampRow): Promise<void> {
     .set({
       status: 'RUNNING',
       stopped_for: null,
-      unreported_rate: null,
       day_ends_at: sql<Date>`now() + make_interval(secs => day_left_ms / 1000.0)`,
       day_left_ms: null,
       judged_from: rows[0]?.number ?? 1,
@@ -217,6 +216,25 @@ export async function advanceRamp(db: Database, id: string): Promise<RampProgres
     const cap = capOfDay({ startPerDay: ramp.start_per_day, factor: ramp.factor }, day);
     return { status, day, days, used, cap, dueMs: endsAt && endsAt.getTime() - now.getTime() };
   });
+}
+
+/** A stop of which the administrators of the project must be informed. */
+export interface UnreportedStop {
+  projectId: string;
+  /** The domain or the provider of the ramp. */
+  scope: { domain: string | null; providerId: string | null };
+  stoppedFor: StoppedFor;
+  rate: number;
+}
+
+/** Returns the stop that is to be reported, and marks it as reported; null: there is none. */
+export async function takeUnreportedStop(tx: Database, id: string): Promise<UnreportedStop | null> {
+  const ramp = await lockRamp(tx, id);
+  if (!ramp?.unreported_stop) return null;
+  await tx.updateTable('ramp').set({ unreported_stop: null }).where('id', '=', id).execute();
+  const { project_id: projectId, domain, provider_id: providerId } = ramp;
+  const { stoppedFor, rate } = ramp.unreported_stop as unknown as UnreportedStop;
+  return { projectId, scope: { domain, providerId }, stoppedFor, rate };
 }
 
 /** Signals the runs of ramps that should have acted: such a run is lost, or was ended. */

@@ -116,6 +116,29 @@ export function subscriptionDisabledMail(given: {
   };
 }
 
+/** `what`: the sender domain or the mail provider of the ramp. */
+export function rampStoppedMail(given: {
+  project: string;
+  what: string;
+  stoppedFor: 'bounces' | 'complaints';
+  rate: number;
+  link: string;
+}): AccountMail {
+  const project = quoted(given.project);
+  const rate = `${Math.round(given.rate * 100) / 100} %`;
+  const what = given.stoppedFor === 'bounces' ? 'has bounced' : 'was reported as spam';
+  return {
+    subject: `A ramp of the project ${project} has stopped`,
+    html: letter(
+      `${rate} of the mail that the ramp for ${withoutLinks(given.what)} has counted ${what}. The ramp ` +
+        'has stopped: its mail waits. Transactional mail still leaves.',
+      given.link,
+      'Open the project',
+      'Remove the addresses that cause this, then resume the ramp.',
+    ),
+  };
+}
+
 /** `member`: the address of the person who was added, changed or removed. */
 export function membersByKeyMail(given: {
   project: string;

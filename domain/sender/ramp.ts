@@ -1,3 +1,5 @@
+import { defaultProviderId } from '../provider/provider.ts';
+
 /** Ramps: rising daily limits, with which a new mail provider or sender domain warms up. */
 
 export const rampStatuses = ['RUNNING', 'PAUSED', 'STOPPED', 'DONE'] as const;
@@ -68,10 +70,24 @@ export function judgeRamp(
   return null;
 }
 
-/** A ramp that is not done, as of one moment. */
-export interface OpenRamp {
-  id: string;
+/** The mail that a ramp counts; null: any. */
+export interface RampScope {
+  providerId: string | null;
   domain: string | null;
+}
+
+/** Returns true if a ramp counts a message. @param mail.providerId null: the default provider */
+export function rampFits(
+  { providerId, domain }: RampScope,
+  mail: { senderDomain: string; providerId: string | null },
+): boolean {
+  const isByProvider = providerId === null || providerId === (mail.providerId ?? defaultProviderId);
+  return isByProvider && (domain === null || domain === mail.senderDomain);
+}
+
+/** A ramp that is not done, as of one moment. */
+export interface OpenRamp extends RampScope {
+  id: string;
   /** Messages that it still lets pass; null: none, because it does not run. */
   room: number | null;
   /** End of the hold of further messages. */
@@ -80,6 +96,8 @@ export interface OpenRamp {
 
 export interface RampedMail {
   senderDomain: string;
+  /** null: the default provider. */
+  providerId: string | null;
   /** True: it counts, but never waits. */
   isTransactional: boolean;
 }
@@ -93,8 +111,9 @@ export function admitMail<R extends OpenRamp>(
   ramps: readonly R[],
 ): Admission<R>[] {
   const rooms = new Map(ramps.map((ramp) => [ramp, ramp.room]));
-  return mail.map(({ senderDomain, isTransactional }) => {
-    const fitting = ramps.filter(({ domain }) => domain === null || domain === senderDomain);
+  return mail.map((message) => {
+    const { isTransactional } = message;
+    const fitting = ramps.filter((ramp) => rampFits(ramp, message));
     const full = fitting.filter((ramp) => (rooms.get(ramp) ?? 0) <= 0);
     const [longest] = full.toSorted((one, other) => other.until.getTime() - one.until.getTime());
     if (longest && !isTransactional) return { heldBy: longest };

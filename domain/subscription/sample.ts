@@ -1,3 +1,4 @@
+import { rampStoppedEvent } from '../event-names.ts';
 import type { SentEvent } from './request.ts';
 
 /** Events for tests of a subscription, with invented ids and values. */
@@ -53,6 +54,14 @@ function sampleData(name: string, emailId: string, at: string): Record<string, u
       return { ...base, bounceType: 'Permanent', bouncedAt: at };
     case 'email.complaint':
       return { ...base, complainedAt: at };
+    case rampStoppedEvent:
+      return {
+        rampId: emailId,
+        providerId: null,
+        domain: 'example.com',
+        stoppedFor: 'bounces',
+        rate: 5,
+      };
     default:
       return otherData(name, at);
   }

@@ -6,10 +6,12 @@ import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
+import { hasRamp } from '../../sql/send-policy.ts';
 import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
 import { countForCampaigns } from './feedback/campaigns.ts';
 import { unsubscribe } from './feedback/opt-outs.ts';
+import { stopRamps } from './feedback/ramps.ts';
 import {
   answerLostReports,
   type FeedbackAnswer,
@@ -129,6 +131,7 @@ export async function recordFeedback(
     if (options.judge) await judgeProjects(tx, changed, options.judge);
     // Late, because every attempt of a campaign waits for the lock of its row.
     await countForCampaigns(tx, changed);
+    await stopRamps(tx, changed);
   }
   const reported = [...changes.values()].flatMap(({ email, reported: kinds }) =>
     kinds.map((kind) => ({ projectId: email.project_id, kind })),
@@ -202,6 +205,7 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
       .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
       .select(['complained_at', 'unsubscribed_at', 'bounce_listed', 'complaint_listed'])
       .select(['opens', 'clicks', 'derived_events', 'delivery_unreported', 'provider_id'])
+      .select(hasRamp(sql.ref('email.project_id')).as('has_ramp'))
       // The rows of a claimed chunk do not count its attempt before the outcome is recorded.
       .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
       .select(

@@ -36,23 +36,21 @@ async function newProject() {
     createRamp,
     ask,
     rampOf: async (id: string) => (await ask('GET', `/ramps/${id}`)).body,
-    insertDue: ({ count = 1, ...fields }: Given = {}) =>
-      Promise.all(
-        Array.from({ length: count }, () =>
-          insertTestEmail(
-            db,
-            { projectId, contactId: contact.id },
-            {
-              from_email: `team@${domain}`,
-              message_class: 'MARKETING',
-              status: 'PENDING',
-              message_id: null,
-              sent_at: null,
-              ...fields,
-            },
-          ),
-        ),
-      ),
+    insertDue: async ({ count = 1, ...fields }: Given = {}) => {
+      const due = {
+        from_email: `team@${domain}`,
+        message_class: 'MARKETING',
+        status: 'PENDING',
+        message_id: null,
+        sent_at: null,
+        ...fields,
+      };
+      const ids: string[] = [];
+      for (let inserted = 0; inserted < count; inserted += 1) {
+        ids.push(await insertTestEmail(db, { projectId, contactId: contact.id }, due));
+      }
+      return ids;
+    },
     claim: async (max = 50, attemptId: string = randomUUID()) => {
       const claim = { projectId, attemptId, max, leaseSeconds: 60, throttled: false };
       const emails = await claimUnheldEmails(db, { ...claim, isPoliced: true });

@@ -89,10 +89,11 @@ describe('the threshold', () => {
 describe('mail', () => {
   const soon = new Date('2026-11-22T08:00:00.000Z');
   const later = new Date('2026-11-23T08:00:00.000Z');
-  const news = { senderDomain: 'news.test', isTransactional: false };
-  const shop = { senderDomain: 'shop.test', isTransactional: false };
+  const news = { senderDomain: 'news.test', providerId: null, isTransactional: false };
+  const shop = { ...news, senderDomain: 'shop.test' };
   const ramp = (id: string, given: object = {}) => ({
     id,
+    providerId: null,
     domain: 'news.test',
     room: 1 as number | null,
     until: soon,
@@ -113,6 +114,16 @@ describe('mail', () => {
 
   it('of another domain is not counted', () => {
     expect(decide([shop, news], [ramp('a')])).toEqual([[], ['a']]);
+  });
+
+  it('of another provider is not counted', () => {
+    const other = ramp('other', { providerId: 'b', room: 0 });
+    const both = ramp('both', { providerId: 'default', room: 1 });
+    expect(decide([news, news, { ...news, providerId: 'b' }], [other, both])).toEqual([
+      ['both'],
+      'held by both',
+      'held by other',
+    ]);
   });
 
   it('that is transactional takes room, and passes without', () => {

@@ -567,8 +567,11 @@ limit $6 offset $7
 select id, project_id, contact_id, campaign_id, template_id, source_type, subject, from_email,
     from_name, to_email, status, error, message_id, sent_at, delivered_at, opened_at, clicked_at,
     bounced_at, complained_at, unsubscribed_at, bounce_listed, complaint_listed, opens, clicks,
-    derived_events, delivery_unreported, provider_id, attempts + (email.status = 'PENDING' and
-    email.campaign_id is not null and email.id in (
+    derived_events, delivery_unreported, provider_id, exists (
+  select
+  from ramp inner_ramp
+  where inner_ramp.project_id = email.project_id and inner_ramp.status <> 'DONE') as has_ramp,
+      attempts + (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not
