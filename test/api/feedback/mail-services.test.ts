@@ -174,6 +174,28 @@ describe('the address of a webhook', () => {
     }
   });
 
+  it('is made by rotate-token for a provider that had none, and the former one still works', async () => {
+    const key = other.secretKey;
+    const call = async (method: string, path: string, body: object = {}) =>
+      (await api.request(method, path, { key, body })).body;
+    const server = { name: randomUUID(), kind: 'smtp', host: 'smtp.x.example', feedback: 'none' };
+    const { id, feedbackUrl } = await call('POST', '/providers', server);
+    expect(feedbackUrl).toBeNull();
+    const resend = fakeMailServices.at(-1)!;
+    const change = { feedback: 'resend', feedbackSecret: resend.secret };
+    expect(await call('PATCH', `/providers/${id}`, change)).toMatchObject({ feedback: 'resend' });
+    const paths: string[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      const made = await call('POST', `/providers/${id}/rotate-token`);
+      paths.push((made.feedbackUrl as string).replace(api.url, ''));
+    }
+    const mails = await insertTakenMails(db, { projectId: other.id, providerId: id }, 2);
+    for (const [index, path] of paths.entries()) {
+      const answer = await post(path, resend, event(resend, 'delivered', mails[index]!));
+      expect(answer).toMatchObject(applied(1));
+    }
+  });
+
   it('works with the former token until its time is over', async () => {
     const former = randomBytes(32).toString('hex');
     const until = (ms: number) => ({
