@@ -25,6 +25,8 @@ export interface DeliveryQueue {
   take(isFresh: boolean): Delivery | undefined;
   /** Puts back a message that was certainly not accepted. */
   putBack(delivery: Delivery): void;
+  /** Called when the server has answered a whole message, `ms` milliseconds after its end left. */
+  onAnswer(ms: number): void;
   /** Called when the connection has nothing to do. */
   onIdle(connection: SmtpConnection): void;
   /** Called when the connection takes no more messages. */
@@ -68,6 +70,8 @@ export class SmtpConnection {
   #next: Transaction | null = null;
   /** True if the server may still know the sender of a refused message, so RSET must come first. */
   #needsReset = false;
+  /** When the end of the current message left, in milliseconds. */
+  #endedAt = 0;
   #handled = 0;
   #hasEnded = false;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -169,6 +173,7 @@ export class SmtpConnection {
         return this.#end(replyText(reply), reply);
       case 'end': {
         this.#needsReset = false;
+        this.#queue.onAnswer(performance.now() - this.#endedAt);
         const messageId = `${current.delivery.message.emailId}@smtp`;
         if (isPositive(reply)) {
           const { isUnreported } = this.#session;
@@ -241,6 +246,7 @@ export class SmtpConnection {
     const isFull = this.#handled + 1 >= messagesMax;
     const delivery = pipelining && !isFull ? this.#take(false) : undefined;
     this.#next = delivery ? this.#begin(delivery) : null;
+    this.#endedAt = performance.now();
     wire.write(chunk, dataEnd + (this.#next ? this.#firstCommands(this.#next) : ''));
   }
 

@@ -7,9 +7,18 @@ export type { SmtpSettings };
 
 /**
  * Maximum number of connections. Over a long distance, one connection gets at most ten replies a
- * second, so many are needed. For a near server, four would be enough.
+ * second, so many are needed.
  */
 const connectionsDefault = 20;
+/**
+ * Maximum number of connections to a server that answers fast. Each of them may have a message whose
+ * outcome is unknown when the process is killed, and more would not send faster.
+ */
+const nearConnectionsMax = 8;
+/** A server answers fast if the fastest of its last answers took less than this, in milliseconds. */
+const nearMs = 10;
+/** Number of last answers that count. */
+const answersMax = 16;
 /**
  * The longest wait behind other messages, in milliseconds. It is short, because it counts against
  * the lease of the message.
@@ -53,6 +62,8 @@ class SmtpPool {
   readonly #open = new Set<SmtpConnection>();
   /** Free connections. The last one was used last and is used next, so the first ones may close. */
   readonly #idle: SmtpConnection[] = [];
+  /** How long the server took for its last answers to whole messages, in milliseconds. */
+  readonly #answersMs: number[] = [];
   #opening = 0;
   /** Number of connections that could not be opened since the last one was opened. */
   #refused = 0;
@@ -108,7 +119,8 @@ class SmtpPool {
 
   #hasRoom(): boolean {
     const { connectionsMax = connectionsDefault } = this.#settings;
-    if (this.#opening + this.#open.size < connectionsMax) return true;
+    const max = this.#isFar() ? connectionsMax : Math.min(connectionsMax, nearConnectionsMax);
+    if (this.#opening + this.#open.size < max) return true;
     // A message in its second try needs a new connection, so there may be free connections that do
     // not take it. The one that was unused for longest is closed.
     const idle = this.#idle.shift();
@@ -126,6 +138,7 @@ class SmtpPool {
       const connection = new SmtpConnection(session, {
         take: (isFresh) => this.#take(isFresh),
         putBack: (delivery) => void this.#queue.unshift(delivery),
+        onAnswer: (ms) => this.#onAnswer(ms),
         onIdle: (free) => void this.#idle.push(free),
         onEnd: (ended) => this.#onEnd(ended),
       });
@@ -157,6 +170,16 @@ class SmtpPool {
     this.#refuseLate();
     const at = isFresh ? 0 : this.#queue.findIndex(({ isSecondTry }) => !isSecondTry);
     return at < 0 ? undefined : this.#queue.splice(at, 1)[0];
+  }
+
+  #onAnswer(ms: number): void {
+    this.#answersMs.push(ms);
+    if (this.#answersMs.length > answersMax) this.#answersMs.shift();
+    if (this.#queue.length > 0 && this.#isFar()) this.#serve();
+  }
+
+  #isFar(): boolean {
+    return this.#answersMs.length > 0 && Math.min(...this.#answersMs) >= nearMs;
   }
 
   #onEnd(connection: SmtpConnection): void {

@@ -99,6 +99,25 @@ describe('SMTP, a server that takes mail', () => {
     expect(sink.connections).toBeLessThanOrEqual(mailer.maxConcurrency);
   });
 
+  it('gets 8 connections if it answers after 2 ms', async () => {
+    const sink = await useSmtpSink({ replyMs: 2 });
+    const mailer = mailerTo(sink.port);
+    for (let i = 0; i < 16; i++) await mailer.send(message({ emailId: `e${i}` }));
+    // Not more, because these answers take longer if the machine is busy.
+    const ids = Array.from({ length: 16 }, (_, i) => `f${i}`);
+    await Promise.all(ids.map((emailId) => mailer.send(message({ emailId }))));
+    expect(sink.connections).toBeGreaterThan(1);
+    expect(sink.connections).toBeLessThanOrEqual(8);
+  });
+
+  it('gets 20 connections if it answers after 30 ms', async () => {
+    const sink = await useSmtpSink({ replyMs: 30 });
+    const mailer = mailerTo(sink.port);
+    const ids = Array.from({ length: 200 }, (_, i) => `e${i}`);
+    await Promise.all(ids.map((emailId) => mailer.send(message({ emailId }))));
+    expect(sink.connections).toBe(20);
+  });
+
   it.each([false, true])('carries 5 MB unchanged; encrypted: %s', async (startTls) => {
     const sink = await useSmtpSink({ startTls });
     const raw = large.raw.subarray(0, 5_000_000);
