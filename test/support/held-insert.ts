@@ -14,12 +14,23 @@ export async function holdBack(db: Database, address: string) {
 }
 
 /** Makes the changes before which this trigger is called wait until they are released. */
-export async function holdBackAt(db: Database, change: RawBuilder<unknown>) {
+export const holdBackAt = (db: Database, change: RawBuilder<unknown>) =>
+  holdBackBy(db, sql`create trigger hold_back before ${change}`);
+
+/** Makes commits of transactions that insert into a table wait until they are released. */
+export const holdBackCommits = (db: Database, table: string) =>
+  holdBackBy(
+    db,
+    sql`create constraint trigger hold_back after insert on ${sql.table(table)}
+      deferrable initially deferred for each row`,
+  );
+
+async function holdBackBy(db: Database, trigger: RawBuilder<unknown>) {
   await sql`create or replace function hold_back() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock_shared(${sql.lit(lock)}); return new; end $$`.execute(
     db,
   );
-  await sql`create trigger hold_back before ${change} execute function hold_back()`.execute(db);
+  await sql`${trigger} execute function hold_back()`.execute(db);
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
   let isHeld = false;

@@ -16,13 +16,12 @@ export async function sendBySmtp(
 }
 
 /**
- * Posts a message to the webhook.
+ * Returns a request to `POST /webhooks/incoming/mime`, without method and path.
  * @param to the header `Everpost-Recipient`; '': it is missing
  * @param given.at time of the signature, in seconds
  * @param given.signedTo recipients that are signed, if they differ
  */
-export function postMessage(
-  api: TestApi,
+export function signedMessage(
   secret: string,
   raw: string,
   to: string,
@@ -31,7 +30,7 @@ export function postMessage(
   const { at = Date.now() / 1000, signedTo = to, headers = {} } = given;
   const t = Math.floor(at);
   const digits = createHmac('sha256', secret).update(`${t}.${signedTo}.${raw}`).digest('hex');
-  return api.request('POST', '/webhooks/incoming/mime', {
+  return {
     body: Buffer.from(raw),
     headers: {
       'Content-Type': 'message/rfc822',
@@ -39,5 +38,9 @@ export function postMessage(
       'Everpost-Signature': `t=${t},v1=${digits}`,
       ...headers,
     },
-  });
+  };
 }
+
+/** Posts a message to the webhook, with the arguments of `signedMessage`. */
+export const postMessage = (api: TestApi, ...message: Parameters<typeof signedMessage>) =>
+  api.request('POST', '/webhooks/incoming/mime', signedMessage(...message));

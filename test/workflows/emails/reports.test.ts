@@ -20,7 +20,7 @@ import {
   createCampaign,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { postMessage, sendBySmtp } from '../../support/incoming.ts';
+import { postMessage, sendBySmtp, type signedMessage } from '../../support/incoming.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { use } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -98,7 +98,7 @@ const bouncesOf = async ({ emailId }: ReportedMail) =>
   ).map(({ data }) => data as Record<string, unknown>);
 
 const bySmtp = (raw: string, to: string) => sendBySmtp(receiver.port, raw, { to });
-const byHook = (raw: string, to: string, given?: Parameters<typeof postMessage>[4]) =>
+const byHook = (raw: string, to: string, given?: Parameters<typeof signedMessage>[3]) =>
   postMessage(engine.api, secret, raw, to, given);
 
 /** Delivers a message to the mailbox, and waits until it was taken. */
