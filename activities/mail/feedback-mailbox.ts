@@ -2,11 +2,13 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { type Database, transact } from '../../db/database.ts';
 import { recordIncoming } from '../../db/transactions/mail/incoming.ts';
+import { findMailProjects } from '../../db/transactions/mail/reports.ts';
 import {
   type JudgeReputation,
   recordSingleReport,
   type SettledMessage,
 } from '../../db/transactions/mail/record-feedback.ts';
+import { domainOf } from '../../domain/email-address.ts';
 import { type FeedbackMailbox, mailboxErrorText } from '../../providers/mail/feedback-mailbox.ts';
 import { readIncoming } from '../../providers/mail/incoming.ts';
 import type { ReturnPaths } from '../../providers/return-paths.ts';
@@ -53,18 +55,36 @@ async function readMailbox(services: FeedbackMailboxServices): Promise<MailboxRe
   const endAt = Date.now() + lookMs;
   let taken = 0;
   try {
-    const { hasMore } = await mailbox.readUnseen(
-      async (raw) => {
+    const { hasMore } = await mailbox.readUnseen({
+      ownersOf: (messages) => ownersOf(services, messages),
+      async take(raw) {
         await takeMessage(services, raw);
         taken += 1;
       },
-      () => !stop.aborted && Date.now() < endAt,
-    );
+      shouldContinue: () => !stop.aborted && Date.now() < endAt,
+    });
     return { taken, error: null, nextMs: hasMore ? 0 : everyMs };
   } catch (error) {
     log.warn({ error }, 'the mailbox of reports could not be read; it is tried again');
     return { taken, error: mailboxErrorText(error), nextMs: everyMs };
   }
+}
+
+/**
+ * Returns who gets each message: the project of the mail that it reports on, or the domain that it
+ * was sent to.
+ */
+async function ownersOf(
+  { db, returnPaths: { emailIdOf } }: FeedbackMailboxServices,
+  messages: readonly (readonly string[])[],
+): Promise<string[]> {
+  const idIn = (recipients: readonly string[]) =>
+    recipients.map(emailIdOf).find((id) => id !== null) ?? '';
+  const projects = await findMailProjects(db, messages.map(idIn).filter(Boolean));
+  return messages.map((recipients) => {
+    const [first = ''] = recipients;
+    return projects.get(idIn(recipients)) ?? domainOf(first);
+  });
 }
 
 async function takeMessage(

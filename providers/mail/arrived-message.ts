@@ -59,14 +59,15 @@ export function returnPathIn({ headers }: Pick<ArrivedMessage, 'headers'>): stri
   return written?.replace(/^<(.*)>$/, '$1') ?? null;
 }
 
+/** Headers with the recipients of a message that arrived without an envelope. */
+export const recipientHeaders = ['delivered-to', 'x-original-to', 'to'] as const;
+
 /**
  * Returns the addresses that a message was delivered to, in their stored form, for a message that
  * arrived without an envelope.
  */
 export function deliveredTo({ headers }: Pick<ArrivedMessage, 'headers'>): string[] {
-  const written = ['delivered-to', 'x-original-to', 'to'].flatMap(
-    (name) => headers.get(name) ?? [],
-  );
+  const written = recipientHeaders.flatMap((name) => headers.get(name) ?? []);
   const found = written.flatMap(
     (value) => value.match(/[^\s<>,;:"()@]{1,64}@[\w.-]{1,253}/g) ?? [],
   );

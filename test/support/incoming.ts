@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import type { TestApi } from './api.ts';
+import { signedMessage } from './fakes/signed-message.ts';
 import { use } from './use.ts';
 
 /** Brings messages to Everpost, as mail servers do. */
@@ -13,32 +13,6 @@ export async function sendBySmtp(
 ): Promise<void> {
   const transport = use(createTransport({ host: '127.0.0.1', port, ignoreTLS: true }));
   await transport.sendMail({ envelope: { from, to }, raw });
-}
-
-/**
- * Returns a request to `POST /webhooks/incoming/mime`, without method and path.
- * @param to the header `Everpost-Recipient`; '': it is missing
- * @param given.at time of the signature, in seconds
- * @param given.signedTo recipients that are signed, if they differ
- */
-export function signedMessage(
-  secret: string,
-  raw: string,
-  to: string,
-  given: { at?: number; signedTo?: string; headers?: Record<string, string> } = {},
-) {
-  const { at = Date.now() / 1000, signedTo = to, headers = {} } = given;
-  const t = Math.floor(at);
-  const digits = createHmac('sha256', secret).update(`${t}.${signedTo}.${raw}`).digest('hex');
-  return {
-    body: Buffer.from(raw),
-    headers: {
-      'Content-Type': 'message/rfc822',
-      ...(to && { 'Everpost-Recipient': to }),
-      'Everpost-Signature': `t=${t},v1=${digits}`,
-      ...headers,
-    },
-  };
 }
 
 /** Posts a message to the webhook, with the arguments of `signedMessage`. */

@@ -79,6 +79,15 @@ function mayReport(
   );
 }
 
+/** Returns the projects of sent messages, by the ids of the messages. */
+export async function findMailProjects(
+  db: Database,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await findById(db, ids);
+  return new Map([...rows].map(([id, { project_id }]) => [id, project_id]));
+}
+
 /**
  * Returns the results of reports without a message, in order: `duplicate` if the receipt is known
  * from a time when the message existed.

@@ -4,6 +4,7 @@ import { receiverHandler } from '../../../api/services/receiver.ts';
 import { startReceiver } from '../../../providers/receiver.ts';
 import { startFeedbackMailbox } from '../../../workflows/client/runs.ts';
 import { useEngine } from '../../support/engine.ts';
+import { useDnsServer } from '../../support/fakes/dns-server.ts';
 import { useImapServer } from '../../support/fakes/imap-server.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { postMessage, sendBySmtp } from '../../support/incoming.ts';
@@ -13,8 +14,13 @@ import { waitFor } from '../../support/wait-for.ts';
 /** Ordinary mail to domains that take it, by each way on which it may arrive. */
 
 const secret = 'a secret of the hook';
-const [sink, imap] = [await useSmtpSink(), await useImapServer('mail', 'imap secret')];
+const [sink, imap, dns] = [
+  await useSmtpSink(),
+  await useImapServer('mail', 'imap secret'),
+  await useDnsServer(),
+];
 const engine = await useEngine({
+  DNS_SERVERS: dns.address,
   SMTP_HOST: '127.0.0.1',
   SMTP_PORT: String(sink.port),
   RETURN_PATH_HOST: 'mx.everpost.test',
@@ -221,14 +227,10 @@ describe('the receiver', () => {
 
   it('takes reports to postmaster, abuse and fbl of each host of return paths', async () => {
     const name = `${randomUUID()}.dev`;
-    await engine.call('POST', '/domains', { domain: name });
+    const { body } = await engine.call('POST', '/domains', { domain: name });
     expect(await replyTo(`fbl@bounces.${name}`)).toBe(550);
-    const states = { [`MX bounces.${name}`]: { status: 'verified', found: [] } };
-    await db
-      .updateTable('domain')
-      .set({ record_states: JSON.stringify(states) })
-      .where('name', '=', name)
-      .execute();
+    dns.publish(`bounces.${name}`, 'MX', { exchange: 'mx.everpost.test', preference: 10 });
+    await engine.call('GET', `/domains/${body.id}/verify`);
     for (const host of ['bounces.everpost.test', 'mx.everpost.test', `bounces.${name}`]) {
       for (const mailbox of ['postmaster', 'abuse', 'fbl']) {
         expect(await replyTo(`${mailbox}@${host}`)).toBe(250);

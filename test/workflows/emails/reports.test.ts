@@ -20,7 +20,8 @@ import {
   createCampaign,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
-import { postMessage, sendBySmtp, type signedMessage } from '../../support/incoming.ts';
+import type { signedMessage } from '../../support/fakes/signed-message.ts';
+import { postMessage, sendBySmtp } from '../../support/incoming.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { use } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
