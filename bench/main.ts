@@ -13,8 +13,10 @@ import { listmonk } from './mail/listmonk.ts';
 import { latency } from './latency.ts';
 import { liveExecutions } from './live-executions.ts';
 import { pauses } from './pauses.ts';
+import { reports } from './mail/reports.ts';
 import { scaling } from './scaling.ts';
 import { segments } from './lists/segments.ts';
+import { signing } from './mail/signing.ts';
 import { start } from './start.ts';
 import { subscriptions } from './subscriptions.ts';
 import { timing } from './mail/timing.ts';
@@ -33,6 +35,8 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   campaign,
   fairness,
   feedback,
+  reports,
+  signing,
   drain,
   listmonk,
   pauses,

@@ -70,7 +70,7 @@ export const feedback: Benchmark = {
         if (index > 0) results[place]?.rounds.push(round);
       }
     }
-    print(results);
+    printRounds(results);
   },
 };
 
@@ -114,14 +114,14 @@ async function portOf(run: BenchmarkRun, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-interface Mail {
+export interface Mail {
   id: string;
   contactId: string;
   campaignId: string | null;
 }
 
 /** Inserts sent mail to new contacts: half of a campaign, half of /v1/send. */
-async function insertMails(
+export async function insertMails(
   { pool, databaseUrl }: Stack,
   projects: readonly Project[],
   count: number,
@@ -273,13 +273,13 @@ function sesEvent({ emailId, kind }: FeedbackReport): Record<string, unknown> {
   };
 }
 
-interface Round extends FeedbackResult {
+export interface Round extends FeedbackResult {
   cpu: CpuSeconds;
   /** Bytes of WAL of each. */
   wal: number;
 }
 
-async function play(
+export async function play(
   { pool }: Stack,
   { client, pids }: { client: ChildProcess; pids: Readonly<Record<string, number>> },
   load: FeedbackLoad,
@@ -341,7 +341,8 @@ const campaignsOf = (reports: readonly FeedbackReport[]) => [
   ...new Set(reports.flatMap(({ campaignId }) => campaignId ?? [])),
 ];
 
-function print(results: readonly { name: string; rounds: readonly Round[] }[]): void {
+/** Prints the results of all subjects. The first one is the reference. */
+export function printRounds(results: readonly { name: string; rounds: readonly Round[] }[]): void {
   printTable([
     ['', 'acknowledged/s', 'p50 ms', 'p95 ms', 'WAL bytes each'],
     ...results.map(({ name, rounds }) => {

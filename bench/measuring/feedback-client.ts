@@ -22,6 +22,8 @@ export interface FeedbackRequest {
   path: string;
   /** The body of a POST; absent: a GET. */
   body?: string;
+  /** Absent: those of SNS. */
+  headers?: Record<string, string>;
 }
 
 /** A report that is written by SQL alone. */
@@ -90,14 +92,14 @@ async function play(load: FeedbackLoad): Promise<FeedbackResult> {
 }
 
 /** Returns null if it was acknowledged. */
-async function request(pool: Pool, { path, body }: FeedbackRequest): Promise<string | null> {
+async function request(
+  pool: Pool,
+  { path, body, headers = { 'content-type': 'text/plain; charset=UTF-8' } }: FeedbackRequest,
+): Promise<string | null> {
   const answer = await pool.request({
     path,
     method: body === undefined ? 'GET' : 'POST',
-    // As SNS sends it.
-    ...(body === undefined
-      ? {}
-      : { body, headers: { 'content-type': 'text/plain; charset=UTF-8' } }),
+    ...(body === undefined ? {} : { body, headers }),
   });
   const text = await answer.body.text();
   return [200, 302].includes(answer.statusCode) ? null : `${answer.statusCode} ${text}`;

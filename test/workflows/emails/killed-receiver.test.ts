@@ -7,7 +7,7 @@ import { deliveryStatus, type ReportedMail } from '../../support/fakes/reports.t
 import { useTcpProxy } from '../../support/fakes/tcp-proxy.ts';
 import { holdBackAt, holdBackCommits } from '../../support/held-insert.ts';
 import { signedMessage } from '../../support/fakes/signed-message.ts';
-import { sendBySmtp } from '../../support/incoming.ts';
+import { sendBySmtp } from '../../support/projects/incoming.ts';
 import { useApiProcess } from '../../support/processes/processes.ts';
 import { insertTestEmail } from '../../support/projects/mails.ts';
 import { databaseBehind } from '../../support/servers.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { useApi } from '../../support/api.ts';
 import { deliveryStatus, type ReportedMail } from '../../support/fakes/reports.ts';
-import { postMessage } from '../../support/incoming.ts';
+import { postMessage } from '../../support/projects/incoming.ts';
 import { writeMail } from '../../support/mail-tables.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
 import { waitFor } from '../../support/wait-for.ts';

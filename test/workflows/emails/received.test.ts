@@ -7,7 +7,7 @@ import { useEngine } from '../../support/engine.ts';
 import { useDnsServer } from '../../support/fakes/dns-server.ts';
 import { useImapServer } from '../../support/fakes/imap-server.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
-import { postMessage, sendBySmtp } from '../../support/incoming.ts';
+import { postMessage, sendBySmtp } from '../../support/projects/incoming.ts';
 import { use } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

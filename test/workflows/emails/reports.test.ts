@@ -21,7 +21,7 @@ import {
   insertContacts,
 } from '../../support/projects/campaigns.ts';
 import type { signedMessage } from '../../support/fakes/signed-message.ts';
-import { postMessage, sendBySmtp } from '../../support/incoming.ts';
+import { postMessage, sendBySmtp } from '../../support/projects/incoming.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { use } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer';
-import type { TestApi } from './api.ts';
-import { signedMessage } from './fakes/signed-message.ts';
-import { use } from './use.ts';
+import type { TestApi } from '../api.ts';
+import { signedMessage } from '../fakes/signed-message.ts';
+import { use } from '../use.ts';
 
 /** Brings messages to Everpost, as mail servers do. */
 
