@@ -141,6 +141,7 @@ function composePool(
       storeMessage: ({ id, from, to, subject, raw }) =>
         insertMailboxMessage(db, { id, sender: from, recipient: to, subject, raw }),
     }),
+    installation: config.mail.providers,
     signing: createSigning({
       ...services,
       findSender: senderFinder(db, config.mail.returnPath),
@@ -211,6 +212,8 @@ export function composeApi(
 /** Creates the services of the activities. `close` closes them. */
 export async function composeWorker(opened: Opened): Promise<{
   services: WorkersOptions['services'];
+  /** Names of the circuits of the installation's mail providers. */
+  circuits: readonly string[];
   close(): Promise<void>;
 }> {
   const { config, db, client, log } = opened;
@@ -270,6 +273,7 @@ export async function composeWorker(opened: Opened): Promise<{
   onCommitted(db, (runs) => services.dispatcher.dispatch(runs));
   return {
     services,
+    circuits: shared.mailPool.installation.map((provider) => provider.mailer.provider),
     async close() {
       await shared.dispatcher.close();
       await shared.mailPool.close();

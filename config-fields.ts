@@ -86,3 +86,14 @@ export const nameServers = z
     (servers) => servers.every((server) => nameServer.safeParse(server).success),
     'must be IP addresses separated by commas, for example 10.0.0.2 or [::1]:53',
   );
+
+/** The settings are invalid. `problems` has one line per variable. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not valid:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  ConfigError,
   text,
   url,
   flag,
@@ -80,6 +81,7 @@ const Environment = z.object({
   BULK_WORKER_CONCURRENCY: number(3, 1, 1000),
   WEBHOOK_WORKER_CONCURRENCY: number(100, 1, 1000),
   EVENT_WORKER_CONCURRENCY: number(100, 1, 1000),
+  MAIL_PROVIDERS_FILE: text,
   MAIL_FROM_SUBDOMAIN: z.string().default('mail'),
   DKIM_TARGET_HOST: z.string().default('dkim.amazonses.com'),
   DNS_SERVERS: nameServers.optional(),
@@ -199,7 +201,7 @@ function refuseUnsafe(env: Settings, rules: MailProvider['rules']): string[] {
 export function readConfig(environment: Record<string, string | undefined>) {
   const env = readEnvironment(environment);
   const { provider, sender } = chooseMail(env);
-  const mail = mailSettings(env, provider, sender);
+  const mail = { ...mailSettings(env, provider, sender), ...providerSettings(env, environment) };
   return {
     environment: env.NODE_ENV,
     /** Logged at the start of a process: settings that are allowed but unsafe. */
@@ -451,7 +453,6 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
     ...incomingSettings(env),
-    ...providerSettings(env),
     ...signingSettings(env, sender.spfMechanism),
     /** null: the quota of the provider, or its default rate. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
@@ -486,15 +487,6 @@ function isProduction(env: Settings): boolean {
   return env.NODE_ENV === 'production';
 }
 
+export { ConfigError };
+
 export type Config = ReturnType<typeof readConfig>;
-
-/** The settings are invalid. `problems` has one line per variable. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(`The configuration is not valid:\n${problems.map((line) => `  ${line}`).join('\n')}`);
-    this.name = 'ConfigError';
-    this.problems = problems;
-  }
-}

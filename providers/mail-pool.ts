@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import {
+  circuitName,
   defaultProviderId,
   reportsDelivery,
   type StoredProvider,
@@ -21,6 +22,7 @@ import {
   traitsOf,
 } from './mail/pool/stored-provider.ts';
 import { tryOut } from './mail/pool/try-out.ts';
+import type { InstallationProvider } from './mail/pool/providers-file.ts';
 import type { MailSender } from './mail/provider.ts';
 import { identifiedMailer } from './mail/services/identified-mailer.ts';
 import { sesMailer } from './mail/ses/mailer.ts';
@@ -70,6 +72,8 @@ export interface MailPoolSettings {
   kind: string;
   /** Its mailer, without signatures. */
   mailer: Mailer;
+  /** Other providers of the installation. */
+  installation: readonly InstallationProvider[];
   signing: Signing;
   listStored(projectId: string): Promise<StoredProvider[]>;
   cipher: Pick<Cipher, 'decrypt'>;
@@ -94,11 +98,24 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
   /** By provider and revision, because a mailer that is used must stay the same object. */
   const mailers = new LRUCache<string, Mailer>({ max: mailersMax });
   const byDefault = defaultProvider(settings);
-  const installation = [byDefault];
+  const installation = [
+    byDefault,
+    ...settings.installation.map((one) =>
+      poolProvider(
+        'installation',
+        one,
+        rules,
+        guarded(prepared(one, installationMailer(one, rules))),
+      ),
+    ),
+  ];
 
   /** Wraps a mailer with what mail by this provider gets first. */
-  function prepared({ ownSigning, feedback }: StoredProvider, mailer: Mailer): Mailer {
-    return identifiedMailer(ownSigning ? signing(mailer) : mailer, feedback);
+  function prepared(
+    given: Pick<StoredProvider, 'ownSigning' | 'feedback'>,
+    mailer: Mailer,
+  ): Mailer {
+    return identifiedMailer(given.ownSigning ? signing(mailer) : mailer, given.feedback);
   }
 
   function mailerOf(projectId: string, stored: StoredProvider): Mailer {
@@ -121,23 +138,7 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
 
   async function read(projectId: string): Promise<readonly PoolProvider[]> {
     const stored = await settings.listStored(projectId);
-    const own = stored.map((one): PoolProvider => {
-      const { id, name, fields, feedback, enabled, domains, ratePerSecond, ownSigning } = one;
-      return {
-        id,
-        scope: 'project',
-        name,
-        kind: fields.kind,
-        feedback,
-        enabled,
-        domains,
-        ratePerSecond,
-        maxMessageBytes: bytesOf(one.maxMessageMb),
-        ownSigning,
-        reportsDelivery: reportsDelivery(feedback, rules),
-        mailer: mailerOf(projectId, one),
-      };
-    });
+    const own = stored.map((one) => poolProvider('project', one, rules, mailerOf(projectId, one)));
     return [...installation, ...own];
   }
 
@@ -177,6 +178,43 @@ function defaultProvider({ sender, kind, mailer, signing }: MailPoolSettings): P
     reportsDelivery: sender.reportsDeliveries,
     mailer: guarded(sender.canSign ? signing(mailer) : mailer),
   };
+}
+
+function poolProvider(
+  scope: PoolProvider['scope'],
+  given: Omit<StoredProvider, 'revision' | 'secret'>,
+  rules: ServerRules,
+  mailer: Mailer,
+): PoolProvider {
+  const { id, name, fields, feedback, enabled, domains, ratePerSecond, ownSigning } = given;
+  return {
+    id,
+    scope,
+    name,
+    kind: fields.kind,
+    feedback,
+    enabled,
+    domains,
+    ratePerSecond,
+    maxMessageBytes: bytesOf(given.maxMessageMb),
+    ownSigning,
+    reportsDelivery: reportsDelivery(feedback, rules),
+    mailer,
+  };
+}
+
+/** Creates the mailer of a provider whose server the operator has chosen. */
+function installationMailer(
+  { id, fields, secret, feedback }: InstallationProvider,
+  rules: ServerRules,
+): Mailer {
+  const reports = reportsDelivery(feedback, rules);
+  const owner = { scope: 'installation', feedback, reportsDelivery: reports } as const;
+  const server: ProviderServer =
+    fields.kind === 'smtp'
+      ? { kind: 'smtp', fields, secret }
+      : { kind: 'ses', fields, secret: secret ?? '' };
+  return { ...makeMailer(server, owner, rules), provider: circuitName(id) };
 }
 
 function makeMailer(server: ProviderServer, owner: ServerOwner, rules: ServerRules): Mailer {

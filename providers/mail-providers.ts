@@ -1,4 +1,5 @@
 import type { Route } from '../domain/routing/routing.ts';
+import { readProvidersFile } from './mail/pool/providers-file.ts';
 import { mailbox } from './mail/mailbox/provider.ts';
 import type { FeedbackReader, MailProvider, Variables } from './mail/provider.ts';
 import { readSesEndpoint, ses } from './mail/ses/provider.ts';
@@ -19,11 +20,23 @@ export function createFeedbackReaders(): Record<string, FeedbackReader> {
   );
 }
 
-/** Settings for the providers that projects add. */
-export function providerSettings(variables: Variables) {
+/**
+ * Settings of mail providers besides the one that sends by default.
+ * @throws ConfigError
+ */
+export function providerSettings(
+  variables: Variables,
+  environment: Readonly<Record<string, string | undefined>>,
+) {
+  const { providers, routes } = readProvidersFile(
+    variables['MAIL_PROVIDERS_FILE'] as string | undefined,
+    environment,
+  );
   return {
     sesEndpoint: readSesEndpoint(variables),
+    /** Other providers of the installation. */
+    providers,
     /** Routes of the installation, for mail that no route of its project matches. */
-    routes: [] as readonly Route[],
+    routes: routes as readonly Route[],
   };
 }

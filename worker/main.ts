@@ -115,7 +115,7 @@ async function start(
   });
   onPool(database.pool);
   if (await noticeCluster(database.db)) log.warn(otherCluster);
-  const { services, close } = await composeWorker({
+  const { services, circuits, close } = await composeWorker({
     config,
     db: database.db,
     client: temporal.client,
@@ -146,8 +146,8 @@ async function start(
     await startFeedbackMailbox(temporal.client, config.temporal.taskQueue, { isChanged: true });
   }
   services.dispatcher.watch();
-  // After a restart the provider may take mail again, so the next probe comes soon.
-  await probeSoon(database.db, services.mailer.provider).catch(() => {});
+  // After a restart the providers may take mail again, so the next probes come soon.
+  for (const circuit of circuits) await probeSoon(database.db, circuit).catch(() => {});
   return {
     ...workers,
     async stop() {

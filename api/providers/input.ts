@@ -9,7 +9,7 @@ import {
   providerFaults,
 } from '../../domain/provider/rules.ts';
 import type { Cipher } from '../../providers/encryption.ts';
-import { providerFields } from '../../providers/mail/provider-fields.ts';
+import { providerFields } from '../../providers/mail/pool/provider-fields.ts';
 import { Name } from '../http/schemas.ts';
 import type { Services } from '../services/services.ts';
 

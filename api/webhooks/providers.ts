@@ -1,10 +1,11 @@
-import { hash } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { findReportingProvider } from '../../db/providers/webhooks.ts';
 import { notFound } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
 import { needsFeedbackSecret } from '../../domain/provider/provider.ts';
+import type { InstallationProvider } from '../../providers/mail/pool/providers-file.ts';
 import type { FeedbackAdapter, WebhookRequest } from '../../providers/mail/services/adapter.ts';
 import { adapterOf } from '../../providers/mail/services/adapters.ts';
 import { requireTrue } from '../../providers/mail/services/authentication.ts';
@@ -74,19 +75,31 @@ interface Provider {
 
 /** @throws Problem PROVIDER_NOT_FOUND, which is the same for a wrong id and a wrong token */
 async function requireProvider(
-  { db, cipher }: Call<'open', unknown, unknown, unknown>,
+  { db, cipher, config }: Call<'open', unknown, unknown, unknown>,
   { id, token }: { id: string; token: string },
 ): Promise<Provider> {
+  const tokenHash = hash('sha256', token, 'buffer');
   const row = isUuid(id)
-    ? await findReportingProvider(db, id, hash('sha256', token, 'buffer'))
-    : undefined;
+    ? await findReportingProvider(db, id, tokenHash)
+    : findShared(config.mail.providers, id, tokenHash);
   const adapter = row && adapterOf(row.feedback);
   if (!row || !adapter) throw notFound('PROVIDER', id);
+  const { secret } = row;
   return {
     providerId: row.id,
     projectId: row.projectId,
     adapter,
     isSigned: needsFeedbackSecret(row.feedback),
-    secret: row.secret && cipher.decrypt(row.secret),
+    secret: typeof secret === 'string' || secret === null ? secret : cipher.decrypt(secret),
   };
+}
+
+/** Returns a provider of the installation with this id and token. */
+function findShared(providers: readonly InstallationProvider[], id: string, tokenHash: Buffer) {
+  const found = providers.find((one) => one.id === id);
+  if (!found?.feedbackToken) return undefined;
+  const isToken = timingSafeEqual(hash('sha256', found.feedbackToken, 'buffer'), tokenHash);
+  return isToken
+    ? { id, projectId: null, feedback: found.feedback, secret: found.feedbackSecret }
+    : undefined;
 }

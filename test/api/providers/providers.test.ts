@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { refusal, useShop } from '../../support/projects/shop.ts';
 
@@ -433,5 +436,45 @@ describe('a mail provider', () => {
     }
     const open = await api.request('GET', '/providers', { key: publicKey });
     expect(refusal(open)).toEqual([401, 'INVALID_API_KEY']);
+  });
+});
+
+describe('a provider of MAIL_PROVIDERS_FILE', async () => {
+  const file = path.join(tmpdir(), `providers-${randomUUID()}.json`);
+  const feedbackToken = 'a-token-of-more-than-32-characters';
+  const backup = { ...postmark, id: 'backup', name: 'Backup', feedbackToken };
+  await writeFile(file, JSON.stringify({ providers: [backup] }));
+  const { call } = await useShop({ MAIL_PROVIDERS_FILE: file });
+  await rm(file);
+
+  it('is shown to projects without host and user, and cannot be changed or tested', async () => {
+    const { body } = await call('GET', '/providers');
+    expect(body).toMatchObject([{ id: 'default' }, { id: 'backup' }]);
+    expect(body[1]).toEqual({
+      id: 'backup',
+      scope: 'installation',
+      name: 'Backup',
+      kind: 'smtp',
+      feedback: 'postmark',
+      enabled: true,
+      reportsDelivery: true,
+      state: 'up',
+      nextTryAt: null,
+    });
+    expect((await call('GET', '/providers/backup')).body).toEqual(body[1]);
+    for (const [method, at] of [
+      ['PATCH', ''],
+      ['DELETE', ''],
+      ['POST', '/test'],
+      ['POST', '/rotate-token'],
+    ] as const) {
+      expect(refusal(await call(method, `/providers/backup${at}`, {}))).toEqual([403, 'FORBIDDEN']);
+    }
+  });
+
+  it('takes the webhooks of its service at its address', async () => {
+    const at = (token: string) => call('POST', `/webhooks/providers/backup/${token}`, []);
+    expect((await at(feedbackToken)).body).toEqual({ success: true, applied: 0, ignored: 0 });
+    expect(refusal(await at(`${feedbackToken}x`))).toEqual([404, 'PROVIDER_NOT_FOUND']);
   });
 });

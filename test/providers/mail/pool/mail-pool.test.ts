@@ -38,6 +38,7 @@ function usePool(stored: Record<string, StoredProvider[]>, more: Partial<MailPoo
       sender: { canSign: false, reports: 'mailbox', reportsDeliveries: true },
       kind: 'mailbox',
       mailer: mailboxMailer({ storeMessage: async () => {} }),
+      installation: [],
       signing: (mailer) => mailer,
       listStored: async (projectId) => {
         reads.push(projectId);
@@ -108,6 +109,37 @@ describe('the providers of a project', () => {
     const { pool } = usePool({}, { listStored: () => answers.shift() ?? Promise.resolve([]) });
     await expect(pool.providersOf('a')).rejects.toThrow('away');
     expect(await pool.providersOf('a')).toHaveLength(2);
+  });
+});
+
+describe('a provider of the installation', () => {
+  it('is there for every project, and sends over its own server without limits of addresses', async () => {
+    const sink = await useSmtpSink({ user: 'us' });
+    const { fields, ...given } = provider(sink.port, { id: 'backup', feedback: 'postmark' });
+    const backup = {
+      ...given,
+      fields: { ...fields, user: 'us' } as StoredProvider['fields'],
+      secret: 'secret',
+      feedbackToken: null,
+      feedbackSecret: null,
+    };
+    const guard = { findAddresses: () => Promise.reject(new Error('asked')), refuses: () => true };
+    const rules = {
+      guard,
+      successReports: false,
+      hasSimulator: true,
+      sesEndpointOf: () => undefined,
+    };
+    const { pool } = usePool({}, { installation: [backup], rules });
+    const [, shared] = await pool.providersOf('a');
+    expect(shared).toMatchObject({
+      id: 'backup',
+      scope: 'installation',
+      reportsDelivery: true,
+      mailer: { provider: 'provider backup' },
+    });
+    expect(await shared?.mailer.send(message())).toMatchObject({ kind: 'accepted' });
+    expect(String(sink.messages[0]?.raw)).toMatch(/^X-PM-Metadata-everpost-email: e1/);
   });
 });
 

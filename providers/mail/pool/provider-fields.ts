@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { fault } from '../../domain/errors.ts';
-import { limits } from '../../domain/limits.ts';
-import { feedbackKinds, normaliseMailHost, securities } from '../../domain/provider/provider.ts';
-import { normaliseDomainName } from '../../domain/sender/domain-name.ts';
+import { fault } from '../../../domain/errors.ts';
+import { limits } from '../../../domain/limits.ts';
+import { feedbackKinds, normaliseMailHost, securities } from '../../../domain/provider/provider.ts';
+import { normaliseDomainName } from '../../../domain/sender/domain-name.ts';
 
 /**
  * The fields of a mail provider that is added: by a request, or in a file. The rules between them are
