@@ -8,6 +8,7 @@ import {
   type LeftMessage,
   releaseLeftMessages,
 } from '../../db/transactions/mail/take-over.ts';
+import { isRecipientRefusal } from '../../domain/routing/routing.ts';
 import type { Journal } from '../../providers/journal/journal.ts';
 import type { LeftJournal } from '../../providers/journal/left-files.ts';
 import type { Answer, ReadAttempt } from '../../providers/journal/lines.ts';
@@ -130,7 +131,9 @@ function outcomeOf(
   { emailId, message, answer, isComplete, hasChunk }: Begun,
 ): DeliveryOutcome | null {
   if (message?.is_waiting) {
-    if (answer) return deliveryOutcomeOf(message, sendOutcomeOf(answer), undefined, services);
+    if (answer) {
+      return deliveryOutcomeOf(message, finalOutcomeOf(message, answer), undefined, services);
+    }
     // The lease ends the claim of a message in an incomplete file, together with those that it does
     // not name.
     return isComplete ? { emailId, kind: 'uncertain', error: noAnswer } : null;
@@ -142,6 +145,16 @@ function outcomeOf(
 }
 
 const noAnswer = 'The worker ended before the mail provider answered.';
+
+/**
+ * The dead worker may have been about to give a refused message to the next provider of its route. So
+ * such a message is tried again.
+ */
+function finalOutcomeOf({ provider_id: providerId }: LeftMessage, answer: Answer): SendOutcome {
+  const outcome = sendOutcomeOf(answer);
+  const isFinal = outcome.kind !== 'refused' || providerId === null || isRecipientRefusal(outcome);
+  return isFinal ? outcome : { kind: 'retry', error: outcome.error, isAboutMessage: true };
+}
 
 /** The journal has no texts of the provider, because they may contain addresses. */
 function sendOutcomeOf(answer: Answer): SendOutcome {

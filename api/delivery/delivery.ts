@@ -107,6 +107,7 @@ export const getDelivery = endpoint({
       quietHours,
       frequencyCap,
       warmUp,
+      down: _,
       reports,
       ...delivery
     } = state;

@@ -42,7 +42,9 @@ export function readDelivery(services: Sources, projectId: string): Promise<Deli
       readSendingState(db, projectId, { provider: fleet.provider, rates }),
       readReportCounts(db, projectId),
     ]);
-    const limitedBy = limitOf({ ...state, workers, rates, perSecond, due: waiting.due });
+    const { due, down } = waiting;
+    const isProviderOut = state.isProviderOut || (down > 0 && down === due);
+    const limitedBy = limitOf({ ...state, isProviderOut, workers, rates, perSecond, due });
     return { ...waiting, perSecond, limitedBy, workers, reports };
   });
 }

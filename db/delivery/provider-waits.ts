@@ -23,13 +23,20 @@ export async function releaseProviderWaits(
   providerId: string,
   isOver: () => boolean,
 ): Promise<void> {
-  while (!(await releasePage(db, providerId)) && !isOver());
+  while (!(await transact(db, (tx) => releasePage(tx, providerId))) && !isOver());
+}
+
+/**
+ * Makes a page of the mail due that waits for a provider, so that the provider is tried. If it takes
+ * mail, the rest follows.
+ */
+export async function releaseSomeWaits(tx: Database, providerId: string): Promise<void> {
+  await releasePage(tx, providerId);
 }
 
 /** Releases one page. Returns true if it was the last one. */
-async function releasePage(db: Database, providerId: string): Promise<boolean> {
-  return transact(db, async (tx) => {
-    const { rows } = await sql<{ project_id: string }>`
+async function releasePage(tx: Database, providerId: string): Promise<boolean> {
+  const { rows } = await sql<{ project_id: string }>`
       with waiting as (
         select email.id from email_queue queued join email on email.id = queued.email_id
           where queued.waits_for = ${providerId} and email.waits_for = ${providerId}
@@ -41,7 +48,7 @@ async function releasePage(db: Database, providerId: string): Promise<boolean> {
           returning ${ledgerColumns('email')}
       ), ${following({ now: 'released' }, ['queue'])}
       select project_id from released`.execute(tx);
-    const { rows: chunks } = await sql<{ campaign_id: string }>`
+  const { rows: chunks } = await sql<{ campaign_id: string }>`
       with waiting as (
         select campaign_id, number from campaign_chunk
           where waits_for = ${providerId} and attempt_id is null
@@ -51,19 +58,18 @@ async function releasePage(db: Database, providerId: string): Promise<boolean> {
         from waiting where chunk.campaign_id = waiting.campaign_id
           and chunk.number = waiting.number
         returning chunk.campaign_id`.execute(tx);
-    const projectIds = [...new Set(rows.map((row) => row.project_id))];
-    notifyAfterCommit(
-      tx,
-      projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
-    );
-    const campaigns = await tx
-      .selectFrom('campaign')
-      .select(['id', 'project_id', 'name'])
-      .where('id', '=', anyOf([...new Set(chunks.map((chunk) => chunk.campaign_id))]))
-      .execute();
-    for (const campaign of campaigns) await signalCampaign(tx, campaign);
-    return rows.length < pageSize && chunks.length < pageSize;
-  });
+  const projectIds = [...new Set(rows.map((row) => row.project_id))];
+  notifyAfterCommit(
+    tx,
+    projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
+  );
+  const campaigns = await tx
+    .selectFrom('campaign')
+    .select(['id', 'project_id', 'name'])
+    .where('id', '=', anyOf([...new Set(chunks.map((chunk) => chunk.campaign_id))]))
+    .execute();
+  for (const campaign of campaigns) await signalCampaign(tx, campaign);
+  return rows.length < pageSize && chunks.length < pageSize;
 }
 
 /** Lists the providers for which mail waits. It reads one index entry for each. */

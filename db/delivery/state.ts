@@ -20,6 +20,8 @@ export interface WaitingMail {
    * Messages that could be sent now, and since when the oldest could. Paused campaigns have none.
    */
   due: number;
+  /** Those of them that wait for a provider of their route, which cannot take mail. */
+  down: number;
   oldestDueAt: Date | null;
   /** Messages that are being given to the mail provider now. */
   sending: number;
@@ -67,7 +69,9 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
       where ${own} and ${where}), 0)`;
   const isOpen = sql`attempt_id is null
     and exists (select from campaign where campaign.id = campaign_id and status = 'SENDING')`;
-  const later = sql`${direct} join email on id = email_id`;
+  const isLater = sql`${isOpen} and due_at > now() and waits_for is null`;
+  const later = sql`(select due_at, email_id from ${direct} where waits_for is null) waiting
+    join email on id = email_id`;
   const isRetry = sql`(waiting.due_at > now() and attempts > 0
     and coalesce(scheduled_for < waiting.due_at, true))`;
   const isHeld = sql`(hold_reason is not null and held_until > now())`;
@@ -76,8 +80,10 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
   const claimed = sql`(select lease_until from email_queue
     where ${own} and lease_until is not null) claimed`;
   const { rows } = await sql<WaitingMail>`
-    select (${count(direct, sql`due_at <= now()`)}
-          + ${chunked(sql`${isOpen} and due_at <= now()`)})::int as due,
+    select (${count(direct, sql`due_at <= now() or waits_for is not null`)}
+          + ${chunked(sql`${isOpen} and (due_at <= now() or waits_for is not null)`)})::int as due,
+        (${count(direct, sql`waits_for is not null`)}
+          + ${chunked(sql`${isOpen} and waits_for is not null`)})::int as down,
         least((select min(due_at) from ${direct} where due_at <= now()),
           (select min(due_at) from campaign_chunk
             where ${own} and ${isOpen} and due_at <= now())) as "oldestDueAt",
@@ -86,9 +92,9 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
         (${count(claimed, sql`lease_until < now()`)}
           + ${chunked(sql`attempt_id is not null and lease_until < now()`)})::int as unknown,
         (${count(later, sql`${isRetry} and not ${isHeld}`)}
-          + ${chunked(sql`${isOpen} and due_at > now() and not ${isOfMoment}`)})::int as retry,
+          + ${chunked(sql`${isLater} and not ${isOfMoment}`)})::int as retry,
         (${count(later, sql`waiting.due_at > now() and not ${isRetry} and not ${isHeld}`)}
-          + ${chunked(sql`${isOpen} and due_at > now() and ${isOfMoment}`)})::int as scheduled,
+          + ${chunked(sql`${isLater} and ${isOfMoment}`)})::int as scheduled,
         (${count(held, sql`hold_reason = 'quiet_hours'`)})::int as "quietHours",
         (${count(held, sql`hold_reason = 'frequency_cap'`)})::int as "frequencyCap",
         (${count(held, sql`hold_reason = 'warm_up'`)})::int as "warmUp"

@@ -7,10 +7,11 @@ import { type RawBuilder, sql } from 'kysely';
  */
 
 /**
- * SQL that selects a project's waiting mail, except campaign mail, with `due_at` and `email_id`.
+ * SQL that selects a project's waiting mail, except campaign mail, with `due_at`, `email_id` and
+ * `waits_for`.
  */
 export function waitingOf(projectId: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(select inner_waiting.due_at, inner_waiting.email_id
+  return sql`(select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
     from email_queue inner_waiting where inner_waiting.project_id = ${projectId}
       and inner_waiting.campaign_id is null and inner_waiting.lease_until is null) waiting`;
 }

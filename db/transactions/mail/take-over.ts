@@ -28,6 +28,8 @@ export interface LeftMessage extends ClaimedShare {
   contact_id: string;
   /** False if it was settled since, for example by feedback. */
   is_waiting: boolean;
+  /** null: the default provider, without a route. */
+  provider_id: string | null;
   to_email: string;
   /** Number of its attempts, with this one. */
   attempts: number;
@@ -50,7 +52,8 @@ export interface LeftClaim {
 export async function findLeftClaim(db: Database, attempt: LeftAttempt): Promise<LeftClaim> {
   const { attemptId, projectId, campaignId } = attempt;
   const columns = (attempts: RawBuilder<unknown>) => sql`
-    mail.id, mail.contact_id, mail.status in ('PENDING', 'SENDING') as is_waiting, mail.to_email, mail.source_type, mail.billed_units,
+    mail.id, mail.contact_id, mail.status in ('PENDING', 'SENDING') as is_waiting,
+    mail.provider_id, mail.to_email, mail.source_type, mail.billed_units,
     mail.allowance_month, ${attempts} as attempts,
     case when ${attempts} > 1 then ${firstAttemptAt('mail')} end as first_attempt_at`;
   const { rows: messages } = await sql<LeftMessage>`

@@ -45,14 +45,15 @@ it('counts what has not left, by why, and reads nothing of what has', async () =
   await insertMail(4, { ...pending, due_at: later });
   await insertMail(5, { ...claimed, lease_until: later });
   await insertMail(6, { ...claimed, lease_until: `now() - interval '1 minute'` });
+  await insertMail(2, { ...pending, due_at: later, waits_for: `'default'`, attempts: '1' });
   await insertMail(7, { ...pending, due_at: 'now()' }, shop.other.id);
   const left = { status: `'DELIVERED'`, sent_at: `now() - interval '1 hour'` };
   await insertMail(10_000, left);
   await sql`vacuum analyze email`.execute(db);
   const count = () => countWaitingMail(db, projectId);
   const { oldestDueAt, ...counted } = await count();
-  const waiting = { retry: 2, scheduled: 4, quietHours: 0, frequencyCap: 0 };
-  expect(counted).toEqual({ due: 3, sending: 5, unknown: 6, ...waiting });
+  const waiting = { retry: 2, scheduled: 4, quietHours: 0, frequencyCap: 0, warmUp: 0 };
+  expect(counted).toEqual({ due: 5, down: 2, sending: 5, unknown: 6, ...waiting });
   expect(Date.now() - oldestDueAt!.getTime()).toBeGreaterThan(179_000);
   expect(await rowsRead(db, count)).toBeLessThan(100);
   const speed = () => measureSpeed(db, { projectId });

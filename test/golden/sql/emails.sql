@@ -123,29 +123,46 @@ select ((
     from (
       select
       from (
-        select inner_waiting.due_at, inner_waiting.email_id
+        select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
         from email_queue inner_waiting
         where inner_waiting.project_id = $1 and inner_waiting.campaign_id is null and
             inner_waiting.lease_until is null) waiting
-      where due_at <= now()
+      where due_at <= now() or waits_for is not null
       limit $2) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
       where project_id = $3 and attempt_id is null and exists (
         select
         from campaign
-        where campaign.id = campaign_id and status = 'SENDING') and due_at <= now()), 0))::int as
-            due, least((
+        where campaign.id = campaign_id and status = 'SENDING') and (due_at <= now() or waits_for is
+            not null)), 0))::int as due, ((
+    select count(*)
+    from (
+      select
+      from (
+        select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
+        from email_queue inner_waiting
+        where inner_waiting.project_id = $4 and inner_waiting.campaign_id is null and
+            inner_waiting.lease_until is null) waiting
+      where waits_for is not null
+      limit $5) mail) + coalesce((
+      select sum(cardinality(email_ids))
+      from campaign_chunk
+      where project_id = $6 and attempt_id is null and exists (
+        select
+        from campaign
+        where campaign.id = campaign_id and status = 'SENDING') and waits_for is not null), 0))::int
+            as down, least((
     select min(due_at)
     from (
-      select inner_waiting.due_at, inner_waiting.email_id
+      select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
       from email_queue inner_waiting
-      where inner_waiting.project_id = $4 and inner_waiting.campaign_id is null and
+      where inner_waiting.project_id = $7 and inner_waiting.campaign_id is null and
           inner_waiting.lease_until is null) waiting
     where due_at <= now()), (
     select min(due_at)
     from campaign_chunk
-    where project_id = $5 and attempt_id is null and exists (
+    where project_id = $8 and attempt_id is null and exists (
       select
       from campaign
       where campaign.id = campaign_id and status = 'SENDING') and due_at <= now())) as
@@ -156,12 +173,12 @@ select ((
       from (
         select lease_until
         from email_queue
-        where project_id = $6 and lease_until is not null) claimed
+        where project_id = $9 and lease_until is not null) claimed
       where lease_until >= now()
-      limit $7) mail) + coalesce((
+      limit $10) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
-      where project_id = $8 and attempt_id is not null and lease_until >= now()), 0))::int as
+      where project_id = $11 and attempt_id is not null and lease_until >= now()), 0))::int as
           sending, ((
     select count(*)
     from (
@@ -169,31 +186,35 @@ select ((
       from (
         select lease_until
         from email_queue
-        where project_id = $9 and lease_until is not null) claimed
+        where project_id = $12 and lease_until is not null) claimed
       where lease_until < now()
-      limit $10) mail) + coalesce((
+      limit $13) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
-      where project_id = $11 and attempt_id is not null and lease_until < now()), 0))::int as
+      where project_id = $14 and attempt_id is not null and lease_until < now()), 0))::int as
           unknown, ((
     select count(*)
     from (
       select
       from (
-        select inner_waiting.due_at, inner_waiting.email_id
-        from email_queue inner_waiting
-        where inner_waiting.project_id = $12 and inner_waiting.campaign_id is null and
-            inner_waiting.lease_until is null) waiting
+        select due_at, email_id
+        from (
+          select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
+          from email_queue inner_waiting
+          where inner_waiting.project_id = $15 and inner_waiting.campaign_id is null and
+              inner_waiting.lease_until is null) waiting
+        where waits_for is null) waiting
       join email on id = email_id
       where (waiting.due_at > now() and attempts > 0 and coalesce(scheduled_for < waiting.due_at,
           true)) and not (hold_reason is not null and held_until > now())
-      limit $13) mail) + coalesce((
+      limit $16) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
-      where project_id = $14 and attempt_id is null and exists (
+      where project_id = $17 and attempt_id is null and exists (
         select
         from campaign
-        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and not exists (
+        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and waits_for is
+            null and not exists (
         select
         from email inner_scheduled
         where inner_scheduled.id = any(campaign_chunk.email_ids) and inner_scheduled.scheduled_for =
@@ -202,21 +223,25 @@ select ((
     from (
       select
       from (
-        select inner_waiting.due_at, inner_waiting.email_id
-        from email_queue inner_waiting
-        where inner_waiting.project_id = $15 and inner_waiting.campaign_id is null and
-            inner_waiting.lease_until is null) waiting
+        select due_at, email_id
+        from (
+          select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
+          from email_queue inner_waiting
+          where inner_waiting.project_id = $18 and inner_waiting.campaign_id is null and
+              inner_waiting.lease_until is null) waiting
+        where waits_for is null) waiting
       join email on id = email_id
       where waiting.due_at > now() and not (waiting.due_at > now() and attempts > 0 and
           coalesce(scheduled_for < waiting.due_at, true)) and not (hold_reason is not null and
           held_until > now())
-      limit $16) mail) + coalesce((
+      limit $19) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
-      where project_id = $17 and attempt_id is null and exists (
+      where project_id = $20 and attempt_id is null and exists (
         select
         from campaign
-        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and exists (
+        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and waits_for is
+            null and exists (
         select
         from email inner_scheduled
         where inner_scheduled.id = any(campaign_chunk.email_ids) and inner_scheduled.scheduled_for =
@@ -227,30 +252,30 @@ select ((
       from (
         select email_id
         from email_queue
-        where project_id = $18 and held_until > now()) held
+        where project_id = $21 and held_until > now()) held
       join email on id = email_id
       where hold_reason = 'quiet_hours'
-      limit $19) mail))::int as "quietHours", ((
+      limit $22) mail))::int as "quietHours", ((
     select count(*)
     from (
       select
       from (
         select email_id
         from email_queue
-        where project_id = $20 and held_until > now()) held
+        where project_id = $23 and held_until > now()) held
       join email on id = email_id
       where hold_reason = 'frequency_cap'
-      limit $21) mail))::int as "frequencyCap", ((
+      limit $24) mail))::int as "frequencyCap", ((
     select count(*)
     from (
       select
       from (
         select email_id
         from email_queue
-        where project_id = $22 and held_until > now()) held
+        where project_id = $25 and held_until > now()) held
       join email on id = email_id
       where hold_reason = 'warm_up'
-      limit $23) mail))::int as "warmUp"
+      limit $26) mail))::int as "warmUp"
 
 select (count(*) filter (
     where at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from now() -
@@ -267,7 +292,7 @@ select case when min(due_at) is not null then least(case when min(due_at) is not
     greatest(0, ceil(extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8) end, $1)
     end as ms
 from (
-  select inner_waiting.due_at, inner_waiting.email_id
+  select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
   from email_queue inner_waiting
   where inner_waiting.project_id = $2 and inner_waiting.campaign_id is null and
       inner_waiting.lease_until is null) waiting
@@ -286,7 +311,7 @@ select count(*)::int as count, (exists (
 from (
   select
   from (
-    select inner_waiting.due_at, inner_waiting.email_id
+    select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
     from email_queue inner_waiting
     where inner_waiting.project_id = $4 and inner_waiting.campaign_id is null and
         inner_waiting.lease_until is null) waiting
@@ -616,7 +641,7 @@ from total
 with due as (
   select id, email.due_at, octet_length(body) as body_bytes
   from (
-    select inner_waiting.due_at, inner_waiting.email_id
+    select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
     from email_queue inner_waiting
     where inner_waiting.project_id = $1 and inner_waiting.campaign_id is null and
         inner_waiting.lease_until is null) waiting
@@ -716,7 +741,7 @@ with failed as (
     cross join lateral (
       select email_id
       from (
-        select inner_waiting.due_at, inner_waiting.email_id
+        select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
         from email_queue inner_waiting
         where inner_waiting.project_id = suspension.project_id and inner_waiting.campaign_id is null
             and inner_waiting.lease_until is null) waiting
@@ -1029,7 +1054,7 @@ with recursive waiting_of(project_id) as (
     where inner_routing.project_id = waiting_of.project_id) and exists (
     select
     from (
-      select inner_waiting.due_at, inner_waiting.email_id
+      select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
       from email_queue inner_waiting
       where inner_waiting.project_id = waiting_of.project_id and inner_waiting.campaign_id is null
           and inner_waiting.lease_until is null) waiting
@@ -1044,7 +1069,7 @@ union all (
     where inner_routing.project_id = waiting_of.project_id) and exists (
     select
     from (
-      select inner_waiting.due_at, inner_waiting.email_id
+      select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
       from email_queue inner_waiting
       where inner_waiting.project_id = waiting_of.project_id and inner_waiting.campaign_id is null
           and inner_waiting.lease_until is null) waiting
