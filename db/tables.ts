@@ -964,11 +964,13 @@ export interface SystemMail {
   html: string;
   id: Generated<string>;
   kind: string;
+  message_class: string | null;
   next_reconcile_at: Generated<Timestamp>;
   project_id: string | null;
   reply_to: string | null;
   subject: string;
   to_email: string;
+  topic_id: string | null;
 }
 
 export interface Template {
@@ -1309,7 +1311,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],
   suspension: ["at", "ended_at", "id", "invoices", "project_id", "reason"],
-  system_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "next_reconcile_at", "project_id", "reply_to", "subject", "to_email"],
+  system_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "message_class", "next_reconcile_at", "project_id", "reply_to", "subject", "to_email", "topic_id"],
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],

@@ -12,8 +12,10 @@ import { findSenderDomain } from '../../db/domains/domains.ts';
 import { type SendingRates, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { defaultProviderId } from '../../domain/provider/provider.ts';
+import { chooseProviders, mayMoveAfter } from '../../domain/routing/routing.ts';
 import { retryDelayMs } from '../../domain/runs/retry.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
+import type { PoolProvider } from '../../providers/mail-pool.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
 import type { ReturnPaths } from '../../providers/return-paths.ts';
 import {
@@ -24,12 +26,14 @@ import {
   type ProviderSignal,
   releaseWaiting,
 } from './batches/circuit.ts';
+import { routingOf, type RoutingServices } from './batches/routing.ts';
 import { pause, whileAlive } from '../running/time-box.ts';
 import { wrapDocument } from '../../domain/template/html.ts';
 
 export type SystemMailActivities = ReturnType<typeof createSystemMailActivities>;
 
-export interface SystemMailServices extends CircuitServices {
+export interface SystemMailServices extends CircuitServices, RoutingServices {
+  /** The mailer of the default provider. */
   mailer: Mailer;
   rates: SendingRates;
   returnPaths: Pick<ReturnPaths, 'pathOf'>;
@@ -58,7 +62,7 @@ async function sendMail(
   services: SystemMailServices,
   mailId: string,
 ): Promise<{ retryMs: number | null }> {
-  const { db, rates, log, mailer } = services;
+  const { db, log } = services;
   const mail = await findSystemMail(db, mailId);
   if (!mail) return { retryMs: null };
   if (!(await maySend(db, mail))) {
@@ -70,35 +74,100 @@ async function sendMail(
     return { retryMs: null };
   }
   const send = await prepare(services, mail);
+  const { providers, isNext } = await findProviders(services, mail);
+  if (providers.length === 0) {
+    log.warn({ mailId }, 'A campaign test was not sent: no provider of its route can take it');
+    await deleteSystemMail(db, mailId);
+    return { retryMs: null };
+  }
+  const state = { claimed: null as Claimed | null };
+  const claim = async () => (state.claimed ??= await claimMail(services, mail));
+  let waitMs = Infinity;
+  let outcome: SendOutcome | null = null;
+  for (const provider of providers) {
+    const tried = await tryProvider(services, provider, claim, send);
+    if (tried === null) return { retryMs: null };
+    if ('waitMs' in tried) waitMs = Math.min(waitMs, tried.waitMs);
+    else outcome = tried;
+    if (!isNext || (outcome && !mayMoveAfter(outcome))) break;
+  }
+  const { claimed } = state;
+  if (!outcome || !claimed) return { retryMs: circuitRetryMs(waitMs, true) };
+  return { retryMs: await endAttempt(services, mail, claimed, outcome) };
+}
+
+/** Returns the providers that may get a mail, in order. `isNext`: after a refusal, the next one does. */
+async function findProviders(
+  services: SystemMailServices,
+  mail: SystemMailRow,
+): Promise<{ providers: SystemMailProvider[]; isNext: boolean }> {
+  const byDefault = { id: defaultProviderId, mailer: services.mailer };
+  if (mail.project_id === null) return { providers: [byDefault], isNext: false };
+  const { routes, providers: known } = await routingOf(services, mail.project_id);
+  const routed = { ...mail, message_class: mail.message_class ?? '' };
+  const { candidates, onDown } = chooseProviders(routed, routes, known);
+  const usable = candidates.filter(({ reason }) => reason === null);
+  const providers = usable.flatMap(({ providerId }) =>
+    providerId === defaultProviderId ? byDefault : (known.get(providerId) ?? []),
+  );
+  return { providers, isNext: onDown === 'next' };
+}
+
+type SystemMailProvider = Pick<PoolProvider, 'id' | 'mailer'>;
+
+/**
+ * Gives a mail to a provider. Returns the outcome; the milliseconds to wait if the provider cannot take
+ * mail; null if the mail must not be sent again.
+ */
+async function tryProvider(
+  services: SystemMailServices,
+  provider: SystemMailProvider,
+  claim: () => Promise<Claimed | null>,
+  send: (mailer: Mailer) => Promise<SendOutcome>,
+): Promise<SendOutcome | { waitMs: number } | null> {
+  const { mailer } = provider;
   const permit = await enterCircuit(services, mailer.provider);
-  if ('waitMs' in permit) return { retryMs: circuitRetryMs(permit.waitMs, true) };
+  if ('waitMs' in permit) return permit;
   const shown: ProviderSignal[] = [];
   try {
-    const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
-    await pause(waitMs, cancellationSignal());
-    // A new id for each call, because a later attempt cannot know whether this one has given the mail
-    // to the mail provider.
-    const attemptId = randomUUID();
-    const claim = () => claimSystemMail(db, mailId, attemptId);
-    const attempt = await changeClaim(services, mailId, claim);
-    if (attempt === undefined) {
-      const details = { mailId, kind: mail.kind, attempt: mail.attempts };
-      log.warn(
-        details,
-        'A mail is not tried again: an attempt was interrupted, and the mail may have been sent',
-      );
-      await deleteSystemMail(db, mailId);
-      return { retryMs: null };
-    }
-    const outcome = await send();
+    if (!(await claim())) return null;
+    const outcome = await send(mailer);
     const isProviderFailure = outcome.kind === 'retry' && !outcome.isAboutMessage;
     shown.push({ kind: outcome.kind, isProviderFailure });
-    return { retryMs: await endAttempt(services, mail, { attemptId, attempt }, outcome) };
+    return outcome;
   } finally {
     await leaveCircuit(services, mailer.provider, permit, shown, () =>
-      releaseWaiting(db, { id: defaultProviderId, mailer }),
+      releaseWaiting(services.db, provider),
     );
   }
+}
+
+interface Claimed {
+  attemptId: string;
+  attempt: number;
+}
+
+/** Claims a mail, when the limits allow it to leave. null: it must not be sent again. */
+async function claimMail(
+  services: SystemMailServices,
+  mail: SystemMailRow,
+): Promise<Claimed | null> {
+  const { db, rates, log } = services;
+  const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
+  await pause(waitMs, cancellationSignal());
+  // A new id for each call, because a later attempt cannot know whether this one has given the mail
+  // to the mail provider.
+  const attemptId = randomUUID();
+  const claim = () => claimSystemMail(db, mail.id, attemptId);
+  const attempt = await changeClaim(services, mail.id, claim);
+  if (attempt !== undefined) return { attemptId, attempt };
+  const details = { mailId: mail.id, kind: mail.kind, attempt: mail.attempts };
+  log.warn(
+    details,
+    'A mail is not tried again: an attempt was interrupted, and the mail may have been sent',
+  );
+  await deleteSystemMail(db, mail.id);
+  return null;
 }
 
 /**
@@ -116,9 +185,9 @@ async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
  * internal error counts as an attempt, or a bad mail would be retried forever.
  */
 async function prepare(
-  { mailer, returnPaths }: SystemMailServices,
+  { returnPaths }: SystemMailServices,
   mail: SystemMailRow,
-): Promise<() => Promise<SendOutcome>> {
+): Promise<(mailer: Mailer) => Promise<SendOutcome>> {
   try {
     const raw = await composeMessage({
       emailId: mail.id,
@@ -142,7 +211,7 @@ async function prepare(
       tracked: false,
       senderDomain: { projectId: mail.project_id, domain },
     };
-    return () => mailer.send(message);
+    return (mailer) => mailer.send(message);
   } catch (error) {
     return () => Promise.resolve({ kind: 'retry', error: String(error), isAboutMessage: true });
   }

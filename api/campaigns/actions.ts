@@ -160,6 +160,8 @@ export const testCampaign = endpoint({
       await insertSystemMail(tx, {
         kind: 'campaign-test',
         project_id: projectId,
+        message_class: campaign.message_class,
+        topic_id: campaign.topic_id,
         to_email: body.email,
         from_email: campaign.from_email,
         from_name: campaign.from_name ?? project.name,

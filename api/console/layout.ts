@@ -45,6 +45,7 @@ const sections = [
   ['/campaigns', 'Campaigns'],
   ['/templates', 'Templates'],
   ['/domains', 'Domains'],
+  ['/routing', 'Routing'],
   ['/subscriptions', 'Subscriptions'],
 ] as const;
 

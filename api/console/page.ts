@@ -21,6 +21,7 @@ const doneTexts = {
   replaying: 'Events of the last 24 hours that were not delivered are being sent again.',
   erasing: 'The contact is deleted. Its remaining data are being removed.',
   migrating: 'The executions are being moved to the newest version.',
+  routed: 'The routes were replaced. They apply within 5 seconds.',
   restored: 'The version was restored. Open executions stay on their versions.',
 } as const;
 

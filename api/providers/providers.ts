@@ -37,7 +37,7 @@ import {
 import { FeedbackUrl, feedbackUrlOf, newToken, rotateProviderToken } from './tokens.ts';
 import { testProvider } from './trial.ts';
 
-const getProviders = endpoint({
+export const getProviders = endpoint({
   id: 'listProviders',
   method: 'GET',
   path: '/providers',

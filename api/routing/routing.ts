@@ -63,7 +63,7 @@ function copyOf({ messageClass, domains, topicIds, receivers }: Route['match']) 
   };
 }
 
-const getRouting = endpoint({
+export const getRouting = endpoint({
   id: 'getRouting',
   method: 'GET',
   path: '/routing',
@@ -79,7 +79,7 @@ const getRouting = endpoint({
   },
 });
 
-const putRouting = endpoint({
+export const putRouting = endpoint({
   id: 'setRouting',
   method: 'PUT',
   path: '/routing',

@@ -11,7 +11,15 @@ export type NewSystemMail = Pick<
   Insertable<SystemMail>,
   'to_email' | 'from_email' | 'from_name' | 'reply_to' | 'subject' | 'html'
 > &
-  ({ kind: 'campaign-test'; project_id: string } | { kind: 'platform-mail'; project_id: null });
+  (
+    | {
+        kind: 'campaign-test';
+        project_id: string;
+        message_class: string;
+        topic_id: string | null;
+      }
+    | { kind: 'platform-mail'; project_id: null }
+  );
 
 const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Account mail' };
 

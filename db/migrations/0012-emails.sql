@@ -288,13 +288,17 @@ create table system_mail (
   reply_to text,
   subject text not null,
   html text not null,
+  -- The class and topic of a campaign test decide, with its sender and recipient, about its route.
+  message_class text,
+  topic_id uuid,
   attempts integer not null default 0,
   -- The attempt that has claimed it; null: it was not claimed, or its claim was released.
   attempt_id uuid,
   created_at timestamptz(3) not null default now(),
   next_reconcile_at timestamptz(3) not null
       default now() + interval '10 minutes',
-  check ((project_id is null) = (kind = 'platform-mail'))
+  check ((project_id is null) = (kind = 'platform-mail')),
+  check ((message_class is null) = (kind = 'platform-mail'))
 );
 comment on table system_mail is 'Mail outside the ledger until it has left: campaign tests, account mail.';
 create index system_mail_project on system_mail (project_id) where project_id is not null;

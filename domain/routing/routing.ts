@@ -226,17 +226,30 @@ export interface RoutedDetail {
   skipped: readonly SkippedProvider[];
 }
 
-/** A refusal by a provider, before it has accepted the message. */
-export interface ProviderRefusal {
-  error: string;
+/** The answer of a provider to a message. */
+export interface ProviderAnswer {
+  kind: string;
+  error?: string;
   /** True if the recipient's address was refused. */
-  isRecipient?: boolean | undefined;
+  isRecipient?: boolean;
+}
+
+/**
+ * Returns true if another provider may get a message after this answer: it was certainly not accepted,
+ * and not refused because of its recipient.
+ */
+export function mayMoveAfter(answer: ProviderAnswer): boolean {
+  if (answer.kind === 'retry') return true;
+  return answer.kind === 'refused' && !isRecipientRefusal(answer);
 }
 
 /**
  * Returns true if another provider would refuse the message, too, because the recipient cannot be
  * reached: the enhanced status x.1.x, addressing, or x.2.x, the mailbox (RFC 3463).
  */
-export function isRecipientRefusal({ error, isRecipient = false }: ProviderRefusal): boolean {
+export function isRecipientRefusal({
+  error = '',
+  isRecipient = false,
+}: Omit<ProviderAnswer, 'kind'>): boolean {
   return isRecipient || /\b5\.2\.\d{1,3}\b/.test(error);
 }

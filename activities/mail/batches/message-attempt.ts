@@ -4,6 +4,7 @@ import { domainOf } from '../../../domain/email-address.ts';
 import type { MessageClass } from '../../../domain/mail/headers.ts';
 import {
   isRecipientRefusal,
+  mayMoveAfter,
   type ProviderDecision,
   type SkipReason,
 } from '../../../domain/routing/routing.ts';
@@ -255,8 +256,8 @@ export class MessageAttempt<E extends Sendable> {
 
   /** Returns true if the answer allows that another provider gets the message. */
   #mayMove(answer: SendOutcome): answer is Extract<SendOutcome, { error: string }> {
-    if (this.#chosen?.choice.onDown !== 'next' || !this.#given.providers.routing) return false;
-    return answer.kind === 'retry' || (answer.kind === 'refused' && !isRecipientRefusal(answer));
+    const isNext = this.#chosen?.choice.onDown === 'next' && this.#given.providers.routing;
+    return Boolean(isNext) && mayMoveAfter(answer);
   }
 
   /** A refusal is not final if another provider of the route may take the message later. */

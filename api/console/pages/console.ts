@@ -16,6 +16,7 @@ import { executionPages } from './executions.ts';
 import { failurePages } from './failures.ts';
 import { jobPages } from './jobs.ts';
 import { showOverview } from './overview.ts';
+import { routingPages } from './routing.ts';
 import { subscriptionPages } from './subscriptions.ts';
 import { templatePages } from './templates.ts';
 import { workflowPages } from './workflows.ts';
@@ -87,6 +88,7 @@ export const consolePages = [
   ...campaignPages,
   ...templatePages,
   ...domainPages,
+  ...routingPages,
   ...subscriptionPages,
   showUnknownPage,
 ];

@@ -122,6 +122,7 @@ describe('the console', () => {
       '/campaigns',
       '/templates',
       '/domains',
+      '/routing',
     ]) {
       const { status, html } = await open(`${home}${path}`, bob.cookie);
       expect([path, status, html.includes('PROJECT_NOT_FOUND')]).toEqual([path, 404, true]);
@@ -172,6 +173,28 @@ describe('the console', () => {
     const { html } = await open(`${home}/domains/${domain.id}`);
     expect(html).toContain(`_dmarc.${domain.domain}. 3600 IN TXT &quot;v=DMARC1; p=none&quot;`);
     expect(html).toContain('the mail provider');
+  });
+
+  it('shows, tries and replaces the routes of mail', async () => {
+    const page = `${home}/routing`;
+    const { html, token, cookie } = await open(page);
+    expect(html).toContain('No routes yet');
+    const routes = [{ match: { receivers: ['*.edu'] }, providers: [{ id: 'default' }] }];
+    const save = (text: string) => press(page, { token, routes: text }, cookie);
+    expect((await save('[{')).status).toBe(422);
+    const unknown = [{ match: {}, providers: [{ id: 'nobody' }] }];
+    const refused = await save(JSON.stringify(unknown));
+    expect([refused.status, refused.body]).toEqual([
+      422,
+      expect.stringContaining('routes.0.providers.0.id'),
+    ]);
+    const saved = await save(JSON.stringify(routes));
+    expect([saved.status, saved.headers.get('location')]).toEqual([303, `${page}?done=routed`]);
+    const query = new URLSearchParams({ from: 'a@shop.test', to: 'b@mit.edu' });
+    const shown = await open(`${page}?${query.toString()}`);
+    for (const text of ['to *.edu', 'default (1)', 'Route 0 decides', 'usable']) {
+      expect(shown.html).toContain(text);
+    }
   });
 
   it('lists the versions of a workflow with their changes, and restores one', async () => {

@@ -140,6 +140,27 @@ describe('a route', () => {
   });
 });
 
+describe('a test of a campaign', () => {
+  it('leaves by its route, and by the next provider after a refusal', async () => {
+    const { shop, a, b, ids } = await useTwo((command) =>
+      command.startsWith('MAIL') ? '550 5.7.1 not allowed' : undefined,
+    );
+    const providers = ids.map((id) => ({ id, weight: 0 }));
+    const match = { messageClass: ['MARKETING'] };
+    await shop.setRoutes(shop.route(providers, { onDown: 'next', match }));
+    const { body } = await shop.call('POST', '/campaigns', {
+      name: 'News',
+      subject: 'Hi',
+      body: '<p>Hi</p>',
+      from: `news@${shop.domain}`,
+      audienceType: 'ALL',
+    });
+    await shop.call('POST', `/campaigns/${body.data.id}/test`, { email: 'me@people.test' });
+    await waitFor('the test', () => at(b) === 1);
+    expect([at(a), b.accepted]).toEqual([0, ['me@people.test']]);
+  });
+});
+
 describe('a provider that refuses a message', () => {
   const onDown = (choice: 'next' | 'hold') => ({ onDown: choice });
   const listed = (ids: string[]) => ids.map((id) => ({ id, weight: 0 }));

@@ -63,7 +63,9 @@ function attempt(
     warn: (details: object, message: string) => void logged.push({ details, message }),
   };
   const returnPaths = { pathOf: () => 'bounce@everpost.test' };
-  const services = { db, mailer, rates, returnPaths, retryMs: 86_400_000, log };
+  const { mailPool } = api.services;
+  const sending = { db, mailer, mailPool, routes: [], rates, returnPaths };
+  const services = { ...sending, retryMs: 86_400_000, log };
   const { SEND_SYSTEM_MAIL } = createSystemMailActivities(services);
   return new MockActivityEnvironment().run(SEND_SYSTEM_MAIL, { mailId });
 }
@@ -182,7 +184,11 @@ it('is tried for a day when it cannot be composed, and then given up with a line
 
 it('does not send the test of a campaign whose domain is not verified any more', async () => {
   const { id: projectId } = await api.createProject((await api.signUp()).cookie);
-  const ofProject = { kind: 'campaign-test', project_id: projectId } as const;
+  const ofProject = {
+    kind: 'campaign-test',
+    project_id: projectId,
+    message_class: 'MARKETING',
+  } as const;
   const domain = { project_id: projectId, name: 'everpost.test', status: 'verified' };
   await api.db
     .insertInto('domain')
