@@ -1,25 +1,20 @@
 import type { Database } from '../../db/database.ts';
-import { defaultProviderId } from '../../domain/provider/provider.ts';
-import { isUuid } from '../../domain/ids.ts';
+import { lockProvider } from '../../db/providers/providers.ts';
 import { invalidField } from '../../domain/errors.ts';
+import { isUuid } from '../../domain/ids.ts';
+import type { Services } from '../services/services.ts';
 
-/** @throws Problem VALIDATION_ERROR if the project has no such mail provider. */
-export async function refuseUnknownProvider(
-  db: Database,
-  projectId: string,
-  providerId: string | null,
+/**
+ * Locks a mail provider of the project against deletion, until the transaction ends.
+ * @throws Problem VALIDATION_ERROR if the project may not use such a provider.
+ */
+export async function holdRampProvider(
+  tx: Database,
+  { installation }: Services['mailPool'],
+  { projectId, providerId }: { projectId: string; providerId: string | null },
 ): Promise<void> {
-  if (providerId === null || providerId === defaultProviderId) return;
-  if (isUuid(providerId) && (await hasProvider(db, projectId, providerId))) return;
-  throw invalidField('providerId', 'not_found', `There is no mail provider ${providerId}.`);
-}
-
-async function hasProvider(db: Database, projectId: string, id: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('mail_provider')
-    .select('id')
-    .where('project_id', '=', projectId)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return row !== undefined;
+  if (providerId === null || installation.some(({ id }) => id === providerId)) return;
+  if (isUuid(providerId) && (await lockProvider(tx, projectId, providerId))) return;
+  const message = `There is no mail provider ${providerId}.`;
+  throw invalidField('providerId', 'not_found', message, providerId);
 }

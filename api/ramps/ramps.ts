@@ -21,7 +21,7 @@ import type { ProjectCaller } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { addFault, ById, textRead } from '../http/schemas.ts';
 import { Over, presentRamps, Ramp, rampExample } from './record.ts';
-import { refuseUnknownProvider } from './providers.ts';
+import { holdRampProvider } from './providers.ts';
 
 /** Warm-up of a mail provider or a sender domain: a limit per day that rises. */
 
@@ -105,13 +105,12 @@ const createRamp = endpoint({
       updatedAt: rampExample.createdAt,
     },
   },
-  check: ({ db, caller: { projectId }, body: { providerId } }) =>
-    refuseUnknownProvider(db, projectId, providerId ?? null),
-  async handle({ db, keyUse, config, caller: { projectId, project }, body }) {
+  async handle({ db, keyUse, config, mailPool, caller: { projectId, project }, body }) {
     const { stopWhen } = body;
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await lockRamps(tx, projectId);
+      await holdRampProvider(tx, mailPool, { projectId, providerId: body.providerId });
       refuseFurther(await listRows(tx, projectId), body);
       const row = await insertRamp(tx, {
         project_id: projectId,

@@ -3,13 +3,13 @@ import { countHeldMail, listRampCounts, type RampCounts } from '../../db/ramps/c
 import type { RampRow } from '../../db/ramps/ramps.ts';
 import type { Database } from '../../db/database.ts';
 import { waitingMax } from '../../db/delivery/state.ts';
-import { capOfDay, type RampPeriod, rampStatuses } from '../../domain/sender/ramp.ts';
+import { capOfDay, type RampPeriod, rampOvers, rampStatuses } from '../../domain/sender/ramp.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { present } from '../http/record.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
 
 export const Over = z
-  .enum(['hold', 'next'])
+  .enum(rampOvers)
   .describe('Mail over the limit waits, or leaves by the next provider of its route');
 
 const StopWhen = named('RampThreshold', {

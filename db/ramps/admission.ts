@@ -1,70 +1,95 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { insertRampMail, settleRamps } from './counts.ts';
+import { deleteRampMail, insertRampMail, settleRamps } from './counts.ts';
 import { passDays, type RampRow } from './ramps.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { openEnd } from '../../domain/outcomes/hold.ts';
-import { admitMail, capOfDay, type OpenRamp } from '../../domain/sender/ramp.ts';
+import { capOfDay, type OpenRamp, RampRooms, type RampedMail } from '../../domain/sender/ramp.ts';
 
-/** Which claimed mail ramps let pass, decided in the transaction of the claim. */
+/** Which claimed mail the ramps of a project let pass, decided in the transaction of the claim. */
 
 /** A message that a ramp holds back. */
-export interface HeldByRamp<E> {
-  email: E;
+export interface HeldByRamp {
+  emailId: string;
   rampId: string;
   until: Date;
 }
 
-/**
- * Decides about claimed messages, in order. Records those that pass, so that they count from now on.
- * The ramps are locked until the transaction ends: claims of one project decide one after the other,
- * and never pass a limit together.
- */
-export async function admitToRamps<
-  E extends { id: string; from_email: string; message_class: string },
->(
-  tx: Database,
-  { projectId, attemptId }: { projectId: string; attemptId: string },
-  emails: readonly E[],
-): Promise<{ admitted: E[]; held: HeldByRamp<E>[] }> {
-  const ramps = await lockOpenRamps(tx, projectId, emails);
-  if (ramps.length === 0) return { admitted: [...emails], held: [] };
-  const mail = emails.map((email) => ({
-    senderDomain: domainOf(email.from_email),
-    providerId: null,
-    isTransactional: email.message_class === 'TRANSACTIONAL',
-  }));
-  const admissions = admitMail(mail, ramps);
-  const admitted: E[] = [];
-  const held: HeldByRamp<E>[] = [];
-  const counted: { rampId: string; emailId: string }[] = [];
-  for (const [index, email] of emails.entries()) {
-    const admission = admissions[index];
-    if (!admission) continue;
-    if ('heldBy' in admission) {
-      const { id: rampId, until } = admission.heldBy;
-      held.push({ email, rampId, until });
-    } else {
-      admitted.push(email);
-      counted.push(...admission.countedBy.map(({ id }) => ({ rampId: id, emailId: email.id })));
-    }
-  }
-  await insertRampMail(tx, attemptId, counted);
-  return { admitted, held };
+/** A claimed message to decide about. */
+export interface RampedEmail {
+  id: string;
+  from_email: string;
+  message_class: string;
 }
 
-/** Locks the ramps that may fit the messages, and counts what became of earlier ones. */
+/** Decides which messages of one claim pass, in order. */
+export class RampGate {
+  readonly #rooms: RampRooms;
+  readonly #counted: { rampId: string; emailId: string }[] = [];
+  readonly held: HeldByRamp[] = [];
+
+  constructor(ramps: readonly OpenRamp[]) {
+    this.#rooms = new RampRooms(ramps);
+  }
+
+  /** Returns true if the message goes to the next provider, because a ramp of this one is full. */
+  isPassedOver(email: RampedEmail, providerId: string | null): boolean {
+    return this.#rooms.isPassedOver(mailOf(email, providerId));
+  }
+
+  /** Returns true if the message passes, and counts it; otherwise it waits. */
+  admit(email: RampedEmail, providerId: string | null): boolean {
+    const mail = mailOf(email, providerId);
+    const ramp = this.#rooms.holding(mail);
+    if (ramp) {
+      this.held.push({ emailId: email.id, rampId: ramp.id, until: ramp.until });
+      return false;
+    }
+    for (const { id: rampId } of this.#rooms.take(mail)) {
+      this.#counted.push({ rampId, emailId: email.id });
+    }
+    return true;
+  }
+
+  /** Records the messages that have passed, so that they count from now on. */
+  async record(tx: Database, attemptId: string): Promise<void> {
+    await insertRampMail(tx, attemptId, this.#counted);
+  }
+}
+
+function mailOf({ from_email: from, message_class }: RampedEmail, providerId: string | null) {
+  return {
+    senderDomain: domainOf(from),
+    providerId,
+    isTransactional: message_class === 'TRANSACTIONAL',
+  } satisfies RampedMail;
+}
+
+/**
+ * Locks the ramps of a project that may fit the messages, until the transaction ends: claims of one
+ * project decide one after the other, and never pass a limit together. Counts what became of earlier
+ * messages.
+ */
+export async function openRamps(
+  tx: Database,
+  projectId: string,
+  emails: readonly RampedEmail[],
+): Promise<RampGate> {
+  const isAny = sql<boolean>`true`;
+  return new RampGate(emails.length > 0 ? await lockOpenRamps(tx, projectId, emails, isAny) : []);
+}
+
 async function lockOpenRamps(
   tx: Database,
   projectId: string,
-  emails: readonly { from_email: string }[],
+  emails: readonly RampedEmail[],
+  isWanted: RawBuilder<boolean>,
 ): Promise<OpenRamp[]> {
-  if (emails.length === 0) return [];
   const domains = [...new Set(emails.map((email) => domainOf(email.from_email)))];
   const { rows } = await sql<RampRow & { now: Date }>`
     select ${columnList('ramp')}, clock_timestamp() as now from ramp
-      where project_id = ${projectId} and status <> 'DONE'
+      where project_id = ${projectId} and status <> 'DONE' and ${isWanted}
         and (domain is null or domain = any(${domains}::text[]))
       order by id for update`.execute(tx);
   const open: RampRow[] = [];
@@ -77,10 +102,39 @@ async function lockOpenRamps(
     tx,
     open.map(({ id }) => id),
   );
-  return open.map((ramp) => {
-    const { id, domain, status, day, day_ends_at: endsAt } = ramp;
-    const cap = capOfDay({ startPerDay: ramp.start_per_day, factor: ramp.factor }, day);
-    const room = status === 'RUNNING' ? cap - (used.get(id) ?? 0) : null;
-    return { id, providerId: ramp.provider_id, domain, room, until: endsAt ?? openEnd };
-  });
+  return open.map((ramp) => openRamp(ramp, used.get(ramp.id) ?? 0));
+}
+
+/**
+ * Counts a claimed message that leaves its provider for the next one. Returns until when the message
+ * must wait, because a ramp of this provider lets no more pass; null: it may go.
+ */
+export async function moveInRamps(
+  tx: Database,
+  move: { projectId: string; attemptId: string; email: RampedEmail; providerId: string },
+): Promise<Date | null> {
+  const { projectId, attemptId, email, providerId } = move;
+  const ramps = await lockOpenRamps(tx, projectId, [email], sql`provider_id is not null`);
+  await deleteRampMail(
+    tx,
+    email.id,
+    ramps.flatMap((ramp) => (ramp.providerId === providerId ? [] : ramp.id)),
+  );
+  const gate = new RampGate(ramps);
+  if (!gate.admit(email, providerId)) return gate.held[0]?.until ?? null;
+  await gate.record(tx, attemptId);
+  return null;
+}
+
+function openRamp(ramp: RampRow, used: number): OpenRamp {
+  const { id, domain, status, factor, day } = ramp;
+  const cap = capOfDay({ startPerDay: ramp.start_per_day, factor }, day);
+  return {
+    id,
+    providerId: ramp.provider_id,
+    domain,
+    over: ramp.over === 'next' ? 'next' : 'hold',
+    room: status === 'RUNNING' ? cap - used : null,
+    until: ramp.day_ends_at ?? openEnd,
+  };
 }

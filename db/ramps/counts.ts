@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { addressDomain, anyOf } from '../expressions.ts';
+import { defaultProviderId } from '../../domain/provider/provider.ts';
 import type { RampPeriod } from '../../domain/sender/ramp.ts';
 
 /**
@@ -109,16 +110,28 @@ export async function insertRampMail(
       on conflict (ramp_id, email_id) do update set attempt_id = excluded.attempt_id`.execute(tx);
 }
 
+/** Removes a message that leaves by another provider from locked ramps. */
+export async function deleteRampMail(
+  tx: Database,
+  emailId: string,
+  rampIds: readonly string[],
+): Promise<void> {
+  await sql`delete from ramp_mail
+    where email_id = ${emailId} and ramp_id = ${anyOf(rampIds)}`.execute(tx);
+}
+
 /**
  * Records mail that is being sent, or of unknown outcome, but was claimed before the ramp existed.
  */
 export async function adoptMail(
   tx: Database,
-  ramp: { id: string; project_id: string; domain: string | null },
+  ramp: { id: string; project_id: string; domain: string | null; provider_id: string | null },
 ): Promise<void> {
   const fits = (email: string) =>
     sql`(${ramp.domain}::text is null
-      or ${addressDomain(sql.ref(`${email}.from_email`))} = ${ramp.domain})`;
+        or ${addressDomain(sql.ref(`${email}.from_email`))} = ${ramp.domain})
+      and (${ramp.provider_id}::text is null
+        or coalesce(${sql.ref(`${email}.provider_id`)}, ${defaultProviderId}) = ${ramp.provider_id})`;
   await sql`
     insert into ramp_mail (ramp_id, email_id, attempt_id)
       select ${ramp.id}::uuid, email.id, email.attempt_id

@@ -4,6 +4,10 @@ import { defaultProviderId } from '../provider/provider.ts';
 
 export const rampStatuses = ['RUNNING', 'PAUSED', 'STOPPED', 'DONE'] as const;
 
+/** Mail over the limit waits, or leaves by the next provider of its route. */
+export const rampOvers = ['hold', 'next'] as const;
+type RampOver = (typeof rampOvers)[number];
+
 /** Returns the limit of a day; the first day is 1. */
 export function capOfDay(
   { startPerDay, factor }: { startPerDay: number; factor: number },
@@ -88,6 +92,7 @@ export function rampFits(
 /** A ramp that is not done, as of one moment. */
 export interface OpenRamp extends RampScope {
   id: string;
+  over: RampOver;
   /** Messages that it still lets pass; null: none, because it does not run. */
   room: number | null;
   /** End of the hold of further messages. */
@@ -102,25 +107,46 @@ export interface RampedMail {
   isTransactional: boolean;
 }
 
-/** The decision of ramps about a message: those that count it, or the one that holds it. */
-export type Admission<R extends OpenRamp> = { countedBy: readonly R[] } | { heldBy: R };
+/** The rooms of the ramps of a project, while claimed messages are decided in order. */
+export class RampRooms {
+  readonly #ramps: readonly OpenRamp[];
+  readonly #rooms: Map<OpenRamp, number>;
 
-/** Decides in order which messages ramps let pass. A message waits for all ramps that fit it. */
-export function admitMail<R extends OpenRamp>(
-  mail: readonly RampedMail[],
-  ramps: readonly R[],
-): Admission<R>[] {
-  const rooms = new Map(ramps.map((ramp) => [ramp, ramp.room]));
-  return mail.map((message) => {
-    const { isTransactional } = message;
-    const fitting = ramps.filter((ramp) => rampFits(ramp, message));
-    const full = fitting.filter((ramp) => (rooms.get(ramp) ?? 0) <= 0);
-    const [longest] = full.toSorted((one, other) => other.until.getTime() - one.until.getTime());
-    if (longest && !isTransactional) return { heldBy: longest };
-    for (const ramp of fitting) {
-      const room = rooms.get(ramp) ?? null;
-      rooms.set(ramp, room === null ? null : room - 1);
-    }
-    return { countedBy: fitting };
-  });
+  constructor(ramps: readonly OpenRamp[]) {
+    this.#ramps = ramps;
+    this.#rooms = new Map(ramps.map((ramp) => [ramp, ramp.room ?? 0]));
+  }
+
+  /**
+   * Returns the ramp that holds a message back; null: it may pass. A message waits for all ramps that
+   * fit it, so this is the one that ends last.
+   */
+  holding(mail: RampedMail): OpenRamp | null {
+    const [last] = this.#fullFor(mail).toSorted(
+      (one, other) => other.until.getTime() - one.until.getTime(),
+    );
+    return last ?? null;
+  }
+
+  /** Returns true if a message goes to the next provider instead of waiting for a ramp. */
+  isPassedOver(mail: RampedMail): boolean {
+    const full = this.#fullFor(mail);
+    return full.length > 0 && full.every(({ over }) => over === 'next');
+  }
+
+  /** Counts a message that passes. Returns the ramps that count it. */
+  take(mail: RampedMail): OpenRamp[] {
+    const fitting = this.#ramps.filter((ramp) => rampFits(ramp, mail));
+    for (const ramp of fitting) this.#rooms.set(ramp, this.#roomOf(ramp) - 1);
+    return fitting;
+  }
+
+  #fullFor(mail: RampedMail): OpenRamp[] {
+    if (mail.isTransactional) return [];
+    return this.#ramps.filter((ramp) => this.#roomOf(ramp) <= 0 && rampFits(ramp, mail));
+  }
+
+  #roomOf(ramp: OpenRamp): number {
+    return this.#rooms.get(ramp) ?? 0;
+  }
 }

@@ -189,18 +189,24 @@ function batchRouting(routes: Routes, byId: ReadonlyMap<string, BatchProvider>):
     return waitMs === null ? null : { waitMs };
   }
   /** @param messageBytes 0: unknown yet */
-  function decide(choice: ProviderChoice, from: number, messageBytes: number): ProviderDecision {
-    const decision = decideProvider(choice, (id) => obstacleOf(id, messageBytes), from);
+  function decide(
+    choice: ProviderChoice,
+    from: number,
+    messageBytes: number,
+    isPassedOver: (id: string) => boolean = () => false,
+  ): ProviderDecision {
+    const obstacle = (id: string) => (isPassedOver(id) ? 'ramp' : obstacleOf(id, messageBytes));
+    const decision = decideProvider(choice, obstacle, from);
     if (decision.kind === 'send') byId.get(decision.providerId)?.take();
     return decision;
   }
   return {
-    choose(email) {
+    choose(email, isPassedOver) {
       const boundTo = email.provider_id ?? defaultProviderId;
       const choice = email.is_bound
         ? boundChoice(boundTo, known.get(boundTo))
         : chooseProviders(email, routes, known);
-      const decision = decide(choice, 0, 0);
+      const decision = decide(choice, 0, 0, isPassedOver);
       const isMentioned = email.is_bound ? email.provider_id !== null : choice.isRouted;
       const isSent = decision.kind === 'send';
       return {

@@ -7,6 +7,7 @@ import {
   mayMoveAfter,
   type ProviderDecision,
   type SkipReason,
+  type SkippedProvider,
 } from '../../../domain/routing/routing.ts';
 import { suppressionReason } from '../../../domain/mail/send-decision.ts';
 import { isTracked } from '../../../domain/mail/tracking.ts';
@@ -72,6 +73,9 @@ export interface HandOver<E extends Sendable> {
   urgent: boolean;
   stop: AbortSignal;
 }
+
+/** Maximum number of milliseconds for which a refused message waits for a ramp of the next provider. */
+const rampWaitMsMax = 3_600_000;
 
 /** Returns why a message must not be sent, by the values read with its claim; null: send it. */
 export function reasonAgainst(email: Sendable) {
@@ -191,7 +195,8 @@ export class MessageAttempt<E extends Sendable> {
     const { routing } = this.#given.providers;
     if (!chosen || !routing || isHeld) return this.#stopped();
     const decision = routing.next(chosen.choice, chosen.position, messageBytes);
-    if (decision.kind === 'send') return this.#moveTo(decision, reason, null);
+    if (decision.kind === 'send')
+      return this.#moveTo(decision, { reason, error: null, messageBytes });
     if (this.#retry) return this.#outcomeOf(this.#retry);
     if (decision.kind === 'wait') return this.#released(decision.waitMs);
     if (reason === 'down') return this.#released();
@@ -207,7 +212,14 @@ export class MessageAttempt<E extends Sendable> {
     const { routing } = this.#given.providers;
     const decision = routing!.next(choice, position, composed.raw.length);
     if (decision.kind === 'none' || this.#given.isOver()) return this.#final(answer, composed);
-    if (decision.kind === 'send') return this.#moveTo(decision, 'refused', answer.error);
+    if (decision.kind === 'send') {
+      const { error } = answer;
+      return this.#moveTo(decision, {
+        reason: 'refused',
+        error,
+        messageBytes: composed.raw.length,
+      });
+    }
     const retryAfterMs = decision.waitMs;
     return this.#outcomeOf({ kind: 'retry', error: answer.error, retryAfterMs }, composed);
   }
@@ -218,27 +230,33 @@ export class MessageAttempt<E extends Sendable> {
    */
   async #moveTo(
     decision: Extract<ProviderDecision, { kind: 'send' }>,
-    reason: SkipReason,
-    error: string | null,
+    why: { reason: SkipReason; error: string | null; messageBytes: number },
+    skipped: readonly SkippedProvider[] = [],
   ): Promise<DeliveryOutcome | null> {
     const { attemptId, chunk, holders } = this.#given;
     const routing = this.#given.providers.routing!;
     const { choice } = this.#chosen!;
-    const from = { providerId: this.#provider.provider.id, reason };
+    const from = { providerId: this.#provider.provider.id, reason: why.reason };
     const move = {
-      emailId: this.#email.id,
+      projectId: this.#email.project_id,
+      email: this.#email,
       attemptId,
       hasChunk: chunk !== undefined,
       claimedAt: chunk?.claimedAt ?? null,
       providerId: decision.providerId,
-      detail: routing.detailOf(choice, decision, [from]),
-      error,
+      detail: routing.detailOf(choice, decision, [from, ...skipped]),
+      error: why.error,
     };
-    try {
-      if (!(await recordMove(this.#services.db, move))) return this.#stopped();
-    } catch {
-      // The database is unavailable. No other provider gets the message in this attempt.
-      return this.#stopped();
+    // Without the database, no other provider gets the message in this attempt.
+    const result = await recordMove(this.#services.db, move).catch(() => 'lost' as const);
+    if (result === 'lost') return this.#stopped();
+    if (result !== 'moved') {
+      const { providerId, position } = decision;
+      const further = routing.next(choice, position, why.messageBytes);
+      const full = [...skipped, { providerId, reason: 'ramp' } as const];
+      if (further.kind === 'send') return this.#moveTo(further, why, full);
+      if (this.#retry) return this.#outcomeOf(this.#retry);
+      return this.#released(Math.min(result.full.until.getTime() - Date.now(), rampWaitMsMax));
     }
     this.#chosen = { choice, position: decision.position };
     this.#provider = routing.providerOf(this.#chosen);

@@ -7,8 +7,8 @@ import { isPolicedCampaign } from '../../sql/send-policy.ts';
 import { hasLeftTopic } from '../../sql/topic-choices.ts';
 import { findSuppressionsOf } from '../../suppression/marks.ts';
 import type { Withheld } from './claims.ts';
-import { holdBack } from './hold-back.ts';
-import { assignProviders, type ProviderChooser, type Routed } from './provider-claims.ts';
+import { decideClaimed } from './hold-back.ts';
+import type { ProviderChooser, Routed } from './provider-claims.ts';
 import type { MessageClass } from '../../../domain/mail/headers.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import type { TrackingSetting } from '../../../domain/mail/tracking.ts';
@@ -75,12 +75,8 @@ export async function claimCampaignEmails(
     const chunk = await claimChunk(tx, claim);
     if (!chunk) return undefined;
     const claimed = await withShared(tx, projectId, chunk);
-    const unheld = claim.isPoliced
-      ? await holdBack(tx, { projectId, attemptId }, claimed)
-      : claimed;
-    const { going: emails, waits } = chooser
-      ? await assignProviders(tx, chooser, unheld)
-      : { going: unheld, waits: [] };
+    const decided = await decideClaimed(tx, { ...claim, projectId, chooser }, claimed);
+    const { going: emails, waits } = decided;
     if (emails.length < claimed.length) {
       const left = emails.map(({ id }) => id);
       await endChunk(tx, campaign, attemptId, { left, again: new Map(), waits });

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
+import type { ChunkWait } from '../../campaigns/chunks.ts';
 import { columnList } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
 import { type ClaimedEmail, claimDueEmails, type EmailClaim } from '../../emails/emails.ts';
-import { admitToRamps } from '../../ramps/admission.ts';
+import { openRamps, type RampGate } from '../../ramps/admission.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import { withSuppressions } from '../../suppression/marks.ts';
@@ -11,6 +12,7 @@ import {
   assignProviders,
   type ProviderChooser,
   recordProviderWaits,
+  type RoutableEmail,
   type Routed,
 } from './provider-claims.ts';
 import {
@@ -54,17 +56,15 @@ export async function claimUnheldEmails(
   for (;;) {
     const { claimed, going } = await transact(db, async (tx) => {
       const emails = await claim(tx);
-      const unheld = given.isPoliced ? await holdBack(tx, given, emails) : emails;
-      if (!chooser) return { claimed: emails.length, going: unheld };
-      const assigned = await assignProviders(tx, chooser, unheld);
-      await recordProviderWaits(tx, assigned.waits);
-      return { claimed: emails.length, going: assigned.going };
+      const decided = await decideClaimed(tx, { ...given, chooser }, emails);
+      await recordProviderWaits(tx, decided.waits);
+      return { claimed: emails.length, going: decided.going };
     });
     if (going.length > 0 || claimed === 0 || Date.now() > end) return going;
   }
 }
 
-type Checked = DueMail & Withheld & { id: string; contact_id: string; from_email: string };
+type Checked = DueMail & Withheld & RoutableEmail & { contact_id: string };
 
 /** A message that must wait, and why. */
 interface HeldMessage {
@@ -76,25 +76,48 @@ interface HeldMessage {
 }
 
 /**
- * Holds back the just claimed mail that the policy or a ramp does not let pass. Returns the rest in
- * order, with `withheld` set in messages that must not be sent. Until the transaction ends, the
- * policy and the ramps cannot change and no other transaction decides by these ramps and, if the
- * policy has caps, about these contacts.
+ * Decides about just claimed mail: holds back what the policy or a ramp does not let pass, and chooses
+ * the providers of the rest. Returns the mail that goes to a provider, in order, and that which waits
+ * for one; the caller records these waits. `withheld` is set in messages that must not be sent. Until
+ * the transaction ends, the policy and the ramps cannot change and no other transaction decides by
+ * these ramps and, if the policy has caps, about these contacts.
+ * @param claim.isPoliced false: no rule holds mail
+ * @param claim.chooser null: all mail goes to the default provider
  */
-export async function holdBack<E extends Checked>(
+export async function decideClaimed<E extends Checked>(
   tx: Database,
-  attempt: { projectId: string; attemptId: string },
+  claim: {
+    projectId: string;
+    attemptId: string;
+    isPoliced?: boolean;
+    chooser: ProviderChooser | null;
+  },
   emails: readonly E[],
-): Promise<E[]> {
-  const { passed, held } = await applyPolicy(tx, attempt, emails);
-  const sendable = passed.filter((email) => !email.withheld && suppressionReason(email) === null);
-  const byRamps = await admitToRamps(tx, attempt, sendable);
-  for (const { email, rampId, until } of byRamps.held) {
-    held.push({ id: email.id, reason: 'warm_up', until, rampId });
+): Promise<{ going: (E & Routed)[]; waits: ChunkWait[] }> {
+  const { projectId, attemptId, isPoliced: hasRules = false, chooser } = claim;
+  const { passed, held } = hasRules
+    ? await applyPolicy(tx, claim, emails)
+    : { passed: [...emails], held: [] };
+  const gate = hasRules ? await openRamps(tx, projectId, passed.filter(isSendable)) : null;
+  const decided = chooser
+    ? await assignProviders(tx, chooser, passed, gate)
+    : { going: passed.filter((email) => admits(gate, email)), waits: [] };
+  if (!gate) return decided;
+  await gate.record(tx, attemptId);
+  for (const { emailId: id, rampId, until } of gate.held) {
+    held.push({ id, reason: 'warm_up', until, rampId });
   }
   if (held.length > 0) await recordHolds(tx, held);
-  const waiting = new Set(held.map(({ id }) => id));
-  return passed.filter(({ id }) => !waiting.has(id));
+  return decided;
+}
+
+function admits(gate: RampGate | null, email: Checked): boolean {
+  return !gate || !isSendable(email) || gate.admit(email, null);
+}
+
+/** Returns false if a message will not be given to a provider, so no ramp counts it. */
+function isSendable(email: Checked): boolean {
+  return !email.withheld && suppressionReason(email) === null;
 }
 
 /** Decides by the send policy which messages wait or must not be sent. */

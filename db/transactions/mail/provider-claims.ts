@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import type { ChunkWait } from '../../campaigns/chunks.ts';
-import type { Database } from '../../database.ts';
+import { type Database, transact } from '../../database.ts';
+import { moveInRamps, type RampedEmail, type RampGate } from '../../ramps/admission.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { handedOver, traceEntry } from '../../sql/mail-trace.ts';
+import { hasRamp } from '../../sql/send-policy.ts';
 import { suppressionReason } from '../../../domain/mail/send-decision.ts';
 import type {
   ProviderChoice,
@@ -42,7 +44,11 @@ export type Routed = { chosen?: Chosen };
 
 /** Chooses the provider of a message by the routes of its project, and what providers can take now. */
 export interface ProviderChooser {
-  choose(email: RoutableEmail): {
+  /** @param isPassedOver returns true for a provider whose ramp lets no more mail pass */
+  choose(
+    email: RoutableEmail,
+    isPassedOver: (providerId: string) => boolean,
+  ): {
     choice: ProviderChoice;
     decision: ProviderDecision;
     /** null: no route took part, so the trace does not mention the provider. */
@@ -52,7 +58,7 @@ export interface ProviderChooser {
 
 /**
  * Chooses the providers of claimed messages. Returns those that go to a provider, with `chosen` set,
- * and those that wait for one; the caller records the waits. Messages that must not be sent have no
+ * and those that wait for one; the caller records the waits. Messages that a ramp holds are in `gate`. Messages that must not be sent have no
  * provider; if no provider can take a message, `withheld` is set.
  */
 export async function assignProviders<
@@ -61,6 +67,7 @@ export async function assignProviders<
   tx: Database,
   chooser: ProviderChooser,
   emails: readonly E[],
+  gate: RampGate | null,
 ): Promise<{ going: (E & Routed)[]; waits: ChunkWait[] }> {
   const going: (E & Routed)[] = [];
   const waits: ChunkWait[] = [];
@@ -70,7 +77,9 @@ export async function assignProviders<
       going.push(email);
       continue;
     }
-    const { choice, decision, detail } = chooser.choose(email);
+    const isPassedOver = (providerId: string) => gate?.isPassedOver(email, providerId) ?? false;
+    const { choice, decision, detail } = chooser.choose(email, isPassedOver);
+    if (gate && !isAdmitted(gate, email, choice, decision)) continue;
     if (decision.kind === 'wait') {
       waits.push({ id: email.id, providerId: decision.providerId, waitMs: decision.waitMs });
     } else if (decision.kind === 'none') {
@@ -83,6 +92,19 @@ export async function assignProviders<
   }
   if (assigned.length > 0) await recordAssigned(tx, assigned);
   return { going, waits };
+}
+
+/** Returns false if a ramp holds a message: that of its provider, or of all that could take it. */
+function isAdmitted(
+  gate: RampGate,
+  email: RoutableEmail,
+  { candidates }: ProviderChoice,
+  decision: ProviderDecision,
+): boolean {
+  if (decision.kind === 'wait') return true;
+  if (decision.kind === 'send') return gate.admit(email, decision.providerId);
+  const full = candidates.find(({ providerId }) => gate.isPassedOver(email, providerId));
+  return !full || gate.admit(email, full.providerId);
 }
 
 interface Assigned {
@@ -134,7 +156,8 @@ export async function recordProviderWaits(
 
 /** A message that leaves its provider for the next one, under the same claim. */
 export interface ProviderMove {
-  emailId: string;
+  projectId: string;
+  email: RampedEmail;
   attemptId: string;
   /** True if the claim is that of a chunk, so the row of the message does not show it. */
   hasChunk: boolean;
@@ -146,22 +169,49 @@ export interface ProviderMove {
   error: string | null;
 }
 
+/** The result of a move; `full`: a ramp of the next provider lets no more mail pass. */
+export type MoveResult = 'moved' | 'lost' | { full: { until: Date } };
+
+class RampIsFull extends Error {
+  readonly until: Date;
+
+  constructor(until: Date) {
+    super('A ramp of the provider is full');
+    this.until = until;
+  }
+}
+
 /**
- * Records the next provider of a claimed message, before this provider gets it. Returns false if the
- * attempt no longer holds the claim: then no provider may get the message.
+ * Records the next provider of a claimed message, before this provider gets it. `lost`: the attempt no
+ * longer holds the claim, so no provider may get the message.
  */
-export async function recordMove(db: Database, move: ProviderMove): Promise<boolean> {
-  const { emailId, attemptId, error } = move;
+export async function recordMove(db: Database, move: ProviderMove): Promise<MoveResult> {
+  try {
+    return await transact(db, (tx) => recordMoveIn(tx, move));
+  } catch (error) {
+    if (error instanceof RampIsFull) return { full: { until: error.until } };
+    throw error;
+  }
+}
+
+/** @throws RampIsFull */
+async function recordMoveIn(tx: Database, move: ProviderMove): Promise<'moved' | 'lost'> {
+  const { email, attemptId, error } = move;
   const isHeld = move.hasChunk
     ? sql`email.status = 'PENDING'
         and exists (select from campaign_chunk where attempt_id = ${attemptId})`
     : sql`email.status = 'SENDING' and email.attempt_id = ${attemptId}`;
   const routed = traceEntry('routed', sql`${JSON.stringify(move.detail)}::jsonb`);
-  const { numAffectedRows } = await sql`
+  const { rows } = await sql<{ hasRamp: boolean }>`
     update email set provider_id = ${move.providerId}, trace = ${traceOfMove(move, routed)},
         attempts = attempts + ${error === null ? 0 : 1}, updated_at = now()
-      where email.id = ${emailId} and ${isHeld}`.execute(db);
-  return numAffectedRows === 1n;
+      where email.id = ${email.id} and ${isHeld}
+      returning ${hasRamp(sql.ref('email.project_id'))} as "hasRamp"`.execute(tx);
+  const [moved] = rows;
+  if (!moved) return 'lost';
+  const until = moved.hasRamp ? await moveInRamps(tx, move) : null;
+  if (until) throw new RampIsFull(until);
+  return 'moved';
 }
 
 function traceOfMove(

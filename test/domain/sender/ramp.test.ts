@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
-  admitMail,
   capOfDay,
   daysPassed,
   judgeRamp,
+  type OpenRamp,
+  type RampedMail,
   type RampPeriod,
+  RampRooms,
 } from '../../../domain/sender/ramp.ts';
 
 describe('the limit of a day', () => {
@@ -95,14 +97,18 @@ describe('mail', () => {
     id,
     providerId: null,
     domain: 'news.test',
+    over: 'hold' as OpenRamp['over'],
     room: 1 as number | null,
     until: soon,
     ...given,
   });
-  const decide = (mail: Parameters<typeof admitMail>[0], ramps: Parameters<typeof admitMail>[1]) =>
-    admitMail(mail, ramps).map((one) =>
-      'heldBy' in one ? `held by ${one.heldBy.id}` : one.countedBy.map(({ id }) => id),
-    );
+  const decide = (mail: readonly RampedMail[], ramps: readonly OpenRamp[]) => {
+    const rooms = new RampRooms(ramps);
+    return mail.map((one) => {
+      const full = rooms.holding(one);
+      return full ? `held by ${full.id}` : rooms.take(one).map(({ id }) => id);
+    });
+  };
 
   it('passes in order while there is room', () => {
     expect(decide([news, news, news], [ramp('a', { room: 2 })])).toEqual([
@@ -149,5 +155,16 @@ describe('mail', () => {
 
   it('waits for a ramp that does not run', () => {
     expect(decide([news], [ramp('paused', { room: null })])).toEqual(['held by paused']);
+  });
+
+  it('goes to the next provider if each full ramp says so', () => {
+    const next = { over: 'next', room: 0 };
+    const isPassedOver = (ramps: readonly OpenRamp[], mail: RampedMail = news) =>
+      new RampRooms(ramps).isPassedOver(mail);
+    expect(isPassedOver([ramp('a', next)])).toBe(true);
+    expect(isPassedOver([ramp('a', next), ramp('b')])).toBe(true);
+    expect(isPassedOver([ramp('a', next), ramp('b', { room: 0 })])).toBe(false);
+    expect(isPassedOver([ramp('a', { over: 'next' })])).toBe(false);
+    expect(isPassedOver([ramp('a', next)], { ...news, isTransactional: true })).toBe(false);
   });
 });
