@@ -23,19 +23,19 @@ const largeBodies = new Map<string, number>();
  */
 export async function recordServiceEvents(
   feedback: FeedbackQueue,
-  takenBy: Reporter,
+  reporter: Reporter,
   events: readonly unknown[],
   read: (event: unknown) => ServiceReport | null,
 ): Promise<number> {
-  return inTurn(takenBy.projectId ?? takenBy.providerId, events.length, async () => {
+  return inTurn(reporter.projectId ?? reporter.providerId, events.length, async () => {
     let recorded = 0;
     for (let at = 0; at < events.length; at += sliceMax) {
       const reports = events.slice(at, at + sliceMax).flatMap((event) => read(event) ?? []);
       const answers = await Promise.all(
         reports.map(({ emailId, feedback: what, key }) => {
-          const receipt = receiptOf(takenBy.providerId, emailId, key);
+          const receipt = receiptOf(reporter.providerId, emailId, key);
           const report = { emailId, messageId: null, feedback: [what], acceptedAt: null };
-          return feedback.record({ ...report, receipt, takenBy }, maxDelayMs);
+          return feedback.record({ ...report, receipt, takenBy: [reporter] }, maxDelayMs);
         }),
       );
       recorded += answers.filter((answer) => answer === 'recorded').length;

@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { insertReportReceipt } from '../../db/emails/report-receipts.ts';
-import { transact } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
+import { findTopicProviders } from '../../db/providers/webhooks.ts';
 import { recordInboundMail } from '../../db/transactions/mail/record-inbound.ts';
-import { notFound } from '../../domain/errors.ts';
+import type { Reporter } from '../../db/transactions/mail/reports.ts';
+import { notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { hasForbiddenText } from '../../domain/text-rules.ts';
 import { mailProviders } from '../../providers/mail-providers.ts';
 import type {
   FeedbackDefinition,
   FeedbackRequest,
   SentReport,
+  TrustedTopics,
 } from '../../providers/mail/provider.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
@@ -31,26 +35,69 @@ function receiver(
     access: 'open',
     limit: 'none',
     asSent: true,
-    unavailable: ({ mail }) => (mail.trustedTopics[kind] ? null : 'RESOURCE_NOT_FOUND'),
     bodyBytesMax: limits.jsonBodyBytes,
     response: z.object({ success: z.literal(true), message: z.string().optional() }),
     problems: ['RESOURCE_NOT_FOUND', 'EMAIL_NOT_FOUND', ...problems],
     example: { response: { success: true } },
     async handle(call) {
-      const { config, feedbackReaders, log } = call;
-      const trusted = config.mail.trustedTopics[kind] ?? [];
-      const request = await feedbackReaders[kind]?.read(call.request.bytes, trusted, log);
-      return { success: true as const, ...(request && (await record(call, request))) };
+      const trust = new TopicTrust(call.db, call.config.mail.trustedTopics[kind] ?? null);
+      const { request: sent, log, feedbackReaders } = call;
+      const isTrusted = (topic: string) => trust.isTrusted(topic);
+      const reading = feedbackReaders[kind]?.read(sent.bytes, isTrusted, log);
+      const request = await reading?.catch((error: unknown) => {
+        // Without topics, the endpoint is there only for those of mail providers.
+        throw trust.isClosed && error instanceof Problem
+          ? new Problem('RESOURCE_NOT_FOUND')
+          : error;
+      });
+      const answer = request && (await record(call, request, trust.reporters));
+      return { success: true as const, ...answer };
     },
   });
 }
 
-async function record(call: Services, request: FeedbackRequest): Promise<{ message?: string }> {
+/** Decides which topics are trusted: those of the server, and those of mail providers. */
+class TopicTrust {
+  readonly #db: Database;
+  /** The topics of this server; null: it takes no reports of its own. */
+  readonly #own: TrustedTopics | null;
+  /** The providers of the topic, if it is none of this server. */
+  reporters: Reporter[] | null = null;
+
+  constructor(db: Database, own: TrustedTopics | null) {
+    this.#db = db;
+    this.#own = own;
+  }
+
+  async isTrusted(topic: string): Promise<boolean> {
+    if (this.#own === 'any' || this.#own?.includes(topic)) return true;
+    if (hasForbiddenText(topic)) return false;
+    const reporters = await findTopicProviders(this.#db, topic);
+    if (reporters.length === 0) return false;
+    this.reporters = reporters;
+    return true;
+  }
+
+  /** True if nothing has shown that the endpoint may be used. */
+  get isClosed(): boolean {
+    return this.#own === null && this.reporters === null;
+  }
+}
+
+/** @param reporters the only providers whose mail a report may be about; null: any mail */
+async function record(
+  call: Services,
+  request: FeedbackRequest,
+  reporters: readonly Reporter[] | null,
+): Promise<{ message?: string }> {
   switch (request.kind) {
     case 'feedback':
-      await recordReport(call, request.report);
+      await recordReport(call, request.report, reporters);
       return {};
     case 'inbound':
+      // Otherwise anyone with a provider could send mail in the name of others.
+      if (reporters)
+        return { message: 'Received mail is taken only from the topics of this server.' };
       await transact(call.db, async (tx) => {
         if (await insertReportReceipt(tx, request.receipt))
           await recordInboundMail(tx, request.mail);
@@ -71,8 +118,13 @@ const maxDelayMs = 100;
  * Stores the receipt and all effects in one transaction. A failure leaves nothing behind, and the
  * provider repeats the report.
  */
-async function recordReport(call: Services, { feedback, ...report }: SentReport): Promise<void> {
-  const answer = await call.feedback.record({ ...report, feedback: [feedback] }, maxDelayMs);
+async function recordReport(
+  call: Services,
+  { feedback, ...report }: SentReport,
+  reporters: readonly Reporter[] | null,
+): Promise<void> {
+  const given = { ...report, feedback: [feedback], ...(reporters && { takenBy: reporters }) };
+  const answer = await call.feedback.record(given, maxDelayMs);
   // The acceptance of a message that is not ours does not matter.
   if (answer === 'unknown' && feedback.kind !== 'accepted') {
     throw notFound('EMAIL', report.emailId ?? report.messageId);

@@ -34,6 +34,8 @@ create table mail_provider (
 );
 comment on table mail_provider is 'Mail providers that projects have added.';
 create unique index mail_provider_name on mail_provider (project_id, lower(name));
+create index mail_provider_topic on mail_provider ((settings->>'snsTopicArn'))
+  where settings->>'snsTopicArn' is not null;
 
 -- Also when the project is deleted.
 create function delete_provider_circuit() returns trigger language plpgsql as $$

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
 /** A mail provider whose service reports to an address of ours. */
@@ -33,4 +34,20 @@ export async function findReportingProvider(
       ]),
     )
     .executeTakeFirst();
+}
+
+/** Providers of one topic that are looked up: several projects may share an account. */
+const topicProvidersMax = 100;
+
+/** Returns the providers that report through a topic of Amazon SNS. */
+export async function findTopicProviders(
+  db: Database,
+  topic: string,
+): Promise<{ providerId: string; projectId: string }[]> {
+  return db
+    .selectFrom('mail_provider')
+    .select(['id as providerId', 'project_id as projectId'])
+    .where(sql<boolean>`settings->>'snsTopicArn' = ${topic}`)
+    .limit(topicProvidersMax)
+    .execute();
 }

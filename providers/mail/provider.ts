@@ -82,9 +82,14 @@ export type TrustedTopics = readonly string[] | 'any';
 export interface FeedbackReader {
   /**
    * Reads the body of a request after checking its origin.
+   * @param isTrusted returns true if reports of a topic are accepted
    * @throws Problem with one of the codes in `problems`.
    */
-  read(body: Buffer, trusted: TrustedTopics, log: Logger): Promise<FeedbackRequest>;
+  read(
+    body: Buffer,
+    isTrusted: (topic: string) => Promise<boolean>,
+    log: Logger,
+  ): Promise<FeedbackRequest>;
 }
 
 export type FeedbackRequest =

@@ -17,8 +17,8 @@ export interface FeedbackReport {
    * True for reports of our own pixel and links: opens of one message within 10 seconds count once.
    */
   isOwnTracking?: boolean;
-  /** The only provider whose mail the report may be about; absent: any. */
-  takenBy?: Reporter;
+  /** The providers whose mail the report may be about; absent: any. */
+  takenBy?: readonly Reporter[];
 }
 
 /** A mail provider that reports on the mail that it took. */
@@ -73,9 +73,10 @@ function mayReport(
   message: { project_id: string; provider_id: string | null },
 ): boolean {
   if (!takenBy) return true;
-  const { providerId, projectId } = takenBy;
-  return (
-    message.provider_id === providerId && (projectId === null || message.project_id === projectId)
+  return takenBy.some(
+    ({ providerId, projectId }) =>
+      message.provider_id === providerId &&
+      (projectId === null || message.project_id === projectId),
   );
 }
 

@@ -1,12 +1,7 @@
 import type { Logger } from 'pino';
 import { Problem, invalidField } from '../../../domain/errors.ts';
 import { hasForbiddenText } from '../../../domain/text-rules.ts';
-import type {
-  FeedbackDefinition,
-  FeedbackReader,
-  FeedbackRequest,
-  TrustedTopics,
-} from '../provider.ts';
+import type { FeedbackDefinition, FeedbackReader, FeedbackRequest } from '../provider.ts';
 import {
   acceptedAt,
   feedbackOf,
@@ -27,8 +22,8 @@ export const sesFeedback: FeedbackDefinition = {
   summary: 'Feedback on sent mail and received mail, from Amazon SNS',
   description:
     'Confirms SNS subscriptions automatically. A repeated notification has effect once. ' +
-    'INVALID_SIGNATURE: it is not signed by SNS. FORBIDDEN: its topic is not configured on this ' +
-    'server. EMAIL_NOT_FOUND: this server does not have the mail. SERVICE_UNAVAILABLE: send it ' +
+    'INVALID_SIGNATURE: it is not signed by SNS. FORBIDDEN: its topic is neither configured on this ' +
+    'server nor the `snsTopicArn` of a mail provider; such a topic reports on mail of this provider. EMAIL_NOT_FOUND: this server does not have the mail. SERVICE_UNAVAILABLE: send it ' +
     'again.',
   problems: [
     'INVALID_REQUEST_BODY',
@@ -39,8 +34,8 @@ export const sesFeedback: FeedbackDefinition = {
     'INVALID_NOTIFICATION',
     'SERVICE_UNAVAILABLE',
   ],
-  // Without named topics, the endpoints are closed in production and when SES sends, because anyone
-  // with an AWS account can have SNS sign messages.
+  // Without named topics, the endpoints take only those of mail providers in production and when SES
+  // sends, because anyone with an AWS account can have SNS sign messages.
   configure({ SNS_TOPIC_ARN }: { SNS_TOPIC_ARN?: string }, { isProduction, isSending }) {
     const topics = topicsOf(SNS_TOPIC_ARN);
     if (topics.length > 0) return topics;
@@ -58,9 +53,9 @@ export function topicsOf(list: string | undefined): string[] {
 
 export function snsReader(sns: Sns): FeedbackReader {
   return {
-    async read(body, trusted, log) {
+    async read(body, isTrusted, log) {
       const envelope = readEnvelope(body);
-      await requireAuthentic(envelope, { sns, trusted, log });
+      await requireAuthentic(envelope, { sns, isTrusted, log });
       switch (envelope['Type']) {
         case 'SubscriptionConfirmation':
           return confirm(envelope['SubscribeURL'] as string, sns, log);
@@ -94,14 +89,20 @@ function readEnvelope(bytes: Buffer): SnsEnvelope {
  */
 async function requireAuthentic(
   envelope: SnsEnvelope,
-  { sns, trusted, log }: { sns: Sns; trusted: TrustedTopics; log: Logger },
+  {
+    sns,
+    isTrusted,
+    log,
+  }: { sns: Sns; isTrusted: (topic: string) => Promise<boolean>; log: Logger },
 ): Promise<void> {
   const flaw = sns.findFlaw(envelope);
   if (flaw !== null) throw new Problem('INVALID_SIGNATURE', { message: flaw });
-  if (trusted !== 'any' && !trusted.includes(envelope['TopicArn'] as string)) {
+  if (!(await isTrusted(String(envelope['TopicArn'])))) {
     throw new Problem('FORBIDDEN', {
-      message: 'SNS_TOPIC_ARN does not list the topic of this notification.',
-      suggestion: 'The operator of this server adds the topics to accept to SNS_TOPIC_ARN.',
+      message: 'Neither SNS_TOPIC_ARN nor a mail provider names the topic of this notification.',
+      suggestion:
+        'The operator of this server adds the topics to accept to SNS_TOPIC_ARN. A project names ' +
+        'the topic of its own provider as snsTopicArn.',
     });
   }
   const isAuthentic = await sns.isAuthentic(envelope).catch((error: unknown) => {
