@@ -219,6 +219,15 @@ describe('the receiver', () => {
     expect(await replyTo('x@gmail.example')).toBe(550);
   });
 
+  it('takes return paths in any case, and refuses those with a wrong proof', async () => {
+    const path = api.services.returnPaths.pathAt(randomUUID(), 'bounces.everpost.test');
+    expect(await replyTo(path)).toBe(250);
+    expect(await replyTo(path.toUpperCase())).toBe(250);
+    const at = path.indexOf('@') - 1;
+    const changed = path[at] === '0' ? '1' : '0';
+    expect(await replyTo(path.slice(0, at) + changed + path.slice(at + 1))).toBe(550);
+  });
+
   it('refuses mail to a domain that is not verified', async () => {
     await db.updateTable('domain').set({ status: 'failed' }).where('name', '=', domain).execute();
     expect(await replyTo(`hi@${domain}`)).toBe(550);

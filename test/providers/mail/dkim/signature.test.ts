@@ -55,7 +55,7 @@ describe('a signature', () => {
     expect(await results(signed(await composeMessage(given)))).toEqual(['pass']);
   });
 
-  it('stands in the first lines, which are short, with the tags of the contract', async () => {
+  it('stands in the first lines, which are short, with its tags', async () => {
     const raw = signed(await composeMessage(mail));
     expect(raw.toString().startsWith('DKIM-Signature: v=1; a=rsa-sha256;')).toBe(true);
     for (const line of raw.toString().split('\r\n')) expect(line.length).toBeLessThanOrEqual(78);
