@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import { FeedbackQueue } from './api/services/feedback-queue.ts';
+import { KeyUses } from './api/services/key-uses.ts';
 import { ProjectKeys } from './api/services/project-keys.ts';
 import { createRateLimits } from './api/services/rate-limit.ts';
 import { backgroundState } from './api/services/background.ts';
@@ -182,6 +183,7 @@ export function composeApi(
     drawer: createDrawer(),
     rateLimits: createRateLimits(pool, config.rateLimit),
     keys: new ProjectKeys(db),
+    keyUses: new KeyUses(db, opened.log),
     feedback: new FeedbackQueue({
       db,
       shares,

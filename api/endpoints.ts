@@ -52,6 +52,7 @@ import { send } from './public/send.ts';
 import { sendBatch } from './public/send-batch.ts';
 import { track } from './public/track.ts';
 import { verify } from './public/verify.ts';
+import { keyEndpoints } from './keys/keys.ts';
 import { providerEndpoints } from './providers/providers.ts';
 import { projectEndpoints } from './projects/projects.ts';
 import { suppressionEndpoints } from './suppression/list.ts';
@@ -103,6 +104,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Domains', domainEndpoints],
   ['Mail providers', [...providerEndpoints, ...routingEndpoints]],
   ['Local mailbox', mailboxEndpoints],
+  ['API keys', keyEndpoints],
   ['Secrets', secretEndpoints],
   ['Ramps', rampEndpoints],
   ['Projects', [...sendPolicyEndpoints, ...consentPolicyEndpoints]],

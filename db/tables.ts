@@ -46,6 +46,28 @@ export interface AllowanceWarning {
   project_id: string;
 }
 
+export interface ApiKey {
+  cidrs: string[] | null;
+  created_at: Generated<Timestamp>;
+  created_by: string;
+  domains: string[] | null;
+  events: string[] | null;
+  expires_at: Timestamp | null;
+  id: Generated<string>;
+  key_hash: Buffer;
+  key_last4: string;
+  kind: string;
+  last_used_at: Timestamp | null;
+  name: string;
+  previous_hash: Buffer | null;
+  project_id: string;
+  revoked_at: Timestamp | null;
+  revoked_by: string | null;
+  rotates_until: Timestamp | null;
+  scopes: string[];
+  updated_at: Generated<Timestamp>;
+}
+
 export interface AppUser {
   created_at: Generated<Timestamp>;
   email: string;
@@ -1151,6 +1173,7 @@ export interface DB {
   account_token: AccountToken;
   allowance: Allowance;
   allowance_warning: AllowanceWarning;
+  api_key: ApiKey;
   app_user: AppUser;
   attachment: Attachment;
   audience_page: AudiencePage;
@@ -1243,6 +1266,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   account_token: ["created_at", "purpose", "token_hash", "used_at", "user_id"],
   allowance: ["category", "month", "project_id", "taken"],
   allowance_warning: ["category", "month", "project_id"],
+  api_key: ["cidrs", "created_at", "created_by", "domains", "events", "expires_at", "id", "key_hash", "key_last4", "kind", "last_used_at", "name", "previous_hash", "project_id", "revoked_at", "revoked_by", "rotates_until", "scopes", "updated_at"],
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   audience_page: ["campaign_id", "fixed_at", "project_id", "to_at", "to_id"],

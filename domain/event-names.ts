@@ -44,3 +44,11 @@ export function eventNameFault(name: string): { code: FieldCode; message: string
 export function isReservedEvent(name: string): boolean {
   return reserved.test(name);
 }
+
+/** Returns true if a list has this name, a beginning of it as `<prefix>.*`, or `*`. */
+export function fitsEventList(name: string, list: readonly string[]): boolean {
+  return list.some(
+    (item) =>
+      item === '*' || item === name || (item.endsWith('.*') && name.startsWith(item.slice(0, -1))),
+  );
+}

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../api/endpoints.ts';
+import { scopeOf } from '../domain/access/scopes.ts';
 import { diagramFile, diagramsFolder } from '../api/docs/diagrams.ts';
 import { openApiDocument } from '../api/docs/openapi.ts';
 import { clientTypes, type OpenApi } from './support/client-types.ts';
@@ -32,9 +33,10 @@ it('has a drawing of each diagram of the documentation, and no other', async () 
 describe('the API', () => {
   it('has the endpoints of endpoints.txt', async () => {
     const rows = endpoints
-      .map(({ id, method, path, access, role = '', fresh }) => {
-        const rights = [access, role, fresh ? 'fresh' : ''].filter((word) => word !== '').join(' ');
-        return { id, method, path, rights };
+      .map((endpoint) => {
+        const { id, method, path, access, role = '', fresh } = endpoint;
+        const words = [access, scopeOf(endpoint) ?? '', role, fresh ? 'fresh' : ''];
+        return { id, method, path, rights: words.filter((word) => word !== '').join(' ') };
       })
       .toSorted((a, b) => (`${a.path} ${a.method}` < `${b.path} ${b.method}` ? -1 : 1));
     const width = (key: 'id' | 'path') => Math.max(...rows.map((row) => row[key].length));

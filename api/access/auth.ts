@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import { Problem } from '../../domain/errors.ts';
 import type { Role } from '../../domain/roles.ts';
@@ -7,11 +6,12 @@ import { findMembership } from '../../db/projects/projects.ts';
 import { findSessionUser as findUser, updateSessionSeen } from '../../db/accounts/sessions.ts';
 import type { Services } from '../services/services.ts';
 import type { Access, Caller, Project, ProjectCaller, UserCaller } from './caller.ts';
+import { keyCaller } from './keys.ts';
 import { clientOf, hasSessionCookie, readSession } from './session.ts';
 
 /**
  * Identifies the caller.
- * @throws Problem MISSING_AUTH, INVALID_API_KEY, UNAUTHORIZED, ORIGIN_NOT_ALLOWED,
+ * @throws Problem MISSING_AUTH, INVALID_API_KEY, KEY_RESTRICTED, UNAUTHORIZED, ORIGIN_NOT_ALLOWED,
  *   PROJECT_ID_REQUIRED, PROJECT_ACCESS_DENIED, EMAIL_VERIFICATION_REQUIRED.
  */
 export async function findCaller(
@@ -22,7 +22,7 @@ export async function findCaller(
   const authorization = ctx.get('authorization');
   if (access === 'open') return null;
   if (access !== 'session') {
-    if (authorization !== '') return keyCaller(authorization, access, services);
+    if (authorization !== '') return keyCaller(ctx, access, services);
     if (!hasSessionCookie((name) => ctx.cookies.get(name), services.config)) {
       throw new Problem('MISSING_AUTH');
     }
@@ -30,36 +30,6 @@ export async function findCaller(
   const user = await sessionCaller(ctx, services);
   if (access === 'session' || access === 'project') return user;
   return memberCaller(ctx.get('x-project-id'), user, services);
-}
-
-async function keyCaller(
-  authorization: string,
-  access: Access,
-  { keys }: Services,
-): Promise<ProjectCaller> {
-  const [scheme, key, ...rest] = authorization.trim().split(/ +/);
-  if (scheme?.toLowerCase() !== 'bearer' || !key || rest.length > 0) {
-    throw new Problem('MISSING_AUTH');
-  }
-  const isPublic = /^pk_[0-9a-f]{64}$/.test(key);
-  const isSecret = /^sk_[0-9a-f]{64}$/.test(key);
-  if (isPublic && access !== 'either') throw new Problem('INVALID_API_KEY');
-  if (!isSecret && !isPublic) throw unknownKey();
-  const project = await keys.find(
-    isSecret ? { secretKeyHash: hashSecret(key) } : { publicKey: key },
-  );
-  if (!project) throw unknownKey();
-  return { kind: 'project', projectId: project.id, project, role: 'ADMIN', userId: null, isPublic };
-}
-
-function unknownKey(): Problem {
-  const suggestion = 'Check that the whole key was copied, and that it was not regenerated since.';
-  return new Problem('INVALID_API_KEY', { suggestion });
-}
-
-/** Hashes a secret key. Only the hash is stored and looked up. */
-export function hashSecret(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
 }
 
 async function sessionCaller(ctx: Context, services: Services): Promise<UserCaller> {
@@ -142,7 +112,15 @@ function member(
   { project, role }: { project: Project; role: Role },
   { userId }: UserCaller,
 ): ProjectCaller {
-  return { kind: 'project', projectId: project.id, project, role, userId, isPublic: false };
+  return {
+    kind: 'project',
+    projectId: project.id,
+    project,
+    role,
+    userId,
+    isPublic: false,
+    key: null,
+  };
 }
 
 /** @throws Problem EMAIL_VERIFICATION_REQUIRED */

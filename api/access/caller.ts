@@ -1,3 +1,4 @@
+import type { NamedKey } from '../../db/projects/key-lookup.ts';
 import type { Role } from '../../domain/roles.ts';
 
 /**
@@ -34,8 +35,10 @@ export interface ProjectCaller {
   role: Role;
   /** null for a key. */
   userId: string | null;
-  /** True for the public key, which anyone may have. */
+  /** True for a public key, which anyone may have. */
   isPublic: boolean;
+  /** The named key of the request; null: a key of the project's pair, or a session. */
+  key: NamedKey | null;
 }
 
 export interface UserCaller {

@@ -78,7 +78,9 @@ export class SecurityLog {
       ip: this.#ctx.ip,
       requestId: this.#ctx.state['requestId'] as string,
       details: {
-        ...(caller?.kind === 'project' && caller.userId === null ? { by: 'secret key' } : {}),
+        ...(caller?.kind === 'project' && caller.userId === null
+          ? { by: caller.key ? `key ${caller.key.id}` : 'secret key' }
+          : {}),
         ...given.details,
       },
     };

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { listUserEmails } from '../../db/accounts/users.ts';
+import { listKeyNames } from '../../db/projects/api-keys.ts';
 import type { Database } from '../../db/database.ts';
+import { isUuid } from '../../domain/ids.ts';
 import { named } from '../http/schemas.ts';
 import type { ProjectCaller } from '../access/caller.ts';
 
@@ -8,36 +10,48 @@ import type { ProjectCaller } from '../access/caller.ts';
 
 export const Actor = named('Actor', {
   type: z.enum(['user', 'key']),
-  id: z.string().describe('Id of the user, or `secret` or `public` for a key'),
+  id: z
+    .string()
+    .describe('Id of the user or named key; `secret` or `public` for a key of the pair'),
   name: z
     .string()
     .nullable()
-    .describe('Address of the user, null when the account is gone; `Secret key` or `Public key`'),
+    .describe(
+      'Address of the user, null when the account is gone; name of the key, `Secret key` or ' +
+        '`Public key`',
+    ),
 }).meta({ examples: [{ type: 'key', id: 'secret', name: 'Secret key' }] });
 
 /** Returns the caller of a request in the form that is stored. */
-export function actorOf({ userId, isPublic }: ProjectCaller): string {
+export function actorOf({ userId, isPublic, key }: ProjectCaller): string {
   if (userId !== null) return `user:${userId}`;
+  if (key) return `key:${key.id}`;
   return isPublic ? 'key:public' : 'key:secret';
 }
 
-const keyNames: Readonly<Record<string, string>> = { secret: 'Secret key', public: 'Public key' };
+const pairNames: Readonly<Record<string, string>> = { secret: 'Secret key', public: 'Public key' };
 
 /** Returns a function that presents a stored actor, with the present address of its user. */
 export async function readActors(
   db: Database,
   stored: readonly (string | null)[],
 ): Promise<(actor: string | null) => z.input<typeof Actor> | null> {
-  const ids = stored.flatMap((actor) => {
-    const parts = partsOf(actor);
-    return parts?.type === 'user' ? [parts.id] : [];
-  });
-  const emails = await listUserEmails(db, [...new Set(ids)]);
+  const idsOf = (type: 'user' | 'key') => [
+    ...new Set(
+      stored.flatMap((actor) => {
+        const parts = partsOf(actor);
+        return parts?.type === type && isUuid(parts.id) ? [parts.id] : [];
+      }),
+    ),
+  ];
+  const emails = await listUserEmails(db, idsOf('user'));
+  const named = await listKeyNames(db, idsOf('key'));
   return (actor) => {
     const parts = partsOf(actor);
     if (!parts) return null;
-    const names = parts.type === 'user' ? emails.get(parts.id) : keyNames[parts.id];
-    return { ...parts, name: names ?? null };
+    const { type, id } = parts;
+    const name = type === 'user' ? emails.get(id) : (pairNames[id] ?? named.get(id));
+    return { type, id, name: name ?? null };
   };
 }
 

@@ -16,9 +16,9 @@ export interface Proof {
   userAgent?: string | undefined;
 }
 
-/** Returns the caller's name in the consent log: the user's id, `pk` or `sk`. */
-export function consentActorOf({ userId, isPublic }: ProjectCaller): string {
-  return userId ?? (isPublic ? 'pk' : 'sk');
+/** Returns the caller's name in the consent log: the id of the user or named key, `pk` or `sk`. */
+export function consentActorOf({ userId, isPublic, key }: ProjectCaller): string {
+  return userId ?? key?.id ?? (isPublic ? 'pk' : 'sk');
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { scopeOf } from '../../domain/access/scopes.ts';
 import { type ProblemCode, problems } from '../../domain/errors.ts';
 import { bodyBytesMax, takesBody } from '../http/bodies/body.ts';
 import type { AnyEndpoint, ListedEndpoint, OtherAnswer } from '../http/endpoint.ts';
@@ -53,7 +54,7 @@ export function openApiDocument(
           scheme: 'bearer',
           description:
             'The secret key (sk_…) for all endpoints of a project, the public key (pk_…) only for ' +
-            'those that accept it',
+            'those that accept it. A named key needs the scope that the endpoint lists.',
         },
         session: {
           type: 'apiKey',
@@ -182,6 +183,10 @@ const headers = {
     description: 'Unknown keys of body and query that were ignored.',
     schema: { type: 'string', examples: ['html, track'] },
   },
+  'Everpost-Key-Expires': {
+    description: 'The value of this API key was replaced, and is valid until this time.',
+    schema: { type: 'string', format: 'date-time' },
+  },
   'Preference-Applied': {
     description: 'Unknown keys were not ignored: `Prefer: handling=strict` was applied.',
     schema: { const: 'handling=strict' },
@@ -238,6 +243,7 @@ function answerHeaders(endpoint: AnyEndpoint, status: number) {
     ...(endpoint.limit === 'none' ? [] : rateHeaders),
     ...(honoursKey(endpoint) ? (['Idempotency-Replayed'] as const) : []),
     ...(endpoint.asSent ? [] : (['Everpost-Ignored', 'Preference-Applied'] as const)),
+    ...(takesKey(endpoint) ? (['Everpost-Key-Expires'] as const) : []),
     ...(status === 302 ? (['Location'] as const) : []),
   );
 }
@@ -269,7 +275,12 @@ function shownSize(bytes: number): string {
 function security(endpoint: AnyEndpoint): JsonSchema[] {
   if (endpoint.access === 'open') return [];
   if (endpoint.access === 'session') return [{ session: [] }];
-  return [{ apiKey: [] }, { session: [] }];
+  const scope = scopeOf(endpoint);
+  return [{ apiKey: scope === null ? [] : [scope] }, { session: [] }];
+}
+
+function takesKey({ access }: AnyEndpoint): boolean {
+  return access !== 'open' && access !== 'session';
 }
 
 function takesProjectHeader({ access }: AnyEndpoint): boolean {
@@ -355,7 +366,8 @@ function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
   const inProject = endpoint.projectParam !== undefined || access === 'project' || takesHeader;
   const when = (holds: boolean, ...codes: ProblemCode[]) => (holds ? codes : []);
   return [
-    ...when(!isOpen && access !== 'session', 'MISSING_AUTH', 'INVALID_API_KEY'),
+    ...when(takesKey(endpoint), 'MISSING_AUTH', 'INVALID_API_KEY', 'KEY_RESTRICTED'),
+    ...when(scopeOf(endpoint) !== null, 'INSUFFICIENT_SCOPE'),
     ...when(!isOpen, 'UNAUTHORIZED'),
     ...when(takesHeader, 'PROJECT_ID_REQUIRED', 'PROJECT_ACCESS_DENIED'),
     ...when(inProject, 'EMAIL_VERIFICATION_REQUIRED'),

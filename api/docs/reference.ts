@@ -20,7 +20,7 @@ interface Operation {
   summary: string;
   description?: string;
   tags: string[];
-  security?: Record<string, unknown>[];
+  security?: Record<string, string[]>[];
   parameters: (Parameter | { $ref: string })[];
   requestBody?: { description?: string; content: Record<string, Media> };
   responses: Record<string, { description?: string; content?: Record<string, Media> }>;
@@ -178,7 +178,9 @@ function accessOf({ security }: Operation): string {
   if (!security) return 'Sent by Everpost.';
   const names = security.flatMap((way) => Object.keys(way));
   if (names.length === 0) return 'Open to everybody.';
-  return names.includes('apiKey') ? 'Needs an API key or a session.' : 'Needs a session.';
+  if (!names.includes('apiKey')) return 'Needs a session.';
+  const [scope] = security.flatMap(({ apiKey = [] }) => apiKey);
+  return `Needs an API key${scope === undefined ? '' : `, with the scope ${scope},`} or a session.`;
 }
 
 function parametersView(parameters: readonly Parameter[]): Content {

@@ -10,6 +10,7 @@ const exposed = [
   'Idempotency-Replayed',
   'Everpost-Ignored',
   'Preference-Applied',
+  'Everpost-Key-Expires',
 ].join(', ');
 const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID, Prefer';
 

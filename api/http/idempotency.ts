@@ -64,12 +64,12 @@ export interface IdempotentRequest {
 export interface KeySpace {
   /** The project, or the user of a request without a project. */
   ownerId: string;
-  /** True for the project's public key, whose holders must not block the keys of the secret one. */
-  isPublic: boolean;
+  /**
+   * The caller that shares its keys with no other: a named key, or the project's public key, whose
+   * holders must not block the keys of the secret one. null: the project's secret key, or a session.
+   */
+  callerId: string | null;
 }
-
-/** Prefix of stored keys from requests with the public key. A key in a request has no tab. */
-const publicMark = 'public\t';
 
 export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean {
   return method === 'POST' && (idempotent ?? (access !== 'open' && access !== 'session'));
@@ -97,8 +97,9 @@ export async function useIdempotencyKey(
   request: IdempotentRequest,
 ): Promise<{ first: KeyUse } | { replay: StoredAnswer }> {
   if (!/^[\x20-\x7e]{1,255}$/.test(request.key)) throw new Problem('INVALID_IDEMPOTENCY_KEY');
-  const { ownerId, isPublic } = request.space;
-  const named = { ownerId, key: isPublic ? publicMark + request.key : request.key };
+  const { ownerId, callerId } = request.space;
+  // A key in a request has no tab.
+  const named = { ownerId, key: callerId === null ? request.key : `${callerId}\t${request.key}` };
   const name = `${request.method} ${request.path}`;
   const bodyHash = createHash('sha256').update(canonicalJson(request.body)).digest();
   const use = { ...named, useId: uuidV7() };

@@ -1,4 +1,5 @@
 import type { Context, Middleware } from 'koa';
+import { scopeOf } from '../../domain/access/scopes.ts';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { Database } from '../../db/database.ts';
@@ -11,6 +12,7 @@ import {
   writes,
 } from '../access/auth.ts';
 import type { Caller, Project, ProjectCaller } from '../access/caller.ts';
+import { requireScope } from '../access/keys.ts';
 import { anonymous, readBytes, readJson, refuseUnreadableBody, takesBody } from './bodies/body.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 import type { Services } from '../services/services.ts';
@@ -23,11 +25,12 @@ import { refuse, unknownKeys } from './validation.ts';
 
 /**
  * The steps of every request, in the order of precedence of their errors: body size, content type,
- * credentials, disabled project, feature off, rate limit, rights, JSON syntax, rights that depend
- * on the body, idempotency, schema, the handler. A stored response is repeated only to callers who
+ * credentials, disabled project, feature off, rate limit, scope and role, JSON syntax, rights that
+ * depend on the body, idempotency, schema, the handler. A stored response is repeated only to callers who
  * may make the request now.
  */
 export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
+  const scope = scopeOf(endpoint);
   return async (ctx) => {
     ctx.state['endpoint'] = endpoint;
     refuseUnreadableBody(ctx, endpoint);
@@ -41,6 +44,8 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const lacking = endpoint.unavailable?.(services.config);
     if (lacking) throw new Problem(lacking);
     await countRequest(ctx, endpoint, caller, project, services);
+    // A foreign project in the path is answered with 404, whatever the scopes.
+    if (member || !endpoint.projectParam) requireScope(caller, scope);
     if (caller && member) requireRights(endpoint, caller, member);
     const { body, bytes, release } = await receive(ctx, endpoint, bodyOwner(caller, project));
     try {
@@ -164,11 +169,17 @@ async function identify(ctx: Context, endpoint: AnyEndpoint, services: Services)
   try {
     return await findCaller(ctx, endpoint.access, services);
   } catch (error) {
-    if (error instanceof Problem && error.status === 401) {
+    const isRefused = error instanceof Problem && refusesCredentials(error);
+    if (isRefused) {
       await services.rateLimits.count(ctx, 'ip', networkOf(ctx.ip));
     }
     throw error;
   }
+}
+
+/** Returns true if the credentials are invalid, or a key is used from an address outside its networks. */
+function refusesCredentials({ status, code }: Problem): boolean {
+  return status === 401 || code === 'KEY_RESTRICTED';
 }
 
 async function countRequest(

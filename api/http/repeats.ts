@@ -110,6 +110,9 @@ async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Pr
 /** Returns the owner of the keys that a request uses, or null if the header is ignored. */
 function keySpace(endpoint: AnyEndpoint, { caller, member }: Prepared): KeySpace | null {
   if (caller === null || !honoursKey(endpoint)) return null;
-  if (caller.kind === 'project') return { ownerId: caller.projectId, isPublic: caller.isPublic };
-  return { ownerId: member?.projectId ?? caller.userId, isPublic: false };
+  if (caller.kind === 'project') {
+    const { projectId: ownerId, key, isPublic } = caller;
+    return { ownerId, callerId: key?.id ?? (isPublic ? 'public' : null) };
+  }
+  return { ownerId: member?.projectId ?? caller.userId, callerId: null };
 }

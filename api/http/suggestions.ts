@@ -86,6 +86,10 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   PROJECT_DISABLED:
     'Ask the operator of this server to enable it; `details.reason` has the reason. Reading still works.',
   INSUFFICIENT_ROLE: 'Ask an owner of the project to do it, or to give you the role ADMIN.',
+  INSUFFICIENT_SCOPE: 'Use a key that has the scope in `details.needed`.',
+  KEY_RESTRICTED:
+    'Use a key without this restriction; `details` names it, and the value that it refuses.',
+  SESSION_REQUIRED: 'Log in and do it in a session.',
   EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
   REAUTHENTICATION_REQUIRED:
     'Log in again with POST /auth/login, or with GitHub or Google, then repeat the request.',

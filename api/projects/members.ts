@@ -60,7 +60,7 @@ const addMember = endpoint({
     'The role is ADMIN or MEMBER. For ADMIN a session needs a recent login ' +
     '(REAUTHENTICATION_REQUIRED). USER_NOT_FOUND: no account has this address. ' +
     'MEMBER_EXISTS: the user is a member or invited already. Every administrator gets a mail ' +
-    'if a secret key adds a member.',
+    'if a secret key adds a member. SESSION_REQUIRED: a named key cannot add administrators.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -73,9 +73,10 @@ const addMember = endpoint({
   params: ById,
   body: z.object({ email: Email, role: NewRole.default('MEMBER') }),
   response: Member,
-  problems: ['USER_NOT_FOUND', 'MEMBER_EXISTS'],
+  problems: ['USER_NOT_FOUND', 'MEMBER_EXISTS', 'SESSION_REQUIRED'],
   example: { body: { email: member.email }, response: { ...member, status: 'invited' } },
   async handle({ db, config, caller, member: { projectId }, params, body, note }) {
+    if (body.role === 'ADMIN') refuseNamedKey(caller);
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
     // Without mail, an invitation cannot be sent, so such a server adds users directly.
@@ -116,7 +117,7 @@ const changeMember = endpoint({
   summary: 'Change the role of a member or invited user',
   description:
     "OWNER_PROTECTED: the owner's role cannot change. Every administrator gets a mail about " +
-    'a change by a secret key.',
+    'a change by a secret key. SESSION_REQUIRED: a named key cannot make administrators.',
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -125,10 +126,11 @@ const changeMember = endpoint({
   params: MemberPath,
   body: z.object({ role: NewRole }),
   response: Member,
-  problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED'],
+  problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED', 'SESSION_REQUIRED'],
   example: { body: { role: 'ADMIN' }, response: { ...member, role: 'ADMIN' } },
   async handle({ db, config, caller, member: { projectId }, params, body: { role }, note }) {
     const row = await changeable(db, projectId, params.userId);
+    if (role === 'ADMIN' && row.role !== role) refuseNamedKey(caller);
     const details = { memberId: row.user_id, role };
     const isByKey = isKey(caller) && row.role !== role;
     await transact(db, async (tx) => {
@@ -184,6 +186,14 @@ export const memberEndpoints = [listProjectMembers, addMember, changeMember, rem
 /** Returns true if the caller is a secret key, not a person. */
 function isKey(caller: ProjectCaller | UserCaller): boolean {
   return caller.kind === 'project' && caller.userId === null;
+}
+
+/**
+ * A named key must not make an administrator, who would have more rights than the key.
+ * @throws Problem SESSION_REQUIRED
+ */
+function refuseNamedKey(caller: ProjectCaller | UserCaller): void {
+  if (caller.kind === 'project' && caller.key) throw new Problem('SESSION_REQUIRED');
 }
 
 /** Returns a member or invited user. @throws Problem MEMBER_NOT_FOUND, OWNER_PROTECTED */

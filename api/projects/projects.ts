@@ -10,7 +10,8 @@ import {
 } from '../../db/projects/projects.ts';
 import { listMembersAndInvited } from '../../db/accounts/members.ts';
 import { found } from '../../domain/errors.ts';
-import { hashSecret, refuseDisabled, requireVerified } from '../access/auth.ts';
+import { refuseDisabled, requireVerified } from '../access/auth.ts';
+import { hashKey } from '../access/keys.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { Name, fault, named, ById } from '../http/schemas.ts';
@@ -174,7 +175,7 @@ function newKeys(): { secret: string; stored: StoredKeys } {
     secret,
     stored: {
       publicKey: `pk_${randomHex()}`,
-      secretKeyHash: hashSecret(secret),
+      secretKeyHash: hashKey(secret),
       secretKeyLast4: secret.slice(-4),
     },
   };

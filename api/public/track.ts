@@ -5,9 +5,11 @@ import {
   recordTracked,
 } from '../../db/transactions/contacts/record-tracked.ts';
 import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
+import { together } from '../../domain/errors.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { limits } from '../../domain/limits.ts';
+import { requireEvent } from '../access/keys.ts';
 import {
   consentFields,
   consentWishOf,
@@ -81,7 +83,13 @@ export const track = endpoint({
   response: TrackAnswer,
   problems: ['CONSENT_SENDER_REQUIRED'],
   example: trackExample,
-  check: (call) => checkTopics(call, call.body),
+  async check(call) {
+    const { caller, body } = call;
+    await together(
+      () => checkTopics(call, body),
+      () => body.event !== undefined && requireEvent(caller, body.event),
+    );
+  },
   checkBeside: (call) => checkMergedData(call, call.body),
   async handle(call) {
     const complete = call.keyUse?.completeIn;

@@ -1,9 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import {
-  findProjectsByKeys,
-  type ProjectKey,
-  type ProjectState,
-} from '../../db/projects/projects.ts';
+import { findKeyOwners, type KeyOwner, type SentKey } from '../../db/projects/key-lookup.ts';
 
 /** Maximum number of concurrent statements: two, so that a connection that hangs does not delay all. */
 const statementsMax = 2;
@@ -11,8 +7,8 @@ const statementsMax = 2;
 const keysMax = 500;
 
 interface Waiting {
-  key: ProjectKey;
-  resolve(project: ProjectState | undefined): void;
+  key: SentKey;
+  resolve(owner: KeyOwner | undefined): void;
   reject(error: unknown): void;
 }
 
@@ -30,7 +26,7 @@ export class ProjectKeys {
   }
 
   /** Returns the project of a key; undefined: the key is unknown. */
-  find(key: ProjectKey): Promise<ProjectState | undefined> {
+  find(key: SentKey): Promise<KeyOwner | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject });
       // Deferred, so that one statement includes all requests that have already arrived.
@@ -42,12 +38,12 @@ export class ProjectKeys {
     if (this.#underWay === statementsMax || this.#waiting.length === 0) return;
     const some = this.#waiting.splice(0, keysMax);
     this.#underWay += 1;
-    void findProjectsByKeys(
+    void findKeyOwners(
       this.#db,
       some.map(({ key }) => key),
     )
       .then(
-        (projects) => some.forEach(({ resolve }, index) => resolve(projects[index])),
+        (owners) => some.forEach(({ resolve }, index) => resolve(owners[index])),
         (error: unknown) => some.forEach(({ reject }) => reject(error)),
       )
       .finally(() => {

@@ -21,6 +21,7 @@ import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import type { WebhookSender } from '../../providers/web/webhook.ts';
 import type { BackgroundState } from './background.ts';
 import type { FeedbackQueue } from './feedback-queue.ts';
+import type { KeyUses } from './key-uses.ts';
 import type { ProjectKeys } from './project-keys.ts';
 import type { RateLimits } from './rate-limit.ts';
 import type { Recent } from './recent.ts';
@@ -54,6 +55,7 @@ export interface Services {
   webhooks: WebhookSender;
   rateLimits: RateLimits;
   keys: ProjectKeys;
+  keyUses: KeyUses;
   /** Records feedback on mail, for many requests together. */
   feedback: FeedbackQueue;
   /** Records tracked events, for many requests together. */

@@ -17,7 +17,7 @@ export interface ProjectState {
   requiresConfirmation: boolean;
 }
 
-const publicId = sql<string>`coalesce(project.public_id, project.id)`;
+export const publicId = sql<string>`coalesce(project.public_id, project.id)`;
 
 /** The keys of a project, as stored. */
 export interface StoredKeys {
@@ -82,35 +82,6 @@ export async function projectExists(db: Database, publicId: string): Promise<boo
     .where('removal', 'is', null)
     .executeTakeFirst();
   return row !== undefined;
-}
-
-/** An API key: the public one, or the hash of the secret one. */
-export type ProjectKey = { publicKey: string } | { secretKeyHash: Buffer };
-
-/** The projects of keys, in their order; undefined where there is none. */
-export async function findProjectsByKeys(
-  db: Database,
-  keys: readonly ProjectKey[],
-): Promise<(ProjectState | undefined)[]> {
-  const publicKeys = new Set(keys.flatMap((key) => ('publicKey' in key ? [key.publicKey] : [])));
-  const hashes = keys.flatMap((key) => ('secretKeyHash' in key ? [hex(key.secretKeyHash)] : []));
-  const { rows } = await sql<ProjectState & { publicKey: string; secretKeyHash: Buffer }>`
-    select id, ${publicId} as "publicId", disabled_reason as "disabledReason",
-        opt_in_required as "requiresConfirmation",
-        public_key as "publicKey", secret_key_hash as "secretKeyHash"
-      from project
-      where public_key = any(${[...publicKeys]}::text[])
-        or secret_key_hash = any(${[...new Set(hashes)]}::bytea[])`.execute(db);
-  const found = new Map<string, ProjectState>();
-  for (const { publicKey, secretKeyHash, ...project } of rows) {
-    found.set(publicKey, project).set(hex(secretKeyHash), project);
-  }
-  return keys.map((key) => found.get('publicKey' in key ? key.publicKey : hex(key.secretKeyHash)));
-}
-
-/** Bytes as PostgreSQL reads them. */
-function hex(bytes: Buffer): string {
-  return `\\x${bytes.toString('hex')}`;
 }
 
 /**

@@ -44,6 +44,7 @@ export const keptOnReset = [
   'allowance',
   'allowance_warning',
   'secret',
+  'api_key',
   'mail_provider',
   'send_policy',
   'ramp',

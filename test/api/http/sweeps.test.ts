@@ -11,6 +11,7 @@ import {
   type TestRequest,
 } from '../../support/api.ts';
 import { startFakeStripe } from '../../support/fakes/stripe.ts';
+import { pathWith } from '../../support/projects/paths.ts';
 import { type Seed, seedProject } from '../../support/projects/seed.ts';
 
 /**
@@ -61,30 +62,6 @@ const takesSessionAlone = endpoints.filter(({ access }) => access === 'session')
 const takesProjectHeader = endpoints.filter(
   ({ access }) => access === 'secret' || access === 'either',
 );
-
-/** The seeded id for `{id}`, by collection. */
-const idOf: Record<string, keyof Seed> = {
-  contacts: 'contactId',
-  segments: 'segmentId',
-  templates: 'templateId',
-  workflows: 'workflowId',
-  emails: 'emailId',
-  events: 'eventId',
-  domains: 'domainId',
-  users: 'projectId',
-  projects: 'projectId',
-};
-
-/** Returns the path of an endpoint with the given ids; a missing id becomes a random one. */
-function pathWith(endpoint: AnyEndpoint, valueOf: (parameter: keyof Seed) => string | undefined) {
-  const [, collection = ''] = endpoint.path.split('/');
-  return endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    // Every workflow has its version 1.
-    if (name === 'version') return '1';
-    const parameter = (name === 'id' ? idOf[collection] : name) as keyof Seed;
-    return encodeURIComponent(valueOf(parameter) ?? randomUUID());
-  });
-}
 
 const ownPath = (endpoint: AnyEndpoint) => pathWith(endpoint, (parameter) => own[parameter]);
 

@@ -167,6 +167,8 @@ it('every encrypted column is re-encrypted', async () => {
   // Other binary columns: hashes, files, and responses that are deleted after a day.
   const others = [
     'account_token.token_hash',
+    'api_key.key_hash',
+    'api_key.previous_hash',
     'attachment.content',
     'idempotency.body_hash',
     'idempotency.response',

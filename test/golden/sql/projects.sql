@@ -37,12 +37,6 @@ from project
 where id = $1 and removal is null
 for key share
 
-select id, coalesce(project.public_id, project.id) as "publicId", disabled_reason as
-    "disabledReason", opt_in_required as "requiresConfirmation", public_key as "publicKey",
-    secret_key_hash as "secretKeyHash"
-from project
-where public_key = any($1::text[]) or secret_key_hash = any($2::bytea[])
-
 select owner_id, key from suppression_key where owner_id = (
   select coalesce(public_id, id)
   from project
@@ -59,6 +53,21 @@ select project.billing_limit_campaigns, project.billing_limit_inbound,
     project.updated_at, project.webhook_signing_secret
 from project
 where id = $1
+
+select project.id, coalesce(project.public_id, project.id) as "publicId", project.disabled_reason as
+    "disabledReason", project.opt_in_required as "requiresConfirmation", public_key as "publicKey",
+    secret_key_hash as hash, null::json as key from project
+where public_key = any($1::text[]) or secret_key_hash = any($2::bytea[])
+union all
+select project.id, coalesce(project.public_id, project.id) as "publicId", project.disabled_reason as
+    "disabledReason", project.opt_in_required as "requiresConfirmation", null, sent.hash,
+    json_build_object('id', api_key.id, 'scopes', scopes, 'domains', domains, 'cidrs', cidrs,
+    'events', events, 'ended', case when revoked_at is not null then 'revoked' when expires_at <=
+    now() then 'expired' when previous_hash = sent.hash and rotates_until <= now() then 'expired'
+    end, 'validUntil', case when previous_hash = sent.hash then rotates_until end)
+from unnest($3::bytea[]) as sent (hash)
+join api_key on key_hash = sent.hash or previous_hash = sent.hash
+join project on project.id = api_key.project_id and removal is null
 
 update project
 set next_reconcile_at = now() + interval '10 minutes'

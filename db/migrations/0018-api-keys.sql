@@ -1,0 +1,31 @@
+-- Named keys: further API keys of a project, with scopes, restrictions and an end.
+
+create table api_key (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null references project on delete cascade,
+  name text not null,
+  kind text not null check (kind in ('secret', 'public')),
+  -- SHA-256 of the value.
+  key_hash bytea not null unique,
+  key_last4 text not null,
+  -- The value before the last rotation. It works until `rotates_until`.
+  previous_hash bytea unique,
+  rotates_until timestamptz(3),
+  scopes text[] not null,
+  -- Restrictions; null: none.
+  domains text[],
+  cidrs text[],
+  events text[],
+  expires_at timestamptz(3),
+  last_used_at timestamptz(3),
+  -- Callers as api/accounts/actor.ts writes them.
+  created_by text not null,
+  revoked_at timestamptz(3),
+  revoked_by text,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  check ((previous_hash is null) = (rotates_until is null)),
+  check ((revoked_at is null) = (revoked_by is null))
+);
+comment on table api_key is 'API keys of a project besides its pair, each with a name and scopes.';
+create index api_key_page on api_key (project_id, created_at desc, id desc);

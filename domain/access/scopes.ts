@@ -1,0 +1,114 @@
+/**
+ * Scopes: the rights of a named key. The scope of an endpoint follows from its declaration. A GET
+ * needs `<resource>:read`, any other method `<resource>:write`; the resource is the first word of
+ * the path. The tables below list every exception.
+ */
+
+/** The scopes that a key can have, besides `*` and `*:read`. */
+export const scopes = [
+  'analytics:read',
+  'campaigns:read',
+  'campaigns:send',
+  'campaigns:write',
+  'contacts:read',
+  'contacts:write',
+  'domains:read',
+  'domains:write',
+  'emails:read',
+  'emails:send',
+  'emails:write',
+  'events:read',
+  'events:send',
+  'events:write',
+  'executions:read',
+  'executions:write',
+  'members:read',
+  'members:write',
+  'policies:read',
+  'policies:write',
+  'privacy:read',
+  'privacy:write',
+  'project:read',
+  'providers:read',
+  'providers:write',
+  'secrets:read',
+  'secrets:write',
+  'segments:read',
+  'segments:write',
+  'subscriptions:read',
+  'subscriptions:write',
+  'suppression:read',
+  'suppression:write',
+  'templates:read',
+  'templates:write',
+  'topics:read',
+  'topics:write',
+  'uploads:write',
+  'verify:read',
+  'workflows:read',
+  'workflows:write',
+] as const;
+
+/** Resources whose paths begin with other words; the first matching beginning counts. */
+const resources: readonly (readonly [beginning: string, resource: string])[] = [
+  ['/activity', 'analytics'],
+  ['/consent-policy', 'policies'],
+  ['/delivery', 'analytics'],
+  ['/erasures', 'privacy'],
+  ['/event-subscriptions', 'subscriptions'],
+  ['/imports', 'contacts'],
+  ['/projects/{id}/members', 'members'],
+  ['/projects', 'project'],
+  ['/ramps', 'providers'],
+  ['/routing', 'providers'],
+  ['/send-policy', 'policies'],
+  ['/suppression-list', 'suppression'],
+  ['/workflows/{id}/executions', 'executions'],
+  ['/workflows/{id}/jobs', 'executions'],
+];
+
+/** Endpoints that send at once, that read by POST, or whose resource is not in their path. */
+const exceptions: Readonly<Record<string, string | null>> = {
+  // Every secret key can read itself.
+  'GET /api-keys/@me': null,
+  'GET /contacts/{id}/export': 'privacy:read',
+  'POST /campaigns/{id}/resume': 'campaigns:send',
+  'POST /campaigns/{id}/send': 'campaigns:send',
+  'POST /campaigns/{id}/test': 'campaigns:send',
+  'POST /contacts/lookup': 'contacts:read',
+  'POST /contacts/{id}/erase': 'privacy:write',
+  'POST /events/track': 'events:send',
+  'POST /templates/preview': 'templates:read',
+  'POST /templates/{id}/preview': 'templates:read',
+  'POST /v1/send': 'emails:send',
+  'POST /v1/send/batch': 'emails:send',
+  'POST /v1/track': 'events:send',
+  'POST /v1/verify': 'verify:read',
+  'POST /workflows/{id}/dry-run': 'workflows:read',
+  'POST /workflows/{id}/migrate': 'executions:write',
+  'POST /workflows/{id}/simulate': 'workflows:read',
+  'POST /workflows/{id}/steps/{stepId}/move-waits': 'executions:write',
+};
+
+export interface Operation {
+  access: string;
+  method: string;
+  path: string;
+}
+
+/** Returns the scope that an endpoint needs; null: it needs none, or accepts no keys. */
+export function scopeOf({ access, method, path }: Operation): string | null {
+  if (access === 'open' || access === 'session') return null;
+  const exception = exceptions[`${method} ${path}`];
+  if (exception !== undefined) return exception;
+  const [, word = ''] = path.split('/');
+  const listed = resources.find(([beginning]) => `${path}/`.startsWith(`${beginning}/`));
+  const resource = listed ? listed[1] : word;
+  return `${resource}:${method === 'GET' ? 'read' : 'write'}`;
+}
+
+/** Returns true if a key with the granted scopes has a scope. */
+export function hasScope(granted: readonly string[], scope: string): boolean {
+  if (granted.includes('*') || granted.includes(scope)) return true;
+  return scope.endsWith(':read') && granted.includes('*:read');
+}
