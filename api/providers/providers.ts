@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
 import { findOpenCircuits, probeSoon } from '../../db/delivery/provider-circuit.ts';
-import { releaseSomeWaits } from '../../db/delivery/provider-waits.ts';
+import { releaseChangedWaits } from '../../db/delivery/provider-waits.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import {
   deleteProvider,
@@ -188,10 +188,8 @@ const updateOne = endpoint({
       const isElsewhere = isNewServer(body);
       const changed = await updateProvider(tx, id, columns, { isNewServer: isElsewhere });
       // The change may have repaired it.
-      if (isElsewhere) {
-        await probeSoon(tx, circuitName(id));
-        await releaseSomeWaits(tx, id);
-      }
+      if (isElsewhere) await probeSoon(tx, circuitName(id));
+      await releaseChangedWaits(tx, projectId, [id]);
       const details = { providerId: id, name, fields: Object.keys(body).join(', ') };
       await note({ event: 'provider.changed', projectId, details }, tx);
       return changed;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Database, transact } from '../../db/database.ts';
+import { releaseChangedWaits } from '../../db/delivery/provider-waits.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { lockProviders, listProviders } from '../../db/providers/providers.ts';
 import { readRouting, replaceRouting, type StoredRouting } from '../../db/routing/routing.ts';
@@ -102,6 +103,9 @@ export const putRouting = endpoint({
       await checkRoutes(tx, { mailPool, projectId }, body.routes);
       const details = { routes: String(body.routes.length) };
       await note({ event: 'routing.changed', projectId, details }, tx);
+      const { routes: before } = await readRouting(tx, projectId);
+      const named = before.flatMap(({ providers }) => providers.map(({ id }) => id));
+      await releaseChangedWaits(tx, projectId, new Set(named));
       return present(await replaceRouting(tx, projectId, body.routes));
     });
   },

@@ -23,27 +23,49 @@ export async function releaseProviderWaits(
   providerId: string,
   isOver: () => boolean,
 ): Promise<void> {
-  while (!(await transact(db, (tx) => releasePage(tx, providerId))) && !isOver());
+  while (!(await transact(db, (tx) => releasePage(tx, { providerId }))) && !isOver());
+}
+
+/** Milliseconds after which all workers know changed routes and providers. */
+const knownMs = 5_000;
+
+/**
+ * Makes mail of a project due that waits for these providers, after a change of the routes or of a
+ * provider: it may leave now, or by another provider. At most a page for each provider, because the
+ * mail may have to wait again.
+ */
+export async function releaseChangedWaits(
+  tx: Database,
+  projectId: string,
+  providerIds: Iterable<string>,
+): Promise<void> {
+  for (const providerId of providerIds) {
+    await releasePage(tx, { providerId, projectId, afterMs: knownMs });
+  }
 }
 
 /**
- * Makes a page of the mail due that waits for a provider, so that the provider is tried. If it takes
- * mail, the rest follows.
+ * Releases one page. Returns true if it was the last one.
+ * @param given.projectId absent: mail of all projects.
+ * @param given.afterMs milliseconds until it is due.
  */
-export async function releaseSomeWaits(tx: Database, providerId: string): Promise<void> {
-  await releasePage(tx, providerId);
-}
-
-/** Releases one page. Returns true if it was the last one. */
-async function releasePage(tx: Database, providerId: string): Promise<boolean> {
+async function releasePage(
+  tx: Database,
+  given: { providerId: string; projectId?: string; afterMs?: number },
+): Promise<boolean> {
+  const { providerId, projectId, afterMs = 0 } = given;
+  const ofProject = (table: string) =>
+    projectId ? sql`and ${sql.ref(`${table}.project_id`)} = ${projectId}` : sql``;
+  const dueAt = sql`now() + make_interval(secs => ${afterMs / 1000})`;
   const { rows } = await sql<{ project_id: string }>`
       with waiting as (
         select email.id from email_queue queued join email on email.id = queued.email_id
-          where queued.waits_for = ${providerId} and email.waits_for = ${providerId}
-            and email.status = 'PENDING'
-          order by queued.email_id limit ${pageSize} for update of email skip locked
+          where queued.waits_for = ${providerId} ${ofProject('queued')}
+            and email.waits_for = ${providerId} and email.status = 'PENDING'
+          order by queued.project_id, queued.email_id limit ${pageSize}
+          for update of email skip locked
       ), released as (
-        update email set due_at = now(), waits_for = null, updated_at = now()
+        update email set due_at = ${dueAt}, waits_for = null, updated_at = now()
           from waiting where email.id = waiting.id
           returning ${ledgerColumns('email')}
       ), ${following({ now: 'released' }, ['queue'])}
@@ -51,10 +73,10 @@ async function releasePage(tx: Database, providerId: string): Promise<boolean> {
   const { rows: chunks } = await sql<{ campaign_id: string }>`
       with waiting as (
         select campaign_id, number from campaign_chunk
-          where waits_for = ${providerId} and attempt_id is null
-          order by campaign_id, number limit ${pageSize} for update skip locked
+          where waits_for = ${providerId} and attempt_id is null ${ofProject('campaign_chunk')}
+          order by project_id, campaign_id, number limit ${pageSize} for update skip locked
       )
-      update campaign_chunk chunk set due_at = now(), waits_for = null
+      update campaign_chunk chunk set due_at = ${dueAt}, waits_for = null
         from waiting where chunk.campaign_id = waiting.campaign_id
           and chunk.number = waiting.number
         returning chunk.campaign_id`.execute(tx);

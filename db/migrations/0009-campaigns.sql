@@ -174,7 +174,7 @@ create index campaign_chunk_due on campaign_chunk (campaign_id, due_at, number)
   where attempt_id is null;
 create index campaign_chunk_claimed on campaign_chunk (project_id) where attempt_id is not null;
 create index campaign_chunk_lease on campaign_chunk (lease_until) where attempt_id is not null;
-create index campaign_chunk_waiting on campaign_chunk (waits_for, campaign_id, number)
+create index campaign_chunk_waiting on campaign_chunk (waits_for, project_id, campaign_id, number)
   where waits_for is not null and attempt_id is null;
 create index campaign_chunk_project on campaign_chunk (project_id);
 create unique index campaign_chunk_attempt on campaign_chunk (attempt_id)

@@ -200,7 +200,8 @@ create index email_queue_campaign on email_queue (campaign_id, due_at, email_id)
 create index email_queue_lease on email_queue (lease_until) where lease_until is not null;
 create index email_queue_held on email_queue (project_id, campaign_id, held_until) include (hold_reason)
   where held_until is not null;
-create index email_queue_waiting on email_queue (waits_for, email_id) where waits_for is not null;
+create index email_queue_waiting on email_queue (waits_for, project_id, email_id)
+  where waits_for is not null;
 create index email_queue_under_way on email_queue (project_id)
   where lease_until is not null;
 

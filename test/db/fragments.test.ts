@@ -8,7 +8,7 @@ import { mayReceive } from '../../db/reads/audience.ts';
 import { isPolicedCampaign, holdsMail } from '../../db/sql/send-policy.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { endedBy } from '../../db/sql/mail-status.ts';
-import { isSenderGone } from '../../db/sql/mail-claims.ts';
+import { hasRouting, isSenderGone } from '../../db/sql/mail-claims.ts';
 import { countMoments, momentsOf } from '../../db/sql/mail-moments.ts';
 import { unqueuedOf, waitingOf } from '../../db/sql/mail-queue.ts';
 import {
@@ -225,6 +225,11 @@ const plays: Readonly<Record<string, Play>> = {
     fragment: (name) => mayReceive({ messageClass: 'MARKETING', topicId: idOf(2, topic) }, name),
     answers: [true, false],
   },
+  hasRouting: {
+    rows: both(mails),
+    fragment: (name) => hasRouting(at(name, 'project_id')),
+    answers: [true, false],
+  },
   holdsMail: {
     rows: both(mails),
     fragment: (name) => holdsMail(at(name, 'project_id')),
@@ -431,6 +436,7 @@ async function insertTenants(tx: Database): Promise<void> {
     const status = isFirst ? 'PAUSED' : 'SENDING';
     await insert('campaign', { ...own, id: mine(campaign), status });
     await insert('send_policy', { ...own, caps: isFirst ? '[{}]' : '[]' });
+    if (isFirst) await insert('mail_routing', { ...own, routes: '[]' });
     const waiting = { ...own, due_at: isFirst ? 'now' : 'infinity' };
     if (isFirst) {
       await insert('email_queue', { ...waiting, email_id: mine(mail) });

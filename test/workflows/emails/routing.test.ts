@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { useEngine } from '../../support/engine.ts';
 import { type AnswerTo, type SmtpPeer, useSmtpPeer } from '../../support/fakes/smtp-peer.ts';
@@ -283,6 +284,27 @@ describe('a provider that is down', () => {
     await waitFor('all held mail', () => at(a) === 60, 30_000);
     expect(new Set(a.accepted).size).toBe(60);
     expect(at(b)).toBe(1);
+  }, 60_000);
+
+  it('keeps no mail when the routes change: it leaves by the new ones', async () => {
+    const { shop, a, b, ids } = await useTwo((command) =>
+      command === 'greeting' ? '421 away' : undefined,
+    );
+    await shop.setRoutes(shop.route([ids[0]]));
+    const mails = await Promise.all(Array.from({ length: 5 }, () => shop.send()));
+    await waitFor('waiting mail', async () => {
+      const { rows } = await sql`select from email_queue where waits_for = ${ids[0]}`.execute(
+        engine.api.db,
+      );
+      return rows.length > 0;
+    });
+    await sql`update email_queue set due_at = now() + interval '10 minutes'
+      where waits_for = ${ids[0]}`.execute(engine.api.db);
+    await sql`update email set due_at = now() + interval '10 minutes'
+      where waits_for = ${ids[0]}`.execute(engine.api.db);
+    await shop.setRoutes(shop.route([ids[1]]));
+    for (const id of mails) await shop.readIn(id, 'SENT', 30_000);
+    expect([at(a), at(b)]).toEqual([0, 5]);
   }, 60_000);
 
   it('is left alone by other projects with the same server', async () => {
