@@ -147,6 +147,27 @@ describe('mail of no campaign', () => {
     expect(api.dispatched).toContain(`delivery-${projectId}`);
   });
 
+  it('is tried again when a provider of its route has refused it, not its recipient', async () => {
+    const { ids, attempt } = await claimed(['a@people.test', 'b@people.test', 'c@people.test']);
+    const [policy, recipient, moved] = ids as [string, string, string];
+    await db.updateTable('email').set({ provider_id: 'backup' }).where('id', 'in', ids).execute();
+    die(attempt, (notes) => {
+      const refuse = (id: string, error: string) => {
+        notes.messageNotes(id).begin();
+        notes.messageNotes(id).end({ kind: 'refused', error });
+      };
+      refuse(policy, '550 5.7.1 not allowed');
+      refuse(recipient, '552 5.2.2 mailbox full');
+      refuse(moved, '550 5.7.1 not allowed');
+      // The next provider may have accepted it.
+      notes.messageNotes(moved).begin();
+    });
+    await takeOverAll();
+    expect(await show(policy)).toMatchObject({ status: 'PENDING', hold: { reason: 'retry' } });
+    expect(await show(recipient)).toMatchObject({ status: 'FAILED' });
+    expect(await show(moved)).toMatchObject({ status: 'SENDING', providerId: 'backup' });
+  });
+
   it('becomes DELIVERED and then as the simulator says', async () => {
     const { ids, attempt } = await claimed(['bounce@simulator.test']);
     die(attempt, (notes) => notes.messageNotes(ids[0]!).end(accepted()));
