@@ -257,6 +257,8 @@ export interface Api {
             complained: number;
           };
         };
+        /** Providers that routes name or that had mail in the last 24 hours; absent without routes. Of each kind, the newest 10000 messages of the project are counted */
+        providers?: Array<DeliveryProvider>;
       };
     };
     /** List the timeline of a contact, newest first, with mail that did not reach it */
@@ -3903,6 +3905,24 @@ export type Email = {
 
 export type UpdateEmailRequest = {
   scheduledFor: string | number | null;
+};
+
+export type DeliveryProvider = {
+  id: string;
+  name: string;
+  /** down: it cannot take mail now; mail waits, and one at a time is tried */
+  state: 'up' | 'down' | 'disabled';
+  /** When the next mail is tried while it is down */
+  nextTryAt: string | null;
+  sending: number;
+  unknown: number;
+  last24Hours: {
+    accepted: number;
+    refused: number;
+    delivered: number;
+    bounced: number;
+    complained: number;
+  };
 };
 
 export type TimelineEntryList = {

@@ -45,6 +45,7 @@ const sections = [
   ['/campaigns', 'Campaigns'],
   ['/templates', 'Templates'],
   ['/domains', 'Domains'],
+  ['/providers', 'Providers'],
   ['/routing', 'Routing'],
   ['/subscriptions', 'Subscriptions'],
 ] as const;

@@ -12,6 +12,8 @@ import { logInPage } from './log-in-page.ts';
 /** Messages after an action. */
 const doneTexts = {
   retried: 'The execution is being retried.',
+  disabled: 'Disabled. It gets no new mail.',
+  enabled: 'Enabled.',
   deliveryRetried: 'The delivery is being attempted again.',
   retriedAll: 'The executions are being retried, at most 100 a second.',
   skipped: 'The step was skipped.',

@@ -23,7 +23,7 @@ export function count(value: number): string {
 
 const tones: Record<string, 'good' | 'warn' | 'bad'> = {
   ...Object.fromEntries(
-    ['COMPLETED', 'SENT', 'DELIVERED', 'ENABLED', 'SUBSCRIBED', 'VERIFIED'].map((state) => [
+    ['COMPLETED', 'SENT', 'DELIVERED', 'ENABLED', 'SUBSCRIBED', 'VERIFIED', 'UP'].map((state) => [
       state,
       'good',
     ]),
@@ -34,7 +34,7 @@ const tones: Record<string, 'good' | 'warn' | 'bad'> = {
       'warn',
     ]),
   ),
-  ...Object.fromEntries(['FAILED', 'BOUNCED', 'COMPLAINED'].map((state) => [state, 'bad'])),
+  ...Object.fromEntries(['FAILED', 'BOUNCED', 'COMPLAINED', 'DOWN'].map((state) => [state, 'bad'])),
 };
 
 /** Shows a state of the API in words. */

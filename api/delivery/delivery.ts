@@ -5,6 +5,7 @@ import { waitingMax } from '../../db/delivery/state.ts';
 import { deliveryLimits } from '../../domain/mail/delivery-limit.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time } from '../http/schemas.ts';
+import { DeliveryProviders, readDeliveryProviders } from './providers.ts';
 import { type Progress as ProgressState, readDelivery } from './limits.ts';
 
 /** The state of mail delivery of a project, and of a campaign. */
@@ -81,6 +82,7 @@ export const getDelivery = endpoint({
       })
       .optional()
       .describe('Reports of other servers about mail by SMTP; absent without such mail'),
+    providers: DeliveryProviders.optional(),
   }),
   example: {
     response: {
@@ -99,7 +101,11 @@ export const getDelivery = endpoint({
     },
   },
   async handle(call) {
-    const state = await readDelivery(call, call.caller.projectId);
+    const { projectId } = call.caller;
+    const [state, providers] = await Promise.all([
+      readDelivery(call, projectId),
+      readDeliveryProviders(call, projectId),
+    ]);
     const {
       oldestDueAt,
       retry,
@@ -122,6 +128,7 @@ export const getDelivery = endpoint({
         retry,
       },
       ...(isReportedByMail(call.config, reports) && { reports: presentReports(reports) }),
+      ...(providers && { providers }),
     };
   },
 });

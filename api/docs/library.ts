@@ -40,6 +40,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/quiet-hours',
       'guides/deliverability',
       'guides/mail-services',
+      'guides/several-providers',
       'guides/no-mail',
       'guides/simulator',
       'guides/errors',

@@ -127,7 +127,7 @@ const createProvider = endpoint({
   },
 });
 
-const getProvider = endpoint({
+export const getProvider = endpoint({
   id: 'getProvider',
   method: 'GET',
   path: '/providers/{id}',
@@ -150,7 +150,7 @@ const getProvider = endpoint({
   },
 });
 
-const updateOne = endpoint({
+export const patchProvider = endpoint({
   id: 'updateProvider',
   method: 'PATCH',
   path: '/providers/{id}',
@@ -234,7 +234,7 @@ export const providerEndpoints = [
   getProviders,
   createProvider,
   getProvider,
-  updateOne,
+  patchProvider,
   removeProvider,
   rotateProviderToken,
   testProvider,

@@ -16,7 +16,7 @@ import { exampleOf } from '../http/record.ts';
 import { fault, named, ofProject, Time, time } from '../http/schemas.ts';
 import type { Services } from '../services/services.ts';
 
-const stateFields = {
+export const stateFields = {
   state: z
     .enum(['up', 'down', 'disabled'])
     .describe('down: it cannot take mail now; mail waits, and one at a time is tried'),
@@ -121,7 +121,7 @@ export const ByProviderId = z.object({
 /** Which providers cannot take mail now, by the name of the circuit, and when the next is tried. */
 type Circuits = ReadonlyMap<string, Date>;
 
-function stateOf(enabled: boolean, circuits: Circuits, circuit: string) {
+export function providerState(enabled: boolean, circuits: Circuits, circuit: string) {
   const nextTryAt = enabled ? (circuits.get(circuit) ?? null) : null;
   const state = enabled ? (nextTryAt === null ? 'up' : 'down') : 'disabled';
   return { state, nextTryAt: time(nextTryAt) } as const;
@@ -139,7 +139,7 @@ export function presentInstallation(
     feedback: feedback as 'dsn',
     enabled,
     reportsDelivery,
-    ...stateOf(enabled, circuits, mailer.provider),
+    ...providerState(enabled, circuits, mailer.provider),
   };
 }
 
@@ -158,7 +158,7 @@ export function presentOwn(
     maxMessageMb: row.max_message_mb,
     ownSigning: row.own_signing,
     reportsDelivery: reportsDelivery(row.feedback, given),
-    ...stateOf(row.enabled, given.circuits, circuitName(row.id)),
+    ...providerState(row.enabled, given.circuits, circuitName(row.id)),
     projectId,
     createdAt: time(row.created_at),
     updatedAt: time(row.updated_at),

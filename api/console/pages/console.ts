@@ -15,6 +15,7 @@ import { erasurePages } from './erasures.ts';
 import { executionPages } from './executions.ts';
 import { failurePages } from './failures.ts';
 import { jobPages } from './jobs.ts';
+import { providerPages } from './mail/providers.ts';
 import { showOverview } from './overview.ts';
 import { routingPages } from './routing.ts';
 import { subscriptionPages } from './subscriptions.ts';
@@ -88,6 +89,7 @@ export const consolePages = [
   ...campaignPages,
   ...templatePages,
   ...domainPages,
+  ...providerPages,
   ...routingPages,
   ...subscriptionPages,
   showUnknownPage,

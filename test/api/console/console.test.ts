@@ -122,6 +122,7 @@ describe('the console', () => {
       '/campaigns',
       '/templates',
       '/domains',
+      '/providers',
       '/routing',
     ]) {
       const { status, html } = await open(`${home}${path}`, bob.cookie);
@@ -195,6 +196,28 @@ describe('the console', () => {
     for (const text of ['to *.edu', 'default (1)', 'Route 0 decides', 'usable']) {
       expect(shown.html).toContain(text);
     }
+  });
+
+  it('shows the mail providers, and disables one', async () => {
+    const server = {
+      kind: 'smtp',
+      host: 'smtp.example.com',
+      user: 'us',
+      password: 'the-word-of-ours',
+    };
+    const { body: provider } = await call('POST', '/providers', { name: 'Ours <1>', ...server });
+    const page = `${home}/providers/${provider.id}`;
+    const list = await open(`${home}/providers`);
+    expect(list.html).toContain('Ours &lt;1&gt;');
+    expect(list.html).toContain('of this server');
+    const { html, token, cookie } = await open(page);
+    expect(html).toContain('smtp.example.com:587');
+    expect(html).not.toContain('the-word-of-ours');
+    const pressed = await press(`${page}/disable`, { token }, cookie);
+    expect(pressed.headers.get('location')).toBe(`${page}?done=disabled`);
+    expect((await open(page)).html).toContain('Enable');
+    expect((await call('GET', `/providers/${provider.id}`)).body.enabled).toBe(false);
+    expect((await open(`${home}/providers/default`)).html).not.toContain('smtp.example.com');
   });
 
   it('lists the versions of a workflow with their changes, and restores one', async () => {

@@ -105,6 +105,10 @@ from not_started
 where workflow_id = $1
 group by reason
 
+select routes, updated_at as "updatedAt"
+from mail_routing
+where project_id = $1
+
 select set_config('lock_timeout', $1, true)
 
 select set_config('statement_timeout', $1, true)
