@@ -20,6 +20,7 @@ import {
   type OpenDatabase,
 } from './db/database.ts';
 import { findSender } from './db/domains/keys.ts';
+import { defaultProviderId } from './domain/provider/provider.ts';
 import { recordKey, type ReturnPathSettings } from './domain/sender/sender-records.ts';
 import { findFleet } from './db/delivery/workers.ts';
 import { findDatabaseId } from './db/subscriptions/cluster.ts';
@@ -174,8 +175,9 @@ export function composeApi(
   const { db, pool, shares } = database;
   const recent = new Recent();
   const startedAt = Date.now();
+  const shared = composeShared({ ...opened, db, client: temporal.client });
   const services: Services = {
-    ...composeShared({ ...opened, db, client: temporal.client }),
+    ...shared,
     config,
     domainLists: readDomainLists(config.domainLists),
     oauth: createOAuth(config.oauth),
@@ -188,7 +190,7 @@ export function composeApi(
       db,
       shares,
       judge: config.autoProjectDisable ? disableForReputation : null,
-      isUnreported: unreportedBy(config),
+      isUnreported: unreportedBy(shared.mailPool),
     }),
     tracking: createTrackQueue(shares),
     shares,
@@ -261,7 +263,7 @@ export async function composeWorker(opened: Opened): Promise<{
     platformDomain: config.platformDomain,
     dashboardUrl: config.dashboardUrl,
     judge: config.autoProjectDisable ? disableForReputation : null,
-    isUnreported: unreportedBy(config),
+    isUnreported: unreportedBy(shared.mailPool),
     feedbackMailbox: config.mail.incoming.imap && {
       mailbox: createFeedbackMailbox(config.mail.incoming.imap),
       everyMs: config.mail.incoming.imap.seconds * 1000,
@@ -296,9 +298,15 @@ function senderFinder(db: Database, { host, subdomain }: ReturnPathSettings) {
   };
 }
 
-/** Returns a function that is true for messages whose mail provider reports no deliveries. */
-function unreportedBy({ mail: { sender } }: Config) {
-  return ({ providerId }: SettledMessage) => providerId === null && !sender.reportsDeliveries;
+/**
+ * Returns a function that is true for messages whose mail provider reports no deliveries. Those of
+ * projects are not looked up, because a transaction is open: they count as reporting.
+ */
+function unreportedBy({ installation }: MailPool) {
+  return ({ providerId }: SettledMessage) => {
+    const id = providerId ?? defaultProviderId;
+    return installation.some((provider) => provider.id === id && !provider.reportsDelivery);
+  };
 }
 
 /** @throws Error with a sentence for the operator when the file cannot be read. */
