@@ -7,6 +7,7 @@ import type { Reporter } from '../../db/transactions/mail/reports.ts';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { hasForbiddenText } from '../../domain/text-rules.ts';
+import type { InstallationProvider } from '../../providers/mail/pool/providers-file.ts';
 import { mailProviders } from '../../providers/mail-providers.ts';
 import type {
   FeedbackDefinition,
@@ -40,7 +41,7 @@ function receiver(
     problems: ['RESOURCE_NOT_FOUND', 'EMAIL_NOT_FOUND', ...problems],
     example: { response: { success: true } },
     async handle(call) {
-      const trust = new TopicTrust(call.db, call.config.mail.trustedTopics[kind] ?? null);
+      const trust = new TopicTrust(call, kind);
       const { request: sent, log, feedbackReaders } = call;
       const isTrusted = (topic: string) => trust.isTrusted(topic);
       const reading = feedbackReaders[kind]?.read(sent.bytes, isTrusted, log);
@@ -61,21 +62,29 @@ class TopicTrust {
   readonly #db: Database;
   /** The topics of this server; null: it takes no reports of its own. */
   readonly #own: TrustedTopics | null;
+  /** The mail providers of the installation. */
+  readonly #shared: readonly InstallationProvider[];
   /** The providers of the topic, if it is none of this server. */
   reporters: Reporter[] | null = null;
 
-  constructor(db: Database, own: TrustedTopics | null) {
+  constructor({ db, config: { mail } }: Pick<Services, 'db' | 'config'>, kind: string) {
     this.#db = db;
-    this.#own = own;
+    this.#own = mail.trustedTopics[kind] ?? null;
+    this.#shared = mail.providers;
   }
 
   async isTrusted(topic: string): Promise<boolean> {
-    if (this.#own === 'any' || this.#own?.includes(topic)) return true;
+    const own = this.#own;
+    if (own !== null && own !== 'any' && own.includes(topic)) return true;
     if (hasForbiddenText(topic)) return false;
-    const reporters = await findTopicProviders(this.#db, topic);
-    if (reporters.length === 0) return false;
-    this.reporters = reporters;
-    return true;
+    const reporters = [
+      ...this.#shared
+        .filter(reportsBy(topic))
+        .map(({ id }) => ({ providerId: id, projectId: null })),
+      ...(await findTopicProviders(this.#db, topic)),
+    ];
+    if (reporters.length > 0) this.reporters = reporters;
+    return own === 'any' || reporters.length > 0;
   }
 
   /** True if nothing has shown that the endpoint may be used. */
@@ -83,6 +92,11 @@ class TopicTrust {
     return this.#own === null && this.reporters === null;
   }
 }
+
+const reportsBy =
+  (topic: string) =>
+  ({ fields }: InstallationProvider) =>
+    fields.kind === 'ses' && fields.snsTopicArn === topic;
 
 /** @param reporters the only providers whose mail a report may be about; null: any mail */
 async function record(

@@ -1,17 +1,34 @@
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useApi } from '../../support/api.ts';
 import { sesEvent } from '../../support/fakes/ses-messages.ts';
 import { useFakeSns } from '../../support/fakes/sns.ts';
 import { insertTakenMails } from '../../support/projects/mail-providers.ts';
+import { useFolder } from '../../support/use.ts';
 
 /** Topics of Amazon SNS that projects name for their own providers. */
 
 const fake = await useFakeSns();
-const api = await useApi({ SNS_TOPIC_ARN: 'arn:server', SMTP_HOST: '127.0.0.1' });
-api.services.feedbackReaders = fake.feedbackReaders;
-
 const topic = () => `arn:aws:sns:eu-west-1:123456789012:${randomUUID()}`;
+const account = {
+  name: 'SES',
+  kind: 'ses',
+  region: 'eu-west-1',
+  accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+  secretAccessKey: 'a secret key of aws',
+};
+const sharedTopic = topic();
+const file = join(await useFolder(), 'providers.json');
+const providers = [{ id: 'backup', ...account, snsTopicArn: sharedTopic }];
+await writeFile(file, JSON.stringify({ providers }));
+const api = await useApi({
+  SNS_TOPIC_ARN: 'arn:server',
+  SMTP_HOST: '127.0.0.1',
+  MAIL_PROVIDERS_FILE: file,
+});
+api.services.feedbackReaders = fake.feedbackReaders;
 
 /** A new project with a provider of the kind ses, and a mail that this provider took. */
 async function useShop(snsTopicArn: string) {
@@ -19,14 +36,7 @@ async function useShop(snsTopicArn: string) {
   const project = await api.createProject(cookie);
   const { status, body } = await api.request('POST', '/providers', {
     key: project.secretKey,
-    body: {
-      name: 'SES',
-      kind: 'ses',
-      region: 'eu-west-1',
-      accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
-      secretAccessKey: 'a secret key of aws',
-      snsTopicArn,
-    },
+    body: { ...account, snsTopicArn },
   });
   expect(status).toBe(201);
   const taken = { projectId: project.id, providerId: body.id as string };
@@ -72,6 +82,15 @@ describe('a topic of a provider', () => {
     }
   });
 
+  it('of the installation reports on mail of every project that this provider took', async () => {
+    const { project } = await useShop(topic());
+    for (const providerId of ['backup', 'other']) {
+      const [mail] = await insertTakenMails(api.db, { projectId: project.id, providerId }, 1);
+      const answer = await notify(sharedTopic, bounceOf(mail!.emailId));
+      expect([providerId, answer[0]]).toEqual([providerId, providerId === 'backup' ? 200 : 404]);
+    }
+  });
+
   it('brings in no received mail', async () => {
     const arn = topic();
     const { project } = await useShop(arn);
@@ -110,14 +129,9 @@ describe('a topic of a provider', () => {
     const { cookie } = await closed.signUp();
     const project = await closed.createProject(cookie);
     expect(await notify(arn, bounceOf(randomUUID()), closed)).toEqual([404, 'RESOURCE_NOT_FOUND']);
-    const fields = {
-      region: 'eu-west-1',
-      accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
-      secretAccessKey: 'a secret key',
-    };
     const { body } = await closed.request('POST', '/providers', {
       key: project.secretKey,
-      body: { name: 'SES', kind: 'ses', snsTopicArn: arn, ...fields },
+      body: { ...account, snsTopicArn: arn },
     });
     const taken = { projectId: project.id, providerId: body.id as string };
     const [mail] = await insertTakenMails(closed.db, taken, 1);
