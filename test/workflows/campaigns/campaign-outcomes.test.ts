@@ -584,6 +584,18 @@ describe('the mail of a workflow', { timeout: 120_000 }, () => {
   });
 });
 
+it('says that no provider of its route could take the mail', async () => {
+  const server = { kind: 'smtp', host: 'smtp.mail.example', feedback: 'none', enabled: false };
+  const { body } = await engine.call('POST', '/providers', { name: 'Away', ...server });
+  const routes = [{ match: {}, providers: [{ id: body.id }] }];
+  expect((await engine.call('PUT', '/routing', { routes })).status).toBe(200);
+  await policy({ quietHours: null });
+  const [one] = await contacts(1);
+  const id = await frozen();
+  await finished(id);
+  expect((await agreed(id))[one!]).toBe('no_provider');
+}, 60_000);
+
 async function addressOf(contactId: string): Promise<string> {
   return (await engine.call('GET', `/contacts/${contactId}`)).body.email;
 }
