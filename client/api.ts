@@ -1248,9 +1248,28 @@ export interface Api {
         raw: string;
       };
     };
+    /** List the named keys, newest first */
+    '/api-keys': {
+      request: {
+        query?: {
+          revoked?: 'true' | 'false';
+        };
+      };
+      answer: Array<ApiKey>;
+    };
     /** Return the secret key of the request */
     '/api-keys/@me': {
       request: {};
+      answer: ApiKey;
+    };
+    /** Get a named key, also a revoked one */
+    '/api-keys/{id}': {
+      request: {
+        path: {
+          /** An id as GET /api-keys lists it */
+          id: string;
+        };
+      };
       answer: ApiKey;
     };
     /** List the secrets for webhooks by name; their values are never returned */
@@ -2626,6 +2645,26 @@ export interface Api {
         }>;
       };
     };
+    /** Create a named key; only this response has its whole value */
+    '/api-keys': {
+      request: {
+        body: CreateApiKeyRequest;
+        idempotencyKey?: string;
+      };
+      answer: ApiKey;
+    };
+    /** Replace the value of a named key; only this response has the whole new one */
+    '/api-keys/{id}/rotate': {
+      request: {
+        path: {
+          /** An id as GET /api-keys lists it */
+          id: string;
+        };
+        body?: RotateApiKeyRequest;
+        idempotencyKey?: string;
+      };
+      answer: ApiKey;
+    };
     /** Start a ramp: warm up a mail provider or sender domain */
     '/ramps': {
       request: {
@@ -3036,6 +3075,17 @@ export interface Api {
       };
       answer: SmtpProvider | SesProvider;
     };
+    /** Change the name, scopes, restrictions or end of a named key */
+    '/api-keys/{id}': {
+      request: {
+        path: {
+          /** An id as GET /api-keys lists it */
+          id: string;
+        };
+        body?: UpdateApiKeyRequest;
+      };
+      answer: ApiKey;
+    };
     /** Change a segment; a new condition is counted at once */
     '/segments/{id}': {
       request: {
@@ -3281,6 +3331,16 @@ export interface Api {
       };
       answer: undefined;
     };
+    /** Revoke a named key for ever, and all keys that it made */
+    '/api-keys/{id}': {
+      request: {
+        path: {
+          /** An id as GET /api-keys lists it */
+          id: string;
+        };
+      };
+      answer: undefined;
+    };
     /** Remove an unused secret */
     '/secrets/{name}': {
       request: {
@@ -3388,7 +3448,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'INSUFFICIENT_SCOPE' | 'KEY_RESTRICTED' | 'SESSION_REQUIRED' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'API_KEY_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'INSUFFICIENT_SCOPE' | 'KEY_RESTRICTED' | 'SESSION_REQUIRED' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'API_KEY_EXPIRED' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -6078,6 +6138,41 @@ export type Actor = {
   id: string;
   /** Address of the user, null when the account is gone; name of the key, `Secret key` or `Public key` */
   name: string | null;
+};
+
+export type CreateApiKeyRequest = {
+  name: string;
+  kind?: 'secret' | 'public';
+  /** Required for a secret key */
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  /** The only sender domains it may send from; null: any */
+  domains?: Array<string> | null;
+  /** The only networks it works from; null: any */
+  cidrs?: Array<string> | null;
+  /** Of a public key: the only events that it may track; null: any */
+  events?: Array<string> | null;
+  /** From then on it is refused; null: never */
+  expiresAt?: string | null;
+};
+
+export type UpdateApiKeyRequest = {
+  name?: string;
+  /** The only sender domains it may send from; null: any */
+  domains?: Array<string> | null;
+  /** The only networks it works from; null: any */
+  cidrs?: Array<string> | null;
+  /** Of a public key: the only events that it may track; null: any */
+  events?: Array<string> | null;
+  /** From then on it is refused; null: never */
+  expiresAt?: string | null;
+  kind?: 'secret' | 'public';
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+};
+
+export type RotateApiKeyRequest = {
+  overlapSeconds?: number;
+  /** Left out: unchanged; null: never */
+  expiresAt?: string | null;
 };
 
 export type Secret = {

@@ -54,6 +54,7 @@ export const problems = {
   RAMP_LIMIT: [400, 'The project has reached its maximum of ramps.'],
   TOPIC_LIMIT: [400, 'The project has reached its maximum of topics.'],
   PROVIDER_LIMIT: [400, 'The project has reached its maximum of mail providers.'],
+  API_KEY_LIMIT: [400, 'The project has reached its maximum of API keys.'],
   SECRET_LIMIT: [400, 'The project has reached its maximum of secrets.'],
   MISSING_AUTH: [401, 'Send an API key as "Authorization: Bearer <key>".'],
   INVALID_API_KEY: [
@@ -123,6 +124,7 @@ export const problems = {
   KEY_ROTATION_PENDING: [409, 'A new DKIM key of this domain already waits for its DNS record.'],
   DOMAIN_EXISTS: [409, 'This domain is already registered on this server.'],
   TOPIC_EXISTS: [409, 'The project already has a topic with this key.'],
+  API_KEY_EXPIRED: [409, 'The API key has expired.'],
   RAMP_EXISTS: [409, 'An unfinished ramp has the same provider and domain.'],
   RAMP_NOT_RUNNING: [409, 'The ramp is not running.'],
   RAMP_NOT_PAUSED: [409, 'The ramp is neither paused nor stopped.'],

@@ -75,6 +75,12 @@ export const limits = {
   optInSeconds: 31_536_000,
   /** Topics of a project, and of one request. */
   topics: 100,
+  /** Named keys of a project that are not revoked, and items of each list of a key. */
+  apiKeys: 50,
+  apiKeyItems: 50,
+  /** The longest overlap of a rotation: seven days. */
+  keyOverlapSeconds: 604_800,
+  keyLifeYears: 10,
   /** Ramps of a project, also finished ones. */
   ramps: 20,
   rampDays: 90,

@@ -16,10 +16,7 @@ export async function keyCaller(
   access: Access,
   { keys, keyUses }: Services,
 ): Promise<ProjectCaller> {
-  const [scheme, value, ...rest] = ctx.get('authorization').trim().split(/ +/);
-  if (scheme?.toLowerCase() !== 'bearer' || !value || rest.length > 0) {
-    throw new Problem('MISSING_AUTH');
-  }
+  const value = readBearer(ctx.get('authorization'));
   const isPublic = /^pk_[0-9a-f]{64}$/.test(value);
   const isSecret = /^sk_[0-9a-f]{64}$/.test(value);
   if (isPublic && access !== 'either') throw new Problem('INVALID_API_KEY');
@@ -36,7 +33,14 @@ export async function keyCaller(
   return { kind: 'project', role: 'ADMIN', ...caller };
 }
 
-function unknownKey(): Problem {
+/** Returns the key in a header. @throws Problem MISSING_AUTH */
+export function readBearer(authorization: string): string {
+  const [scheme, value, ...rest] = authorization.trim().split(/ +/);
+  if (scheme?.toLowerCase() === 'bearer' && value && rest.length === 0) return value;
+  throw new Problem('MISSING_AUTH');
+}
+
+export function unknownKey(): Problem {
   const suggestion = 'Check that the whole key was copied, and that it was not regenerated since.';
   return new Problem('INVALID_API_KEY', { suggestion });
 }
@@ -46,13 +50,16 @@ export function hashKey(value: string): Buffer {
   return createHash('sha256').update(value).digest();
 }
 
+/** Returns the refusal of a key whose life is over. */
+export function endedKey(reason: 'expired' | 'revoked'): Problem {
+  const message = reason === 'revoked' ? 'The API key was revoked.' : 'The API key has expired.';
+  const suggestion = 'Use another key of the project.';
+  return new Problem('INVALID_API_KEY', { message, suggestion, details: { reason } });
+}
+
 /** @throws Problem INVALID_API_KEY, KEY_RESTRICTED. */
 function admit(ctx: Context, { ended, cidrs, validUntil }: NamedKey): void {
-  if (ended) {
-    const message = ended === 'revoked' ? 'The API key was revoked.' : 'The API key has expired.';
-    const suggestion = 'Use another key of the project.';
-    throw new Problem('INVALID_API_KEY', { message, suggestion, details: { reason: ended } });
-  }
+  if (ended) throw endedKey(ended);
   if (validUntil) ctx.set('Everpost-Key-Expires', new Date(validUntil).toISOString());
   if (cidrs && !isWithin(ctx.ip, cidrs)) throw restricted('cidrs', ctx.ip);
 }
@@ -61,15 +68,43 @@ function admit(ctx: Context, { ended, cidrs, validUntil }: NamedKey): void {
 function isWithin(address: string, cidrs: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const ip = ipaddr.process(address);
-  return cidrs.some((cidr) => {
-    const [network, bits] = ipaddr.parseCIDR(cidr);
-    return network.kind() === ip.kind() && ip.match(network, bits);
-  });
+  const bits = ip.kind() === 'ipv4' ? 32 : 128;
+  return cidrs.some((cidr) => isNetworkWithin(`${ip.toString()}/${bits}`, cidr));
+}
+
+/** Returns true if a network is in another, or is the same. */
+export function isNetworkWithin(network: string, other: string): boolean {
+  const [address, bits] = ipaddr.parseCIDR(network);
+  const [start, otherBits] = ipaddr.parseCIDR(other);
+  return address.kind() === start.kind() && bits >= otherBits && address.match(start, otherBits);
+}
+
+/**
+ * Returns the stored form of a network or address: `203.0.113.7/24` is `203.0.113.0/24`, and
+ * `203.0.113.7` is `203.0.113.7/32`. Returns null if it is neither.
+ */
+export function normaliseNetwork(text: string): string | null {
+  const [address = '', bits, ...rest] = text.trim().split('/');
+  if (rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return null;
+  if (!ipaddr.IPv6.isValid(address) && !ipaddr.IPv4.isValidFourPartDecimal(address)) return null;
+  if (address.includes('%')) return null;
+  const ip = ipaddr.parse(address);
+  const max = ip.kind() === 'ipv4' ? 32 : 128;
+  const given = bits === undefined ? max : Number(bits);
+  if (given > max) return null;
+  const isMapped = ip instanceof ipaddr.IPv6 && ip.isIPv4MappedAddress();
+  // `::ffff:0:0/96` has all IPv4 addresses. A larger network has more than those.
+  if (isMapped && given < 96) return null;
+  const mapped = ipaddr.process(address);
+  const length = isMapped ? given - 96 : given;
+  const kind = mapped.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  return `${kind.networkAddressFromCIDR(`${mapped.toString()}/${length}`).toString()}/${length}`;
 }
 
 /** Returns the refusal of a request outside a restriction of its key. */
-function restricted(restriction: string, received: string): Problem {
-  return new Problem('KEY_RESTRICTED', { details: { restriction, received } });
+export function restricted(restriction: string, received?: string): Problem {
+  const details = received === undefined ? { restriction } : { restriction, received };
+  return new Problem('KEY_RESTRICTED', { details });
 }
 
 /**
@@ -78,12 +113,17 @@ function restricted(restriction: string, received: string): Problem {
  */
 export function requireScope(caller: Caller, needed: string | null): void {
   if (needed === null || caller?.kind !== 'project' || !caller.key) return;
-  const { scopes: granted } = caller.key;
-  if (hasScope(granted, needed)) return;
-  throw new Problem('INSUFFICIENT_SCOPE', {
-    message: `The API key does not have the scope ${needed}.`,
-    details: { needed, granted },
-  });
+  if (!hasScope(caller.key.scopes, needed)) throw lackingScope(needed, caller.key.scopes);
+}
+
+export function lackingScope(needed: string, granted: readonly string[]): Problem {
+  const message = `The API key does not have the scope ${needed}.`;
+  return new Problem('INSUFFICIENT_SCOPE', { message, details: { needed, granted } });
+}
+
+/** @throws Problem KEY_RESTRICTED when a key must not send from this domain. */
+export function requireSenderDomain({ key }: ProjectCaller, domain: string): void {
+  if (key?.domains && !key.domains.includes(domain)) throw restricted('domains', domain);
 }
 
 /** @throws Problem KEY_RESTRICTED when a key must not track this event. */

@@ -33,6 +33,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'journeys',
       'guides/webhooks',
       'guides/secrets',
+      'guides/api-keys',
       'guides/event-subscriptions',
       'guides/campaigns',
       'guides/timing',

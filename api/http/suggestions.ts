@@ -66,6 +66,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   RAMP_LIMIT: 'Delete a ramp that is DONE; GET /ramps lists the ramps.',
   TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists the topics.',
   PROVIDER_LIMIT: 'Delete providers that no route names; GET /providers lists the providers.',
+  API_KEY_LIMIT: 'Revoke keys that nothing uses; GET /api-keys lists the keys.',
   SECRET_LIMIT: 'Delete secrets whose `usedIn` is empty; GET /secrets lists the secrets.',
   EVENT_SUBSCRIPTION_LIMIT:
     'Delete a subscription that you do not need, or add more event names to one.',
@@ -112,6 +113,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'The person can subscribe again on their own. If they have asked you to, remove the address ' +
     'with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
+  API_KEY_EXPIRED: 'Send a new `expiresAt` with the rotation.',
   RAMP_EXISTS: 'Delete the ramp in `details.id`, or wait until it is DONE.',
   RAMP_NOT_RUNNING: 'Only a RUNNING ramp can be paused; GET /ramps/{id} shows its status.',
   RAMP_NOT_PAUSED: 'Only a PAUSED or STOPPED ramp can be resumed.',

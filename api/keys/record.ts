@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import type { ApiKeyRow } from '../../db/projects/api-keys.ts';
+import { found } from '../../domain/errors.ts';
 import { Actor, readActors } from '../accounts/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
@@ -47,6 +48,8 @@ export const apiKey: z.input<typeof ApiKey> = {
   updatedAt: '2026-11-25T08:00:00.000Z',
 };
 
+export const apiKeyWithValue = { ...apiKey, key: `sk_${'9f3a'.repeat(16)}` };
+
 /** Returns the records of named keys, with the names of those who made and revoked them. */
 export async function presentKeys(
   db: Database,
@@ -68,6 +71,15 @@ export async function presentKeys(
       projectId: publicId,
     });
   });
+}
+
+export async function presentKey(
+  db: Database,
+  publicId: string,
+  row: ApiKeyRow,
+): Promise<z.input<typeof ApiKey>> {
+  const [record] = await presentKeys(db, publicId, [row]);
+  return found('API_KEY', row.id, record);
 }
 
 /** Returns the record of the secret key of a project's pair. */

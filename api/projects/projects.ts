@@ -8,8 +8,10 @@ import {
   updateProjectKeys,
   updateWebhookSecret,
 } from '../../db/projects/projects.ts';
+import { lockKeys, revokeKeys } from '../../db/projects/api-keys.ts';
 import { listMembersAndInvited } from '../../db/accounts/members.ts';
 import { found } from '../../domain/errors.ts';
+import { actorOf } from '../accounts/actor.ts';
 import { refuseDisabled, requireVerified } from '../access/auth.ts';
 import { hashKey } from '../access/keys.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -107,7 +109,8 @@ const regenerateKeys = endpoint({
   path: '/users/@me/projects/{id}/regenerate-keys',
   summary: 'Replace both keys; the old ones stop working at once',
   description:
-    'Only this response has the whole new secret key. `membersByKey` lists members and ' +
+    'Only this response has the whole new secret key. Named keys that the old one made are ' +
+    'revoked. `membersByKey` lists members and ' +
     'invited users that a secret key has added, or given another role, in the last 30 days: ' +
     'an intruder with the old key may be among them. Absent if there are none.',
   access: 'session',
@@ -120,10 +123,13 @@ const regenerateKeys = endpoint({
     membersByKey: z.array(ListedMember).optional(),
   }),
   example: { response: projectWithSecret },
-  async handle({ db, cipher, member: { projectId, role }, params, note }) {
+  async handle({ db, cipher, member, params, note }) {
+    const { projectId, role } = member;
     const keys = newKeys();
     const row = await transact(db, async (tx) => {
       const changed = await updateProjectKeys(tx, projectId, keys.stored);
+      await lockKeys(tx, projectId);
+      await revokeKeys(tx, projectId, 'made by the pair', actorOf(member));
       await note({ event: 'keys.regenerated', projectId }, tx);
       return found('PROJECT', params.id, changed);
     });

@@ -29,6 +29,7 @@ import {
 import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
 import type { ProjectCaller } from '../access/caller.ts';
+import { requireSenderDomain } from '../access/keys.ts';
 import { consentActorOf } from '../consent/evidence.ts';
 import type { Services } from '../services/services.ts';
 import { noSender, type SendBody } from './send-schema.ts';
@@ -95,6 +96,7 @@ export async function prepareMail(
   );
   const from = senderOf(request, template || null, project.name);
   if (!isContinued) refusePast(request.scheduledFor);
+  requireSenderDomain(caller, domainOf(from.email));
   await readOnce(`domain ${domainOf(from.email)}`, () =>
     requireVerifiedSender(db, projectId, from.email),
   );

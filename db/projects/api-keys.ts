@@ -1,8 +1,14 @@
-import type { Selectable } from 'kysely';
+import {
+  type InsertObject,
+  type RawBuilder,
+  type Selectable,
+  sql,
+  type UpdateObject,
+} from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
-import type { ApiKey } from '../tables.ts';
+import type { ApiKey, DB } from '../tables.ts';
 
 export type ApiKeyRow = Selectable<ApiKey>;
 
@@ -32,4 +38,107 @@ export async function listKeyNames(
     .where('id', '=', anyOf(ids))
     .execute();
   return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
+/** Revoked keys that a list shows: the newest. */
+const revokedMax = 1_000;
+
+/** Lists the named keys of a project, newest first, either the revoked ones or the others. */
+export async function listApiKeys(
+  db: Database,
+  projectId: string,
+  { isRevoked }: { isRevoked: boolean },
+): Promise<ApiKeyRow[]> {
+  return db
+    .selectFrom('api_key')
+    .select(columnsOf('api_key'))
+    .where('project_id', '=', projectId)
+    .where('revoked_at', isRevoked ? 'is not' : 'is', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(revokedMax)
+    .execute();
+}
+
+/** Makes all changes of a project's named keys take turns, until the transaction ends. */
+export async function lockKeys(tx: Database, projectId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`api_key ${projectId}`}, 0))`.execute(
+    tx,
+  );
+}
+
+/** Returns true if this is the hash of the secret key of the project's pair. Call it under a lock. */
+export async function isSecretKey(tx: Database, projectId: string, hash: Buffer): Promise<boolean> {
+  const row = await tx
+    .selectFrom('project')
+    .select('id')
+    .where('id', '=', projectId)
+    .where('secret_key_hash', '=', hash)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function insertApiKey(
+  tx: Database,
+  values: InsertObject<DB, 'api_key'>,
+): Promise<ApiKeyRow> {
+  return tx
+    .insertInto('api_key')
+    .values(values)
+    .returning(columnsOf('api_key'))
+    .executeTakeFirstOrThrow();
+}
+
+export async function updateApiKey(
+  tx: Database,
+  id: string,
+  change: UpdateObject<DB, 'api_key'>,
+): Promise<ApiKeyRow> {
+  return tx
+    .updateTable('api_key')
+    .set({ ...change, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(columnsOf('api_key'))
+    .executeTakeFirstOrThrow();
+}
+
+/** A key, and all keys that it made, at any depth. */
+function descendants(projectId: string, first: RawBuilder<unknown>) {
+  return sql`with recursive line as (
+      select id from api_key where project_id = ${projectId} and ${first}
+      union
+      select made.id from api_key made join line on made.created_by = 'key:' || line.id
+        where made.project_id = ${projectId})`;
+}
+
+/** Returns true if a key was made by another key, directly or by keys that this one made. */
+export async function isMadeBy(
+  tx: Database,
+  projectId: string,
+  { id, makerId }: { id: string; makerId: string },
+): Promise<boolean> {
+  const { rows } = await sql`
+    ${descendants(projectId, sql`created_by = ${`key:${makerId}`}`)}
+    select from line where id = ${id}`.execute(tx);
+  return rows.length > 0;
+}
+
+/**
+ * Revokes keys and all keys that they made, at any depth. Returns the ids of those that were valid.
+ * @param which one key, or all that the secret key of the pair made
+ */
+export async function revokeKeys(
+  tx: Database,
+  projectId: string,
+  which: { id: string } | 'made by the pair',
+  revokedBy: string,
+): Promise<string[]> {
+  const first =
+    which === 'made by the pair' ? sql`created_by = 'key:secret'` : sql`id = ${which.id}`;
+  const { rows } = await sql<{ id: string }>`
+    ${descendants(projectId, first)}
+    update api_key set revoked_at = now(), revoked_by = ${revokedBy}, updated_at = now()
+      where id in (select id from line) and revoked_at is null
+      returning id`.execute(tx);
+  return rows.map(({ id }) => id);
 }

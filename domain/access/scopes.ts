@@ -22,6 +22,8 @@ export const scopes = [
   'events:write',
   'executions:read',
   'executions:write',
+  'keys:read',
+  'keys:write',
   'members:read',
   'members:write',
   'policies:read',
@@ -52,6 +54,7 @@ export const scopes = [
 /** Resources whose paths begin with other words; the first matching beginning counts. */
 const resources: readonly (readonly [beginning: string, resource: string])[] = [
   ['/activity', 'analytics'],
+  ['/api-keys', 'keys'],
   ['/consent-policy', 'policies'],
   ['/delivery', 'analytics'],
   ['/erasures', 'privacy'],

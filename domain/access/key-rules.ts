@@ -1,0 +1,80 @@
+import type { FieldProblem } from '../errors.ts';
+import { hasScope } from './scopes.ts';
+
+/** Rules between the fields of a named key, and between a key and the key that makes it. */
+
+export interface KeyRights {
+  scopes: readonly string[];
+  domains: readonly string[] | null;
+  cidrs: readonly string[] | null;
+  events: readonly string[] | null;
+  expiresAt: Date | null;
+}
+
+/** The scopes that a key may have beside sender domains. All others would send past them. */
+const besideDomains = new Set(['emails:send', 'emails:write', 'verify:read']);
+
+interface GivenScopes {
+  scopes: readonly string[] | undefined;
+}
+
+/** Returns what is wrong with the fields of a key. `scopes` are undefined if none were given. */
+export function keyFaults(
+  kind: 'secret' | 'public',
+  { scopes, domains, events }: Pick<KeyRights, 'domains' | 'events'> & GivenScopes,
+): FieldProblem[] {
+  const faults: FieldProblem[] = [];
+  const refuse = (field: string, message: string) =>
+    faults.push({ field, message, code: 'not_allowed' });
+  if (kind === 'public') {
+    if (scopes?.some((scope) => scope !== 'events:send')) {
+      refuse('scopes', 'A public key has exactly the scope events:send.');
+    }
+    if (domains) refuse('domains', 'Only a secret key can have sender domains.');
+    return faults;
+  }
+  if (!scopes) {
+    const message = 'A secret key needs scopes.';
+    faults.push({ field: 'scopes', message, code: 'invalid_type', received: 'undefined' });
+  }
+  if (events) refuse('events', 'Only a public key can have events.');
+  const past = scopes?.filter((scope) => !besideDomains.has(scope) && !scope.endsWith(':read'));
+  if (domains && past && past.length > 0) {
+    refuse('scopes', `With sender domains a key cannot have ${past.join(', ')}.`);
+  }
+  return faults;
+}
+
+/** A right that a key must not give, because it does not have it. */
+export type Excess = { scope: string } | { restriction: 'domains' | 'cidrs' | 'expiresAt' };
+
+/**
+ * Returns the first right of a key that its maker does not have; null: it has them all.
+ * @param isNetworkWithin returns true if the first network is in the second.
+ */
+export function excessOf(
+  key: KeyRights,
+  maker: KeyRights,
+  isNetworkWithin: (network: string, other: string) => boolean,
+): Excess | null {
+  const scope = key.scopes.find((one) => !grants(maker.scopes, one));
+  if (scope !== undefined) return { scope };
+  const isWithin = (
+    own: readonly string[] | null,
+    allowed: readonly string[] | null,
+    fits: (one: string, other: string) => boolean,
+  ) =>
+    allowed === null ||
+    (own !== null && own.every((one) => allowed.some((other) => fits(one, other))));
+  if (!isWithin(key.domains, maker.domains, (one, other) => one === other)) {
+    return { restriction: 'domains' };
+  }
+  if (!isWithin(key.cidrs, maker.cidrs, isNetworkWithin)) return { restriction: 'cidrs' };
+  const { expiresAt } = maker;
+  const ends = expiresAt === null || (key.expiresAt !== null && key.expiresAt <= expiresAt);
+  return ends ? null : { restriction: 'expiresAt' };
+}
+
+function grants(granted: readonly string[], scope: string): boolean {
+  return scope === '*' ? granted.includes('*') : hasScope(granted, scope);
+}
