@@ -170,13 +170,14 @@ describe('the document of the API', () => {
     };
     const limits = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
     const strictness = ['Everpost-Ignored', 'Preference-Applied'];
+    const keys = ['Everpost-Key-Expires'];
     expect(about('send')).toEqual({
       asked: ['ProjectId', 'IdempotencyKey', 'Prefer'],
-      answered: ['X-Request-ID', ...limits, 'Idempotency-Replayed', ...strictness],
+      answered: ['X-Request-ID', ...limits, 'Idempotency-Replayed', ...strictness, ...keys],
     });
     expect(about('verify')).toEqual({
       asked: ['ProjectId', 'Prefer'],
-      answered: ['X-Request-ID', ...limits, ...strictness],
+      answered: ['X-Request-ID', ...limits, ...strictness, ...keys],
     });
     expect(about('createProject').asked).toEqual(['IdempotencyKey', 'Prefer']);
     expect(about('getMe').asked).toEqual(['Prefer']);

@@ -14,7 +14,7 @@ import {
   type RampRow,
   resumeRamp as resumeRow,
 } from '../../db/ramps/ramps.ts';
-import { found, Problem } from '../../domain/errors.ts';
+import { found, Problem, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { normaliseDomainName } from '../../domain/sender/domain-name.ts';
 import type { ProjectCaller } from '../access/caller.ts';
@@ -52,10 +52,13 @@ const NewRamp = z
       .default(null)
       .describe('Rates in percent at which it stops; null: never'),
   })
-  .superRefine(({ providerId, domain }, context) => {
-    if (providerId !== null || domain !== null) return;
-    addFault(context, 'required', 'Give `providerId`, `domain` or both.', ['providerId']);
-  });
+  .superRefine(
+    ({ providerId, domain }, context) => {
+      if (providerId !== null || domain !== null) return;
+      addFault(context, 'required', 'Give `providerId`, `domain` or both.', ['providerId']);
+    },
+    whenRight('providerId', 'domain'),
+  );
 
 const listRamps = endpoint({
   id: 'listRamps',

@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { columns } from '../../db/tables.ts';
 import { mayReceive } from '../../db/reads/audience.ts';
-import { isPolicedCampaign, holdsMail } from '../../db/sql/send-policy.ts';
+import { hasRamp, holdsMail, isPolicedCampaign } from '../../db/sql/send-policy.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { endedBy } from '../../db/sql/mail-status.ts';
 import { hasRouting, isSenderGone } from '../../db/sql/mail-claims.ts';
@@ -230,6 +230,11 @@ const plays: Readonly<Record<string, Play>> = {
     fragment: (name) => hasRouting(at(name, 'project_id')),
     answers: [true, false],
   },
+  hasRamp: {
+    rows: both(mails),
+    fragment: (name) => hasRamp(at(name, 'project_id')),
+    answers: [true, false],
+  },
   holdsMail: {
     rows: both(mails),
     fragment: (name) => holdsMail(at(name, 'project_id')),
@@ -437,6 +442,7 @@ async function insertTenants(tx: Database): Promise<void> {
     await insert('campaign', { ...own, id: mine(campaign), status });
     await insert('send_policy', { ...own, caps: isFirst ? '[{}]' : '[]' });
     if (isFirst) await insert('mail_routing', { ...own, routes: '[]' });
+    await insert('ramp', { ...own, status: isFirst ? 'RUNNING' : 'DONE' });
     const waiting = { ...own, due_at: isFirst ? 'now' : 'infinity' };
     if (isFirst) {
       await insert('email_queue', { ...waiting, email_id: mine(mail) });

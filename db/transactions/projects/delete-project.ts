@@ -46,15 +46,16 @@ export const keptOnReset = [
   'secret',
   'api_key',
   'mail_provider',
+  'mail_routing',
   'send_policy',
   'ramp',
   'event_subscription',
 ] as const;
 
 /**
- * Empties a project, but keeps settings, keys, members, domains, secrets, mail providers, ramps,
- * event subscriptions, billing, the send policy and the consent policy. Returns false when it did
- * not exist.
+ * Empties a project, but keeps settings, keys, members, domains, secrets, mail providers with their
+ * routes and ramps, event subscriptions, billing, the send policy and the consent policy. Returns
+ * false when it did not exist.
  */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx
@@ -208,6 +209,7 @@ export const goneWithParent = [
   'campaign_content',
   'audience_page',
   'idempotency_email',
+  'held_release',
 ] as const;
 
 /** Lists removed projects with this public id whose rows are still to be deleted. */
