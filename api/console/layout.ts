@@ -47,6 +47,7 @@ const sections = [
   ['/domains', 'Domains'],
   ['/providers', 'Providers'],
   ['/routing', 'Routing'],
+  ['/ramps', 'Ramps'],
   ['/subscriptions', 'Subscriptions'],
 ] as const;
 

@@ -60,7 +60,7 @@ const NewRamp = z
     whenRight('providerId', 'domain'),
   );
 
-const listRamps = endpoint({
+export const listRamps = endpoint({
   id: 'listRamps',
   method: 'GET',
   path: '/ramps',
@@ -192,7 +192,7 @@ const deleteRamp = endpoint({
   },
 });
 
-const pauseRamp = endpoint({
+export const pauseRamp = endpoint({
   id: 'pauseRamp',
   method: 'POST',
   path: '/ramps/{id}/pause',
@@ -214,7 +214,7 @@ const pauseRamp = endpoint({
   },
 });
 
-const resumeRamp = endpoint({
+export const resumeRamp = endpoint({
   id: 'resumeRamp',
   method: 'POST',
   path: '/ramps/{id}/resume',

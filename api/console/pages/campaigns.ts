@@ -20,7 +20,7 @@ import {
   table,
 } from '../parts.ts';
 import { limitWords } from './delivery.ts';
-import { reasonText, whyNot } from './emails.ts';
+import { reasonText, whyNot } from './mail/emails.ts';
 
 type Campaign = z.output<typeof getCampaign.response>;
 type Stats = z.output<typeof getCampaignStats.response>;

@@ -10,13 +10,14 @@ import { problemPage, projectPage, showProjectPage } from '../page.ts';
 import { campaignPages } from './campaigns.ts';
 import { contactPages } from './contacts.ts';
 import { domainPages } from './domains.ts';
-import { emailPages } from './emails.ts';
+import { emailPages } from './mail/emails.ts';
 import { erasurePages } from './erasures.ts';
 import { executionPages } from './executions.ts';
 import { failurePages } from './failures.ts';
 import { jobPages } from './jobs.ts';
 import { providerPages } from './mail/providers.ts';
 import { showOverview } from './overview.ts';
+import { rampPages } from './mail/ramps.ts';
 import { routingPages } from './routing.ts';
 import { subscriptionPages } from './subscriptions.ts';
 import { templatePages } from './templates.ts';
@@ -91,6 +92,7 @@ export const consolePages = [
   ...domainPages,
   ...providerPages,
   ...routingPages,
+  ...rampPages,
   ...subscriptionPages,
   showUnknownPage,
 ];

@@ -10,7 +10,7 @@ import { type Html, html } from '../../html/html.ts';
 import { type PageContext, projectPage } from '../page.ts';
 import { facts, further, heading, moment, section, state, table } from '../parts.ts';
 import { eraseForm } from './erasures.ts';
-import { reasonText } from './emails.ts';
+import { reasonText } from './mail/emails.ts';
 import { executionTable } from './executions.ts';
 
 const findByAddress = projectPage({

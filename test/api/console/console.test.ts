@@ -220,6 +220,23 @@ describe('the console', () => {
     expect((await open(`${home}/providers/default`)).html).not.toContain('smtp.example.com');
   });
 
+  it('shows ramps, and has them paused and resumed', async () => {
+    const given = { domain: 'warm.example', startPerDay: 50, days: 14 };
+    const { body: ramp } = await api.request('POST', '/ramps', {
+      key: project.secretKey,
+      body: given,
+    });
+    const { html, token, cookie } = await open(`${home}/ramps`);
+    expect(inOne(html)).toContain('from warm.example');
+    expect(inOne(html)).toContain('0 of 50');
+    const path = `${home}/ramps/${ramp.id}`;
+    expect((await press(`${path}/pause`, { token }, cookie)).status).toBe(303);
+    const paused = await open(`${home}/ramps`);
+    expect(inOne(paused.html)).toContain('paused');
+    expect(inOne(paused.html)).toContain(`${path}/resume`);
+    await api.request('DELETE', `/ramps/${ramp.id}`, { key: project.secretKey });
+  });
+
   it('lists the versions of a workflow with their changes, and restores one', async () => {
     const made = await call('POST', '/workflows', { name: 'Edited', eventName: 'joined' });
     const page = `${home}/workflows/${made.body.id}`;
@@ -392,6 +409,7 @@ describe('the console', () => {
         events: ['*'],
       }),
       campaigns: await insertTestCampaign(api.db, bobs.id),
+      ramps: await make('/ramps', { domain: 'bob.example', startPerDay: 5, days: 3 }),
     };
     const { token, cookie } = await open(home);
     const given = { token, version: '1', to: '1' };

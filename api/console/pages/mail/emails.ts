@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { getEmail } from '../../emails/emails.ts';
-import { ask } from '../ask.ts';
-import { absenceTexts } from '../../../domain/campaign/campaign.ts';
-import { reasonTexts } from '../../../domain/outcomes/outcome.ts';
-import { html } from '../../html/html.ts';
-import { type PageContext, projectPage } from '../page.ts';
-import { facts, heading, moment, section, state, table } from '../parts.ts';
+import { getEmail } from '../../../emails/emails.ts';
+import { ask } from '../../ask.ts';
+import { absenceTexts } from '../../../../domain/campaign/campaign.ts';
+import { reasonTexts } from '../../../../domain/outcomes/outcome.ts';
+import { html } from '../../../html/html.ts';
+import { type PageContext, projectPage } from '../../page.ts';
+import { facts, heading, moment, section, state, table } from '../../parts.ts';
 
 type Email = z.output<typeof getEmail.response>;
 
