@@ -61,7 +61,8 @@ it('says in its index what a page is about, not what its commands need', () => {
 
 it.each([
   ['POST /v1/send', 'Endpoint', '/docs/reference/public-api#send'],
-  ['rotate key', 'Endpoint', '/docs/reference/projects#regenerateKeys'],
+  ['rotate key', 'Endpoint', '/docs/reference/api-keys#rotateApiKey'],
+  ['regenerate keys', 'Endpoint', '/docs/reference/projects#regenerateKeys'],
   ['rotate key', 'Section', '/docs/security#key-rotation'],
   ['invite member', 'Endpoint', '/docs/reference/projects#addMember'],
   ['docker', 'Page', '/docs/installing'],
