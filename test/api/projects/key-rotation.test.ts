@@ -173,6 +173,8 @@ it('every encrypted column is re-encrypted', async () => {
     'idempotency.body_hash',
     'idempotency.response',
     'import_file.content',
+    'mail_provider.feedback_token_hash',
+    'mail_provider.former_token_hash',
     'mailbox_message.raw',
     'opt_in.token_hash',
     'project.secret_key_hash',
