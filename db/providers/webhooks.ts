@@ -36,7 +36,10 @@ export async function findReportingProvider(
     .executeTakeFirst();
 }
 
-/** Providers of one topic that are looked up: several projects may share an account. */
+/**
+ * Providers of one topic that are looked up: several projects may share an account. The oldest come
+ * first, so that nobody can hide them by adding others.
+ */
 const topicProvidersMax = 100;
 
 /** Returns the providers that report through a topic of Amazon SNS. */
@@ -48,6 +51,8 @@ export async function findTopicProviders(
     .selectFrom('mail_provider')
     .select(['id as providerId', 'project_id as projectId'])
     .where(sql<boolean>`settings->>'snsTopicArn' = ${topic}`)
+    .orderBy('created_at')
+    .orderBy('id')
     .limit(topicProvidersMax)
     .execute();
 }

@@ -63,8 +63,10 @@ async function giveTo<E extends Sendable>(
         [bodiesUnderWay, email.body?.length ?? 0],
       ];
       const releases: (() => void)[] = [];
+      // One project's slow provider must not keep the room from the mail of others.
+      const holder = { urgent, owner: email.project_id };
       for (const [room, amount] of needed) {
-        releases.push(room.tryAcquire(amount) ?? (await room.acquire(amount, { urgent })));
+        releases.push(room.tryAcquire(amount, holder) ?? (await room.acquire(amount, holder)));
       }
       const attempt = new MessageAttempt(services, email, provider, given);
       record(given, ...(await attempt.run()));

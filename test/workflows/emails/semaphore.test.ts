@@ -47,3 +47,30 @@ it('gives free permits at once, if no other caller waits for them', async () => 
   giveBackAll();
   expect(semaphore.tryAcquire(1)).not.toBeNull();
 });
+
+it('gives an owner at most half, and lets others pass it', async () => {
+  const semaphore = createSemaphore(12);
+  const acquire = (owner: string) => semaphore.acquire(3, { owner });
+  const first = await acquire('a');
+  expect(semaphore.tryAcquire(3, { owner: 'a' })).not.toBeNull();
+  expect(semaphore.tryAcquire(3, { owner: 'a' })).toBeNull();
+  let isServed = false;
+  const third = acquire('a').then((release) => {
+    isServed = true;
+    return release;
+  });
+  const releaseOther = await acquire('b');
+  await Promise.resolve();
+  expect(isServed).toBe(false);
+  first();
+  releaseOther();
+  (await third)();
+});
+
+it('lets an owner without any take what is free', async () => {
+  const semaphore = createSemaphore(10);
+  const release = await semaphore.acquire(9, { owner: 'a' });
+  expect(semaphore.tryAcquire(1, { owner: 'a' })).toBeNull();
+  expect(semaphore.tryAcquire(1, { owner: 'b' })).not.toBeNull();
+  release();
+});
