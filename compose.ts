@@ -3,7 +3,9 @@ import type { Logger } from 'pino';
 import type { Pool } from 'pg';
 import { FeedbackQueue } from './api/services/feedback-queue.ts';
 import { KeyUses } from './api/services/key-uses.ts';
-import { ProjectKeys } from './api/services/project-keys.ts';
+import { SharedLookup } from './api/services/shared-lookup.ts';
+import { findKeyOwners } from './db/projects/key-lookup.ts';
+import { findRecipients } from './db/transactions/mail/incoming.ts';
 import { createRateLimits } from './api/services/rate-limit.ts';
 import { backgroundState } from './api/services/background.ts';
 import { Recent } from './api/services/recent.ts';
@@ -184,7 +186,8 @@ export function composeApi(
     feedbackReaders: createFeedbackReaders(),
     drawer: createDrawer(),
     rateLimits: createRateLimits(pool, config.rateLimit),
-    keys: new ProjectKeys(db),
+    keys: new SharedLookup((keys) => findKeyOwners(db, keys)),
+    mailRecipients: new SharedLookup((ids) => findRecipients(db, ids)),
     keyUses: new KeyUses(db, opened.log),
     feedback: new FeedbackQueue({
       db,

@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { type Database, transact } from '../../db/database.ts';
-import { recordIncoming } from '../../db/transactions/mail/incoming.ts';
+import { findRecipients, recordIncoming } from '../../db/transactions/mail/incoming.ts';
 import { findMailProjects } from '../../db/transactions/mail/reports.ts';
 import {
   type JudgeReputation,
@@ -97,6 +97,7 @@ async function takeMessage(
     db,
     {
       emailIdOf,
+      recipientOf: async (emailId) => (await findRecipients(db, [emailId]))[0],
       record: (report) => recordSingleReport(db, report, { judge, isUnreported }),
       transactFor: (_, work) => transact(db, work),
     },

@@ -5,12 +5,14 @@ import type { ReportSource } from '../../domain/mail/feedback.ts';
 import { type RawMessage, readIncoming } from '../../providers/mail/incoming.ts';
 import type { ReturnPaths } from '../../providers/return-paths.ts';
 import type { FeedbackQueue } from './feedback-queue.ts';
+import type { SharedLookup } from './shared-lookup.ts';
 
 export interface IncomingServices {
   db: Database;
   shares: Shares;
   feedback: FeedbackQueue;
   returnPaths: ReturnPaths;
+  mailRecipients: SharedLookup<string, string>;
 }
 
 /** Milliseconds that a report may wait for others, which are then recorded together. */
@@ -21,7 +23,7 @@ const maxDelayMs = 100;
  * @throws Problem SERVICE_UNAVAILABLE, or an error of the database: the message should come again
  */
 export async function takeIncoming(
-  { db, shares, feedback, returnPaths }: IncomingServices,
+  { db, shares, feedback, returnPaths, mailRecipients }: IncomingServices,
   source: ReportSource,
   given: RawMessage,
 ): Promise<IncomingResult> {
@@ -31,6 +33,7 @@ export async function takeIncoming(
     db,
     {
       emailIdOf,
+      recipientOf: (emailId) => mailRecipients.find(emailId),
       record: (report) => feedback.record(report, maxDelayMs),
       transactFor: (projectId, work) => shares.within(projectId, (own) => transact(own, work)),
     },

@@ -22,7 +22,8 @@ import type { WebhookSender } from '../../providers/web/webhook.ts';
 import type { BackgroundState } from './background.ts';
 import type { FeedbackQueue } from './feedback-queue.ts';
 import type { KeyUses } from './key-uses.ts';
-import type { ProjectKeys } from './project-keys.ts';
+import type { KeyOwner, SentKey } from '../../db/projects/key-lookup.ts';
+import type { SharedLookup } from './shared-lookup.ts';
 import type { RateLimits } from './rate-limit.ts';
 import type { Recent } from './recent.ts';
 import type { TrackQueue } from './track-queue.ts';
@@ -54,7 +55,13 @@ export interface Services {
   drawer: Drawer;
   webhooks: WebhookSender;
   rateLimits: RateLimits;
-  keys: ProjectKeys;
+  /**
+   * Finds the projects of API keys. A key is looked up for each request, so a replaced key is invalid
+   * at once.
+   */
+  keys: SharedLookup<SentKey, KeyOwner>;
+  /** Finds the recipients of mails by their ids. */
+  mailRecipients: SharedLookup<string, string>;
   keyUses: KeyUses;
   /** Records feedback on mail, for many requests together. */
   feedback: FeedbackQueue;

@@ -22,6 +22,8 @@ export interface IncomingMessage {
 export interface IncomingHandler {
   /** Returns the id of the mail whose return path an address is; null: it is none. */
   emailIdOf(address: string): string | null;
+  /** Returns the recipient's address of a mail; undefined: there is no such mail. */
+  recipientOf(emailId: string): Promise<string | undefined>;
   /** Records a report and resolves after the commit. */
   record(report: FeedbackReport): Promise<FeedbackAnswer>;
   /** Runs a transaction for a project. */
@@ -44,7 +46,7 @@ export async function recordIncoming(
   message: IncomingMessage,
 ): Promise<IncomingResult> {
   if (message.reading.kind === 'ordinary') return receive(db, handler, message);
-  const reports = await findReports(db, message, handler.emailIdOf);
+  const reports = await findReports(message, handler);
   const answers = await Promise.all(reports.map(handler.record));
   return answers.some((answer) => answer !== 'unknown') ? 'report' : 'ignored';
 }
@@ -77,9 +79,8 @@ async function receive(
  * mail, and a recipient only about its own.
  */
 async function findReports(
-  db: Database,
   { source, recipients, fingerprint, reading, arrivedAt }: IncomingMessage,
-  emailIdOf: IncomingHandler['emailIdOf'],
+  { emailIdOf, recipientOf }: IncomingHandler,
 ): Promise<FeedbackReport[]> {
   if (reading.kind !== 'report') return [];
   const { report } = reading;
@@ -90,9 +91,9 @@ async function findReports(
   const proven = sentTo.length > 0 ? sentTo : idsOf(report.returnPaths);
   const mustName = proven.length === 0;
   const ids = mustName ? report.emailIds : proven;
-  const addresses = await findAddresses(db, ids);
-  const reports = ids.flatMap((emailId) => {
-    const address = addresses.get(emailId);
+  const addresses = await Promise.all(ids.map(recipientOf));
+  const reports = ids.flatMap((emailId, index) => {
+    const address = addresses[index];
     const outcome = address === undefined ? null : outcomeFor(report, address, { mustName });
     if (!outcome) return [];
     const feedback = [feedbackOf(outcome, source, arrivedAt)];
@@ -102,13 +103,17 @@ async function findReports(
   return mustName ? reports.slice(0, 1) : reports;
 }
 
-async function findAddresses(db: Database, ids: readonly string[]): Promise<Map<string, string>> {
-  if (ids.length === 0) return new Map();
+/** Returns the recipients' addresses of sent mails, in the order of the ids; undefined: there is none. */
+export async function findRecipients(
+  db: Database,
+  ids: readonly string[],
+): Promise<(string | undefined)[]> {
   const rows = await db
     .selectFrom('email')
     .select(['id', 'to_email'])
     .where('source_type', '<>', 'INBOUND')
     .where('id', '=', anyOf(ids))
     .execute();
-  return new Map(rows.map(({ id, to_email }) => [id, to_email]));
+  const found = new Map(rows.map(({ id, to_email }) => [id, to_email]));
+  return ids.map((id) => found.get(id));
 }
