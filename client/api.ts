@@ -1252,6 +1252,7 @@ export interface Api {
     '/api-keys': {
       request: {
         query?: {
+          /** True: only revoked keys; false: only others */
           revoked?: 'true' | 'false';
         };
       };

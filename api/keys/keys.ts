@@ -20,7 +20,9 @@ const getKeys = endpoint({
     'The two keys of the pair are not in this list. Expired keys are among those that are not ' +
     'revoked. Of the revoked ones the last 1,000 are listed.',
   access: 'secret',
-  query: z.object({ revoked: queryBoolean.default(false) }),
+  query: z.object({
+    revoked: queryBoolean.default(false).describe('True: only revoked keys; false: only others'),
+  }),
   response: z.array(ApiKey),
   example: { response: [apiKey] },
   async handle({ db, caller: { projectId, project }, query: { revoked } }) {

@@ -38,7 +38,7 @@ export async function findReportingProvider(
 
 /**
  * Providers of one topic that are looked up: several projects may share an account. The oldest come
- * first, so that nobody can hide them by adding others.
+ * first, so that others that are added later never hide them.
  */
 const topicProvidersMax = 100;
 

@@ -10,8 +10,8 @@ import { createSemaphore, type Semaphore } from './semaphore.ts';
 
 /**
  * Limits the attachments of all messages that this process is sending, in bytes: enough for four
- * messages with the largest attachments (10 MB by default). Each byte is in memory about four
- * times: as stored, in base64 and in the message.
+ * messages with the largest attachments (10 MB by default), of which two may be of one project. Each
+ * byte is in memory about four times: as stored, in base64 and in the message.
  */
 const filesUnderWay = createSemaphore(40 * 1024 * 1024);
 /**

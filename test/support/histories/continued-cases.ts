@@ -110,6 +110,18 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
       });
     },
   },
+  'ramp-continued': {
+    afterEvents: 14,
+    async play(engine) {
+      const given = { domain: `${randomUUID()}.test`, startPerDay: 5, days: 3 };
+      const { body: ramp } = await engine.call('POST', '/ramps', given);
+      let paused = false;
+      return continued(engine, `ramp-${ramp.id}`, async () => {
+        paused = !paused;
+        await engine.call('POST', `/ramps/${ramp.id}/${paused ? 'pause' : 'resume'}`);
+      });
+    },
+  },
   'event-subscription-continued': {
     afterEvents: 14,
     async play(engine) {

@@ -194,6 +194,7 @@ describe('released after its campaign was cancelled, a mail', () => {
     expect(await findCampaignWork(api.db, campaignId)).toEqual({
       nextDueMs: 0,
       isUnsettled: false,
+      isRouted: false,
     });
   });
 });
