@@ -168,6 +168,8 @@ export function startWorker(made: Made, name: string): Process {
   const services = {
     db,
     mailer: provider.mailer(process),
+    mailPool: { default: defaultProvider },
+    routes: [],
     dispatcher: startDispatcher(made, process),
     rates: { perSecond: 0, perProjectPerSecond: 20 },
     tracking: null,
@@ -209,6 +211,16 @@ export function startWorker(made: Made, name: string): Process {
   temporal.workers.push({ process, activities });
   return process;
 }
+
+/** The provider of all mail, without limits of its own. */
+const defaultProvider = {
+  id: 'default',
+  scope: 'installation',
+  name: 'default',
+  domains: null,
+  ratePerSecond: null,
+  maxMessageBytes: null,
+};
 
 /** Requests of a client to the API, which may die during each. */
 export interface SimulatedApi {

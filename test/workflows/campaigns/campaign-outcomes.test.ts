@@ -336,6 +336,21 @@ describe('a campaign', { timeout: 120_000 }, () => {
     await act(engine, next, 'cancel');
   });
 
+  it('says that mail waits for the next day of a ramp', async () => {
+    await contacts(2);
+    const given = { domain: engine.domain, startPerDay: 1, days: 2 };
+    const { body: ramp } = await engine.call('POST', '/ramps', given);
+    const id = await frozen();
+    await work();
+    await waitFor('the hold', async () => {
+      const { heldCount, outcomes } = await summed(id);
+      return heldCount === 1 && outcomes.sent === 1;
+    });
+    expect(new Set(Object.values(await agreed(id)))).toEqual(new Set([null, 'warm_up']));
+    await engine.call('DELETE', `/ramps/${ramp.id}`);
+    await finished(id);
+  });
+
   it('distinguishes what the provider refuses: the message, the address, or any mail', async () => {
     const [fine, spam, unknown] = await contacts(3);
     const [ofSpam, ofUnknown] = [await addressOf(spam!), await addressOf(unknown!)];
