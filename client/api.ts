@@ -251,7 +251,7 @@ export interface Api {
           /** To the hour */
           last24Hours: {
             delivered: number;
-            /** Of any type */
+            /** Bounces of all types */
             bounced: number;
             delayed: number;
             complained: number;
@@ -2042,7 +2042,7 @@ export interface Api {
         result: 'report' | 'received' | 'ignored';
       };
     };
-    /** What became of mail, from a mail service */
+    /** Take the reports of a mail service */
     '/webhooks/providers/{id}/{token}': {
       request: {
         path: {
@@ -2619,7 +2619,7 @@ export interface Api {
       };
       answer: {
         ok: boolean;
-        /** Where it failed; null: nowhere */
+        /** The stage that failed; null: none */
         stage: 'connect' | 'tls' | 'auth' | 'sender' | 'recipient' | 'data' | null;
         ms: number;
         /** Version of TLS; null: not encrypted */
@@ -6150,7 +6150,7 @@ export type CreateApiKeyRequest = {
   domains?: Array<string> | null;
   /** The only networks it works from; null: any */
   cidrs?: Array<string> | null;
-  /** Of a public key: the only events that it may track; null: any */
+  /** The only events that a public key may track; null: any */
   events?: Array<string> | null;
   /** From then on it is refused; null: never */
   expiresAt?: string | null;
@@ -6162,7 +6162,7 @@ export type UpdateApiKeyRequest = {
   domains?: Array<string> | null;
   /** The only networks it works from; null: any */
   cidrs?: Array<string> | null;
-  /** Of a public key: the only events that it may track; null: any */
+  /** The only events that a public key may track; null: any */
   events?: Array<string> | null;
   /** From then on it is refused; null: never */
   expiresAt?: string | null;

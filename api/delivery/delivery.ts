@@ -74,7 +74,7 @@ export const getDelivery = endpoint({
         last24Hours: z
           .object({
             delivered: z.int(),
-            bounced: z.int().describe('Of any type'),
+            bounced: z.int().describe('Bounces of all types'),
             delayed: z.int(),
             complained: z.int(),
           })

@@ -48,6 +48,6 @@ export const keyFields = {
   cidrs: listOf(Network).nullable().describe('The only networks it works from; null: any'),
   events: listOf(EventItem)
     .nullable()
-    .describe('Of a public key: the only events that it may track; null: any'),
+    .describe('The only events that a public key may track; null: any'),
   expiresAt: KeyEnd.describe('From then on it is refused; null: never'),
 };

@@ -41,7 +41,7 @@ export const testProvider = endpoint({
     }),
   response: z.object({
     ok: z.boolean(),
-    stage: z.enum(trialFailures).nullable().describe('Where it failed; null: nowhere'),
+    stage: z.enum(trialFailures).nullable().describe('The stage that failed; null: none'),
     ms: z.int(),
     tls: z.string().nullable().describe('Version of TLS; null: not encrypted'),
     code: z.int().nullable().describe('Last reply of the server'),

@@ -17,7 +17,7 @@ export const receiveProviderEvents = endpoint({
   id: 'receiveProviderEvents',
   method: 'POST',
   path: '/webhooks/providers/{id}/{token}',
-  summary: 'What became of mail, from a mail service',
+  summary: 'Take the reports of a mail service',
   description:
     'The webhook address of a mail provider: its `feedbackUrl`. The body is JSON as the service ' +
     'sends it: one event, or a list of at most 10,000. An event counts if it is about mail that ' +

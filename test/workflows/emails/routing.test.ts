@@ -203,14 +203,14 @@ describe('a provider that refuses a message', () => {
     expect([at(b), email['error']]).toEqual([0, expect.stringContaining('5.1.1')]);
   });
 
-  it('after its data, for now: the next one gets it', async () => {
+  it('temporarily after its data: the next one gets it', async () => {
     const { shop, b, ids } = await useTwo((command) => (command === '.' ? '451 later' : undefined));
     await shop.setRoutes(shop.route(listed(ids), onDown('next')));
     await shop.readIn(await shop.send(), 'SENT');
     expect(at(b)).toBe(1);
   });
 
-  it('for now, as all others do: it is retried later', async () => {
+  it('temporarily, as all others do: it is retried later', async () => {
     let isAway = true;
     const { shop, a, ids } = await useTwo((command) =>
       command === '.' && isAway ? '451 later' : undefined,
