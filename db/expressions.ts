@@ -8,6 +8,16 @@ export function anyOf(values: readonly string[], type: 'uuid' | 'text' | 'bigint
   return sql<string>`any(${values}::${sql.raw(type)}[])`;
 }
 
+/**
+ * Returns SQL that is true for rows of a table with one of these ids. Use it beside a join with a
+ * list of records by id and a condition about open work. The statistics of a table come from
+ * finished rows, so PostgreSQL expects one open row, and in a small table it would compare each
+ * open row with each record.
+ */
+export function among(table: string, ids: readonly string[]): RawBuilder<boolean> {
+  return sql<boolean>`${sql.ref(`${table}.id`)} = ${anyOf(ids)}`;
+}
+
 /** Returns SQL that is true if one of the columns contains the text, case-insensitively. */
 export function containsText(columns: readonly string[], text: string) {
   const matches = columns.map(

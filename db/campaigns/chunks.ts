@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { among } from '../expressions.ts';
 import { type Database, transact } from '../database.ts';
 import { suppressed } from '../sql/mail-status.ts';
 import { following, ledgerColumns, whenFailing } from '../sql/ledger.ts';
@@ -187,7 +188,7 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
             lease_until = expired.lease_until, updated_at = now(),
             trace = email.trace || ${handedOver(sql`expired.claimed_at`)}
           from expired, unnest(expired.email_ids) as claimed(id)
-          where email.id = claimed.id and email.status = 'PENDING'
+          where email.id = claimed.id and ${among('email', emailIds)} and email.status = 'PENDING'
           returning ${ledgerColumns('email')}
       ), ${following({ now: 'changed' }, ['queue'])}, departed as (
         select expired.campaign_id, expired.project_id, count(*) as count

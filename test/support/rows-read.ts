@@ -10,6 +10,7 @@ interface Node {
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
   'Rows Removed by Index Recheck'?: number;
+  'Rows Removed by Join Filter'?: number;
   'Shared Hit Blocks': number;
   'Shared Read Blocks': number;
   Plans?: Node[];
@@ -19,7 +20,8 @@ const rowsOf = (node: Node): number =>
   Math.max(
     (node['Actual Rows'] +
       (node['Rows Removed by Filter'] ?? 0) +
-      (node['Rows Removed by Index Recheck'] ?? 0)) *
+      (node['Rows Removed by Index Recheck'] ?? 0) +
+      (node['Rows Removed by Join Filter'] ?? 0)) *
       node['Actual Loops'],
     ...(node.Plans ?? []).map(rowsOf),
   );

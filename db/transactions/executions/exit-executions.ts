@@ -11,6 +11,7 @@ import {
 } from '../../sql/event-conditions.ts';
 import { closingSteps } from '../../workflows/executions/closing.ts';
 import { type ExitRule, exitReasonOf } from '../../../domain/workflow/exit-rules.ts';
+import { among } from '../../expressions.ts';
 
 /** Executions that end because an event meets an exit rule of the version they run on. */
 
@@ -101,15 +102,17 @@ export async function exitExecutions(
   tx: Database,
   given: readonly ExitingExecution[],
 ): Promise<{ id: string; project_id: string }[]> {
+  const ids = given.map(({ id }) => id);
   const { rows } = await sql<{ id: string; project_id: string }>`
     with met as (
       select execution.id, coalesce(execution.exit_pending, given.reason) as reason,
           exists (select from step_execution step where step.execution_id = execution.id
             and step.status in ('RUNNING', 'PENDING')) as is_at_work
-        from unnest(${given.map(({ id }) => id)}::uuid[],
+        from unnest(${ids}::uuid[],
             ${given.map(({ reason }) => reason)}::text[]) as given(id, reason)
         join execution on execution.id = given.id
-        where execution.status in ('RUNNING', 'WAITING')
+        where ${among('execution', ids)}
+          and execution.status in ('RUNNING', 'WAITING')
         order by execution.id
         for no key update of execution
     ), pending as (

@@ -10,6 +10,7 @@ import type { ChunkOrigin } from './claims.ts';
 import { timeOfId } from '../../../domain/ids.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
 import { mayHaveForbiddenText } from '../../../domain/text-rules.ts';
+import { among } from '../../expressions.ts';
 
 /**
  * Records the outcomes of a chunk in the usual case: the provider has accepted every message at the
@@ -41,6 +42,7 @@ interface AcceptedChunk {
   projectId: string;
   campaignId: string;
   chunk: ChunkOrigin;
+  emailIds: readonly string[];
   contactIds: readonly string[];
   /** True if acceptance is delivery. */
   isDelivered: boolean;
@@ -92,6 +94,7 @@ function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Att
     projectId,
     campaignId,
     chunk,
+    emailIds: outcomes.map(({ emailId }) => emailId),
     contactIds,
     isDelivered,
     isUnreported,
@@ -124,7 +127,8 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
           body_values = accepted.body_values, updated_at = now()
         from jsonb_to_recordset(${given.messages}::jsonb)
           as accepted(id uuid, message_id text, subject text, body_values jsonb)
-        where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
+        where email.id = accepted.id and ${among('email', given.emailIds)}
+          and email.status = 'PENDING' and email.attempts = 0
         returning ${ledgerColumns('email')}
     ), total as (
       select count(*)::int as count, min(sent_at) as at from settled

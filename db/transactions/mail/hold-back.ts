@@ -25,6 +25,7 @@ import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import { endOf } from '../../../domain/outcomes/hold.ts';
 import type { PolicyHold } from '../../../domain/outcomes/policy-holds.ts';
+import { among } from '../../expressions.ts';
 
 /**
  * Decides about claimed mail in the transaction of its claim, so that other transactions never see
@@ -198,6 +199,7 @@ async function recordHolds(tx: Database, held: readonly HeldMessage[]): Promise<
     shown: endOf(hold.until),
     ramp_id: rampId ?? null,
   }));
+  const ids = held.map(({ id }) => id);
   const detail = sql`jsonb_build_object('reason', hold.reason, 'until', hold.shown)`;
   // A claimed row of a campaign does not show its claim: see `ChunkOrigin`.
   const trace = sql`case when email.status = 'SENDING' then email.trace - (-1) else email.trace end`;
@@ -213,7 +215,8 @@ async function recordHolds(tx: Database, held: readonly HeldMessage[]): Promise<
               then '[]' else ${traceEntry('held', detail)} end
         from jsonb_to_recordset(${JSON.stringify(holds)}::jsonb)
           as hold(id uuid, reason text, until text, shown text, ramp_id uuid)
-        where email.id = hold.id and email.status in ('PENDING', 'SENDING')
+        where email.id = hold.id and ${among('email', ids)}
+          and email.status in ('PENDING', 'SENDING')
         returning ${ledgerColumns('email')}
     ), ${following({ now: 'waiting' }, ['queue'])}
     select from waiting`.execute(tx);

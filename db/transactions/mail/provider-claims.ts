@@ -12,6 +12,7 @@ import type {
   RoutedDetail,
 } from '../../../domain/routing/routing.ts';
 import { storableText } from '../../../domain/text-rules.ts';
+import { among } from '../../expressions.ts';
 import type { Withheld } from './claims.ts';
 
 /**
@@ -118,6 +119,7 @@ const unrouted = (trace: ReturnType<typeof sql>) =>
   sql`case when ${trace} -> -1 ->> 'state' = 'routed' then ${trace} - (-1) else ${trace} end`;
 
 async function recordAssigned(tx: Database, assigned: readonly Assigned[]): Promise<void> {
+  const ids = assigned.map(({ id }) => id);
   const routed = sql`case when assigned.detail = 'null' then '[]'
     else ${traceEntry('routed', sql`assigned.detail`)} end`;
   // The claim of a message that is in no chunk has added the entry `handed_over`.
@@ -128,7 +130,8 @@ async function recordAssigned(tx: Database, assigned: readonly Assigned[]): Prom
           else (${unrouted(sql`email.trace`)}) || ${routed} end
       from jsonb_to_recordset(${JSON.stringify(assigned)}::jsonb)
         as assigned(id uuid, "providerId" text, detail jsonb)
-      where email.id = assigned.id and email.status in ('PENDING', 'SENDING')`.execute(tx);
+      where email.id = assigned.id and ${among('email', ids)}
+        and email.status in ('PENDING', 'SENDING')`.execute(tx);
 }
 
 /**
@@ -140,6 +143,7 @@ export async function recordProviderWaits(
   waits: readonly ChunkWait[],
 ): Promise<void> {
   if (waits.length === 0) return;
+  const ids = waits.map(({ id }) => id);
   await sql`
     with waiting as (
       update email set
@@ -148,7 +152,7 @@ export async function recordProviderWaits(
           waits_for = wait."providerId", trace = email.trace - (-1), updated_at = now()
         from jsonb_to_recordset(${JSON.stringify(waits)}::jsonb)
           as wait(id uuid, "providerId" text, "waitMs" float8)
-        where email.id = wait.id and email.status = 'SENDING'
+        where email.id = wait.id and ${among('email', ids)} and email.status = 'SENDING'
         returning ${ledgerColumns('email')}
     ), ${following({ now: 'waiting' }, ['queue'])}
     select from waiting`.execute(tx);

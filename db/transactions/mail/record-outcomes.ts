@@ -8,7 +8,7 @@ import { type Database, transact } from '../../database.ts';
 import { reopenRetention } from '../../emails/body-retention.ts';
 import { recordCampaignProgress, recordPlainRenderings } from '../../emails/campaign-progress.ts';
 import { findDerivable } from '../../events/derived.ts';
-import { anyOf, isoTime } from '../../expressions.ts';
+import { among, anyOf, isoTime } from '../../expressions.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
 import {
   type Derivable,
@@ -211,7 +211,7 @@ async function updateSettled(
       from jsonb_to_recordset(${outcomes}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, error text, refusal text,
           unreported boolean, delay_ms int, subject text, body text, body_template text, body_values jsonb, headers jsonb)
-      where email.id = outcome.id and ${claim.isHeld}
+      where email.id = outcome.id and ${among('email', emailIdsOf(attempt.outcomes))} and ${claim.isHeld}
       returning ${ledgerColumns('email')},
         case when ${hasStored} then ${eventSourceJson} end as "eventSource"
     ), ${following({ now: 'settled' }, [...whenAccepted, ...whenFailing])}, counted as (
@@ -250,7 +250,7 @@ async function recordOvertaken(
         from jsonb_to_recordset(${records}::jsonb)
           as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
             body_template text, body_values jsonb, headers jsonb)
-        where email.id = outcome.id and ${claim.wasHeld}
+        where email.id = outcome.id and ${among('email', emailIdsOf(overtaken))} and ${claim.wasHeld}
         returning ${ledgerColumns('email')}, case
           when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'
           when outcome.kind = 'accepted' and email.sent_at is null then 'accepted'
@@ -290,6 +290,10 @@ function storableJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
   );
+}
+
+function emailIdsOf(outcomes: readonly DeliveryOutcome[]): string[] {
+  return outcomes.map(({ emailId }) => emailId);
 }
 
 function outcomeOf(outcome: DeliveryOutcome) {

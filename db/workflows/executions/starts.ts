@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import { anyOf, isoInstant } from '../../expressions.ts';
+import { among, anyOf, isoInstant } from '../../expressions.ts';
 import { isActive } from './executions.ts';
 import { type FindGraph, graphReader } from '../graphs.ts';
 import type { DueStart, OpenStart, StartedRun } from '../../../domain/runs/execution.ts';
@@ -108,12 +108,14 @@ export async function listExecutionStarts(
  * them.
  */
 export async function listUnbegun(db: Database, starts: readonly OpenStart[]): Promise<string[]> {
+  const ids = starts.map(({ executionId }) => executionId);
   const { rows } = await sql<{ id: string }>`
     select id from execution join unnest(
-        ${starts.map(({ executionId }) => executionId)}::uuid[],
+        ${ids}::uuid[],
         ${starts.map(({ updatedAt }) => updatedAt)}::timestamptz[]) as sent(id, updated_at)
       using (id, updated_at)
-      where status = 'RUNNING'`.execute(db);
+      where ${among('execution', ids)}
+        and status = 'RUNNING'`.execute(db);
   return rows.map(({ id }) => id);
 }
 

@@ -568,7 +568,8 @@ with derivable as (
       accepted.body_values, updated_at = now()
   from jsonb_to_recordset($10::jsonb) as accepted(id uuid, message_id text, subject text,
       body_values jsonb)
-  where email.id = accepted.id and email.status = 'PENDING' and email.attempts = 0
+  where email.id = accepted.id and email.id = any($11::uuid[]) and email.status = 'PENDING' and
+      email.attempts = 0
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
@@ -583,9 +584,9 @@ with derivable as (
       else 0 end, assumed_count = assumed_count + case when false then total.count else 0 end,
       refused_in_row = 0
   from total
-  where campaign.id = $11 ), tallied as (
+  where campaign.id = $12 ), tallied as (
   insert into event_tally (project_id, name, day, count)
-  select $12, name, (at at time zone 'UTC')::date, count
+  select $13, name, (at at time zone 'UTC')::date, count
   from total
   cross join (
     values ('email.sent'), ('email.delivery')) as event(name) ), ledger_accepted as (
@@ -620,9 +621,9 @@ with derivable as (
   where sent.sent_at is not null and sent.status <> 'FAILED'
   on conflict do nothing), ended as (
   delete from campaign_chunk
-  where attempt_id = $13 ), logged as (
+  where attempt_id = $14 ), logged as (
   insert into derived_event_log (project_id, email_ids)
-  select $14::uuid, array_agg(id
+  select $15::uuid, array_agg(id
     order by id)
   from settled
   where derived_events <> 0 and exists (
@@ -631,7 +632,7 @@ with derivable as (
     where "subscriptionIds" is not null) having count(*) > 0 )
 select (
   select array_agg(distinct id)
-  from derivable, unnest("subscriptionIds") as id) as "subscriptionIds", count = $15 and (not exists
+  from derivable, unnest("subscriptionIds") as id) as "subscriptionIds", count = $16 and (not exists
       (
     values ('email.sent'), ('email.delivery') except
     select name
@@ -1111,7 +1112,8 @@ with settled as (
   from jsonb_to_recordset($2::jsonb) as outcome(id uuid, kind text, status text, message_id text,
       error text, refusal text, unreported boolean, delay_ms int, subject text, body text,
       body_template text, body_values jsonb, headers jsonb)
-  where email.id = outcome.id and email.status = 'SENDING' and email.attempt_id = any($3::uuid[])
+  where email.id = outcome.id and email.id = any($3::uuid[]) and email.status = 'SENDING' and
+      email.attempt_id = any($4::uuid[])
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
