@@ -4,7 +4,6 @@ import { findOpenCircuits, probeSoon } from '../../db/delivery/provider-circuit.
 import { releaseChangedWaits } from '../../db/delivery/provider-waits.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import {
-  deleteProvider,
   insertProvider,
   isNameTaken,
   listProviders,
@@ -13,6 +12,7 @@ import {
   updateProvider,
 } from '../../db/providers/providers.ts';
 import { countProviderUses } from '../../db/reads/uses/providers.ts';
+import { deleteProviders } from '../../db/transactions/projects/delete-providers.ts';
 import { found, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { circuitName, hasWebhook } from '../../domain/provider/provider.ts';
@@ -224,7 +224,7 @@ const removeProvider = endpoint({
       if (Object.values(uses).some((count) => count > 0)) {
         throw new Problem('PROVIDER_IN_USE', { details: { ...uses } });
       }
-      await deleteProvider(tx, id);
+      await deleteProviders(tx, projectId, id);
       await note({ event: 'provider.deleted', projectId, details: { providerId: id, name } }, tx);
     });
   },

@@ -125,3 +125,11 @@ export async function closeCircuit(db: Database, provider: string): Promise<bool
       returning known.opened_at is not null as was_open`.execute(db);
   return rows[0]?.was_open ?? false;
 }
+
+/** Deletes the circuits of providers that are gone. */
+export async function deleteCircuits(tx: Database, providers: readonly string[]): Promise<void> {
+  await tx
+    .deleteFrom('provider_circuit')
+    .where('provider', '=', anyOf(providers, 'text'))
+    .execute();
+}

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
 
 /** Sending limits in messages per second; 0: no limit. */
 export interface SendingRates {
@@ -60,7 +61,7 @@ export async function takeProviderTokens(
   wanted: number,
   { urgent }: { urgent: boolean },
 ): Promise<{ granted: number; waitMs: number }> {
-  const key = `provider ${limit.providerId}`;
+  const key = providerBucket(limit.providerId);
   const taken = await takeTokens(db, [{ key, rate: limit.ratePerSecond }], wanted, urgent);
   if (taken.granted === 0 || taken.waitMs <= limit.waitMsMax) return taken;
   await returnTokens(db, [key], taken.granted);
@@ -83,6 +84,21 @@ export function bucketsOf(
 
 function campaignBucket(campaignId: string): string {
   return `campaign ${campaignId}`;
+}
+
+function providerBucket(providerId: string): string {
+  return `provider ${providerId}`;
+}
+
+/** Deletes the buckets of mail providers that are gone. */
+export async function deleteProviderBuckets(
+  tx: Database,
+  providerIds: readonly string[],
+): Promise<void> {
+  await tx
+    .deleteFrom('token_bucket')
+    .where('key', '=', anyOf(providerIds.map(providerBucket), 'text'))
+    .execute();
 }
 
 /** Deletes the bucket of a campaign that has ended. */

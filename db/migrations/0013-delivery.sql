@@ -1,7 +1,7 @@
 -- Limits, providers and the processes that deliver.
 
 -- Token buckets of the sending limits: one for the server, one for each project, and one for each
--- campaign that has a limit of its own.
+-- mail provider and campaign that has a limit of its own.
 create table token_bucket (
   key text primary key,
   tokens double precision not null,

@@ -37,16 +37,6 @@ create unique index mail_provider_name on mail_provider (project_id, lower(name)
 create index mail_provider_topic on mail_provider ((settings->>'snsTopicArn'))
   where settings->>'snsTopicArn' is not null;
 
--- Also when the project is deleted.
-create function delete_provider_circuit() returns trigger language plpgsql as $$
-begin
-  delete from provider_circuit where provider = 'provider ' || old.id;
-  return null;
-end
-$$;
-create trigger mail_provider_circuit after delete on mail_provider
-  for each row execute function delete_provider_circuit();
-
 create table mail_routing (
   project_id uuid not null primary key references project on delete cascade,
   -- The routes in order, as the API shows them.

@@ -129,8 +129,19 @@ export async function rotateToken(tx: Database, id: string, tokenHash: Buffer): 
       where id = ${id}`.execute(tx);
 }
 
-export async function deleteProvider(tx: Database, id: string): Promise<void> {
-  await tx.deleteFrom('mail_provider').where('id', '=', id).execute();
+/** Deletes the providers of a project, or one of them. Returns their ids. */
+export async function deleteProviderRows(
+  tx: Database,
+  projectId: string,
+  id?: string,
+): Promise<string[]> {
+  const rows = await tx
+    .deleteFrom('mail_provider')
+    .where('project_id', '=', projectId)
+    .$if(id !== undefined, (query) => query.where('id', '=', id!))
+    .returning('id')
+    .execute();
+  return rows.map((row) => row.id);
 }
 
 /** Returns true if another provider of the project has this name, in any case. */

@@ -8,6 +8,7 @@ import { deletePage } from '../../pages.ts';
 import { deleteRamp, listRamps } from '../../ramps/ramps.ts';
 import { deleteRemovalPage, listRemovalIds } from '../../removals/removals.ts';
 import { stopRuns } from './stop-runs.ts';
+import { deleteProviders } from './delete-providers.ts';
 import { deleteSubscriptions, restartSubscriptions } from '../subscriptions/change-subscription.ts';
 import type { RunKind } from '../../../domain/runs/runs.ts';
 
@@ -306,6 +307,7 @@ const signalsThatStay: readonly RunKind[] = [
 /** Deletes the project's row, the last of its data. */
 export async function deleteRemovedProject(db: Database, id: string): Promise<void> {
   await transact(db, async (tx) => {
+    await deleteProviders(tx, id);
     for (const table of keptOnReset) {
       await sql`delete from ${sql.table(table)} where project_id = ${id}`.execute(tx);
     }

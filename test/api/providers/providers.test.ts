@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { countProviderState, insertProviderState } from '../../support/projects/mail-providers.ts';
 import { refusal, useShop } from '../../support/projects/shop.ts';
 
 const { api } = await useShop();
@@ -89,13 +90,6 @@ describe('GET /providers', () => {
     expect(new Date(body.nextTryAt).getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
     const disabled = await ask('PATCH', `/providers/${id}`, { enabled: false });
     expect(disabled.body).toMatchObject({ state: 'disabled', nextTryAt: null });
-    expect((await ask('DELETE', `/providers/${id}`)).status).toBe(204);
-    const left = await api.db
-      .selectFrom('provider_circuit')
-      .select('provider')
-      .where('provider', '=', `provider ${id}`)
-      .execute();
-    expect(left).toEqual([]);
   });
 });
 
@@ -386,6 +380,15 @@ describe('DELETE /providers/{id}', () => {
     await settle({ status: 'PENDING', lease_until: null });
     expect((await ask('DELETE', `/providers/${id}`)).status).toBe(204);
     expect(refusal(await ask('GET', `/providers/${id}`))).toEqual([404, 'PROVIDER_NOT_FOUND']);
+  });
+
+  it('deletes its circuit and the tokens of its rate limit, and of no other provider', async () => {
+    const { ask, add } = await newProject();
+    const [{ id }, { id: other }] = [await add(), await add({ name: 'Other' })];
+    for (const one of [id, other]) await insertProviderState(api.db, one);
+    expect((await ask('DELETE', `/providers/${id}`)).status).toBe(204);
+    expect(await countProviderState(api.db, id)).toBe(0);
+    expect(await countProviderState(api.db, other)).toBe(2);
   });
 });
 

@@ -3,6 +3,9 @@ import { type Insertable, sql } from 'kysely';
 import type { DB } from '../../../db/tables.ts';
 import type { Database } from '../../../db/database.ts';
 import type { TestApi } from '../api.ts';
+import { recordProviderFailures } from '../../../db/delivery/provider-circuit.ts';
+import { takeProviderTokens } from '../../../db/delivery/send-rate.ts';
+import { circuitName } from '../../../domain/provider/provider.ts';
 import { writeMail } from '../mail-tables.ts';
 
 /** Inserts a mail provider of a project. Returns its id and the path of its webhooks. */
@@ -44,7 +47,8 @@ export async function insertTakenMails(
     campaignId,
   }: {
     projectId: string;
-    providerId: string;
+    /** null: the default provider. */
+    providerId: string | null;
     campaignId?: string;
   },
   count: number,
@@ -81,4 +85,22 @@ export async function insertTakenMails(
     to: to_email,
     contactId: contact_id,
   }));
+}
+
+/** Gives a provider what its mail leaves in the database: an open circuit, and tokens of its limit. */
+export async function insertProviderState(db: Database, providerId: string): Promise<void> {
+  const failures = { count: 3, isProbe: false, hasAccepted: false };
+  await recordProviderFailures(db, circuitName(providerId), failures);
+  const limit = { providerId, ratePerSecond: 10, waitMsMax: 1_000 };
+  await takeProviderTokens(db, limit, 1, { urgent: false });
+}
+
+/** Counts the circuits and token buckets of a provider. */
+export async function countProviderState(db: Database, providerId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select (select count(*) from provider_circuit where provider like ${`%${providerId}`})::int
+        + (select count(*) from token_bucket where key like ${`%${providerId}`})::int as count`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
 }

@@ -24,6 +24,10 @@ interface Two {
   ids: [string, string];
 }
 
+/** Returns the user of a command `AUTH PLAIN`. */
+const userIn = (command: string) =>
+  Buffer.from(command.split(' ')[2] ?? '', 'base64').toString().split('\0')[1];
+
 /** A project with the servers A and B. `answer`: the replies of A. */
 async function useTwo(answer?: AnswerTo, more: object = {}): Promise<Two> {
   const shop = await newRoutedShop(engine);
@@ -307,14 +311,29 @@ describe('a provider that is down', () => {
     expect([at(a), at(b)]).toEqual([0, 5]);
   }, 60_000);
 
-  it('is left alone by other projects with the same server', async () => {
-    const dead = await useSmtpPeer((command) => (command === 'greeting' ? '421 away' : undefined));
-    const [one, other] = [await newRoutedShop(engine), await newRoutedShop(engine)];
-    const first = await one.add('A', dead);
-    const second = await other.add('A', home);
-    await one.setRoutes(one.route([first]));
-    await other.setRoutes(other.route([second]));
-    await one.send({ to: Array.from({ length: 5 }, (_, index) => `${index}@down.test`) });
-    await other.readIn(await other.send(), 'SENT');
+  it('of one project is down for that project only, also with the same server', async () => {
+    // It refuses the log-in of one project, as a service does with an account that it has frozen.
+    let frozen = '';
+    const server = await useSmtpPeer((command) => {
+      if (command.startsWith('EHLO')) return '250-peer\r\n250 AUTH PLAIN';
+      if (!command.startsWith('AUTH')) return undefined;
+      return userIn(command) === frozen ? '535 5.7.8 account frozen' : '235 2.7.0 ok';
+    });
+    const shops = [await newRoutedShop(engine), await newRoutedShop(engine)] as const;
+    const login = (user: string) => ({ user, password: 'secret' });
+    const ids = [
+      await shops[0].add('A', server, login('one')),
+      await shops[1].add('A', server, login('other')),
+    ] as const;
+    frozen = 'one';
+    await shops[0].setRoutes(shops[0].route([ids[0]]));
+    await shops[1].setRoutes(shops[1].route([ids[1]]));
+    const stateOf = async (index: 0 | 1) =>
+      (await shops[index].call('GET', `/providers/${ids[index]}`)).body.state;
+    await shops[0].send({ to: Array.from({ length: 5 }, (_, index) => `${index}@down.test`) });
+    await waitFor('the open circuit', async () => (await stateOf(0)) === 'down');
+    await shops[1].readIn(await shops[1].send(), 'SENT');
+    expect([await stateOf(0), await stateOf(1)]).toEqual(['down', 'up']);
+    expect(server.accepted).toHaveLength(1);
   });
 });

@@ -18,6 +18,11 @@ import {
   statusOf,
 } from '../../support/histories/busy-project.ts';
 import { useEngine } from '../../support/engine.ts';
+import {
+  countProviderState,
+  insertProviderState,
+  insertTestProvider,
+} from '../../support/projects/mail-providers.ts';
 import { listUnwatched } from '../../support/heartbeats.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { writeMail } from '../../support/mail-tables.ts';
@@ -81,6 +86,8 @@ describe('a deletion', () => {
       bytes: Buffer.from('x'),
       contentType: 'image/png',
     });
+    const provider = await insertTestProvider(engine.api, project.id, { feedback: 'none' });
+    await insertProviderState(engine.api.db, provider.id);
     await engine.api.request('DELETE', `/users/@me/projects/${project.id}`, {
       cookie: project.cookie,
     });
@@ -96,6 +103,7 @@ describe('a deletion', () => {
       engine.api.db,
     );
     expect(Number(left.rows[0]?.count)).toBe(0);
+    expect(await countProviderState(engine.api.db, provider.id)).toBe(0);
     expect(await listUnwatched(engine, `project-delete-${project.id}`)).toEqual([]);
   });
 
