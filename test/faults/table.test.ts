@@ -8,6 +8,7 @@ import type { Fault } from './table/faults.ts';
 import { network } from './table/network.ts';
 import { type Hold, holdAt } from './table/points.ts';
 import { poison } from './table/poison.ts';
+import { providers } from './table/providers.ts';
 import { type Row, writeRow } from './table/report.ts';
 import { surroundings } from './table/surroundings.ts';
 import { addTallies, campaign, executions, type Play, sends } from './table/workload.ts';
@@ -33,6 +34,7 @@ const all: readonly Fault[] = [
   ...owners,
   ...network,
   ...surroundings,
+  ...providers,
   ...poison,
 ];
 const played = all.filter(({ name }) =>

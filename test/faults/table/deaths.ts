@@ -3,6 +3,7 @@ import { readFile, truncate } from 'node:fs/promises';
 import type { Break, Fault } from './faults.ts';
 import { listLeft } from './world.ts';
 import type { Point } from './points.ts';
+import { reports, withReceiver } from './reports.ts';
 import type { Program } from '../../support/processes/processes.ts';
 import { campaign, executions, type PartMaker, type Play, sends } from './workload.ts';
 
@@ -69,6 +70,7 @@ const points: readonly {
   by: 'API' | 'worker';
   at: Point;
   parts: readonly PartMaker[];
+  surroundings?: Pick<Fault, 'before' | 'after'>;
 }[] = [
   {
     name: 'the audience is frozen',
@@ -152,6 +154,13 @@ const points: readonly {
     },
     parts: [systemMail],
   },
+  {
+    name: 'a report of a mail server is recorded',
+    by: 'API',
+    at: { table: 'report_receipt', when: 'insert', condition: 'true' },
+    parts: [reports],
+    surroundings: withReceiver(),
+  },
 ];
 
 export const deaths: readonly Fault[] = [
@@ -172,14 +181,21 @@ export const deaths: readonly Fault[] = [
   { name: 'API asked to end midway', breaks: endApi },
   { name: 'PostgreSQL away for 12 s', breaks: ({ world }) => world.postgres.away(12_000) },
   { name: 'Temporal away for 20 s', breaks: ({ world }) => world.temporal.away(20_000) },
-  ...points.flatMap(({ name, by, at, parts }) => [
-    ...victims.map(([victim, breaks]) => ({ name: `${victim} as ${name}`, at, parts, breaks })),
+  ...points.flatMap(({ name, by, at, parts, surroundings }) => [
+    ...victims.map(([victim, breaks]) => ({
+      name: `${victim} as ${name}`,
+      at,
+      parts,
+      breaks,
+      ...surroundings,
+    })),
     // The statement belongs to one process; for the other it is a random moment.
     {
       name: `${by} asked to end as ${name}`,
       at,
       parts,
       breaks: by === 'API' ? endApi : endWorker,
+      ...surroundings,
     },
   ]),
   {

@@ -55,6 +55,8 @@ export interface World {
   temporal: Server;
   apis: Api[];
   workers: Program[];
+  /** Further settings of API processes that are started. */
+  apiSettings: Record<string, string>;
   startApi(env?: Record<string, string>): Promise<Api>;
   startWorker(env?: Record<string, string>): Promise<Program>;
   /** Log lines of workers that have ended. */
@@ -119,12 +121,14 @@ export async function useWorld(mailsPerSecond: number): Promise<World> {
     apis: [],
     workers: [],
     workerLines: [],
+    apiSettings: {},
     journalDir,
     startApi: (env = {}) =>
       startApiProcess(engine, {
         ...environment,
         DATABASE_URL: through(lines['API–PostgreSQL']),
         TEMPORAL_ADDRESS: lines['API–Temporal'].address,
+        ...world.apiSettings,
         ...env,
       }),
     startWorker: (env = {}) =>

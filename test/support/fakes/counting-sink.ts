@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { listen, use } from '../use.ts';
 
 /** An SMTP server that counts accepted messages, and can be made to fail. */
@@ -11,6 +11,8 @@ export interface CountingSink {
   /** Messages taken so far. */
   taken: number;
   faults: SinkFaults;
+  /** Ends all connections, and refuses further ones. */
+  stop(): void;
 }
 
 export interface SinkFaults {
@@ -24,14 +26,30 @@ export interface SinkFaults {
   slowMs?: number;
   /** Closes each connection at once. */
   isAway?: boolean;
+  /** Takes what arrives, and replies to nothing. */
+  isSilent?: boolean;
+  /** Replies to the next log-in with 535, and ends connections that were logged in. */
+  refusesLogin?: boolean;
+  /** Replies to each message with 451, before its data. */
+  putsOffAll?: boolean;
 }
 
 const emailIdLine = /^X-Everpost-Email: (\S+)/m;
 const dataEnd = '\r\n.\r\n';
+const usual: Record<string, string> = { DATA: '354 go on', QUIT: '221 bye' };
 
-export async function useCountingSink(): Promise<CountingSink> {
+function count(sink: CountingSink, to: string, emailId: string | undefined): void {
+  sink.counts.set(to, (sink.counts.get(to) ?? 0) + 1);
+  if (emailId) sink.emails.set(emailId, (sink.emails.get(emailId) ?? 0) + 1);
+  sink.taken += 1;
+}
+
+/** @param total also counts the messages of this server. */
+export async function useCountingSink(total?: CountingSink): Promise<CountingSink> {
+  const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
-    socket.on('error', () => {});
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
     if (sink.faults.isAway) {
       socket.destroy();
       return;
@@ -45,13 +63,11 @@ export async function useCountingSink(): Promise<CountingSink> {
       const id = emailIdLine.exec(pending.slice(0, end))?.[1];
       pending = pending.slice(end + dataEnd.length);
       inData = false;
-      sink.counts.set(to, (sink.counts.get(to) ?? 0) + 1);
-      if (id) sink.emails.set(id, (sink.emails.get(id) ?? 0) + 1);
-      sink.taken += 1;
+      for (const counter of total ? [sink, total] : [sink]) count(counter, to, id);
       const { dropEvery, slowMs = 0 } = sink.faults;
       if (dropEvery && sink.taken % dropEvery === 0) socket.destroy();
-      else if (slowMs > 0) setTimeout(() => socket.write('250 queued\r\n'), slowMs);
-      else socket.write('250 queued\r\n');
+      else if (slowMs > 0) setTimeout(() => reply('250 queued'), slowMs);
+      else reply('250 queued');
       return true;
     };
     const readCommand = (): boolean => {
@@ -60,26 +76,30 @@ export async function useCountingSink(): Promise<CountingSink> {
       const line = pending.slice(0, end);
       pending = pending.slice(end + 2);
       const verb = line.slice(0, 4).toUpperCase();
-      if (verb === 'DATA') {
-        inData = true;
-        socket.write('354 go on\r\n');
-      } else if (verb === 'RCPT') {
-        to = /<([^>]*)>/.exec(line)?.[1] ?? '';
-        socket.write(answerTo(to));
-      } else {
-        socket.write(verb === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n');
-      }
+      inData = verb === 'DATA';
+      if (verb === 'RCPT') to = /<([^>]*)>/.exec(line)?.[1] ?? '';
+      reply(answerTo(verb));
+      if (verb === 'MAIL' && sink.faults.refusesLogin) socket.end();
       return true;
     };
-    const answerTo = (address: string) => {
-      if (sink.faults.refuses?.(address)) return '550 never\r\n';
-      return sink.faults.putsOff?.(address) ? '450 later\r\n' : '250 ok\r\n';
+    const reply = (line: string) => {
+      if (!sink.faults.isSilent) socket.write(`${line}\r\n`);
+    };
+    const answerTo = (verb: string): string => {
+      const { refuses, putsOff, putsOffAll, refusesLogin } = sink.faults;
+      if (verb === 'EHLO') return '250-sink\r\n250 AUTH PLAIN';
+      if (verb === 'AUTH') return refusesLogin ? '535 5.7.8 frozen' : '235 ok';
+      if (verb === 'MAIL' && refusesLogin) return '421 4.7.0 frozen';
+      if (verb === 'MAIL' && putsOffAll) return '451 4.3.0 later';
+      if (verb === 'RCPT' && refuses?.(to)) return '550 never';
+      if (verb === 'RCPT' && putsOff?.(to)) return '450 later';
+      return usual[verb] ?? '250 ok';
     };
     socket.on('data', (chunk) => {
       pending += chunk.toString('latin1');
       while (pending !== '' && (inData ? readData() : readCommand()));
     });
-    socket.write('220 sink\r\n');
+    reply('220 sink');
   });
   const { port } = use(await listen(server));
   const sink: CountingSink = {
@@ -88,6 +108,10 @@ export async function useCountingSink(): Promise<CountingSink> {
     emails: new Map(),
     taken: 0,
     faults: {},
+    stop() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
   };
   return sink;
 }
