@@ -2,7 +2,8 @@ import { findProject } from '../db/projects/projects.ts';
 import { listAdministrators } from '../db/accounts/members.ts';
 import { type Database, transact } from '../db/database.ts';
 import { insertPlatformMail } from '../db/emails/platform-mail.ts';
-import { advanceRamp, takeUnreportedStop } from '../db/ramps/ramps.ts';
+import { takeUnreportedStop } from '../db/ramps/ramps.ts';
+import { passRampDay } from '../db/transactions/ramps/pass-day.ts';
 import { rampStoppedMail } from '../domain/mail/account-mail.ts';
 
 export type RampActivities = ReturnType<typeof createRampActivities>;
@@ -14,18 +15,22 @@ export interface RampServices {
   dashboardUrl: string;
 }
 
+/** Milliseconds for which one activity makes mail due. */
+const releasingMs = 20_000;
+
 export function createRampActivities(services: RampServices) {
   return {
     /**
-     * Begins the days of a ramp that are due, and informs the administrators of a stop. Returns the
-     * text that its run shows, and the milliseconds until the next day (null: days do not pass);
-     * null when the ramp is done or gone.
+     * Begins the days of a ramp that are due, makes held mail due as each day allows, and informs the
+     * administrators of a stop. Returns the text that its run shows, and the milliseconds until the
+     * activity is to be repeated (null: days do not pass); null when the ramp is done or gone.
      */
     async ADVANCE_RAMP(
       rampId: string,
     ): Promise<{ details: string; nextDay: number; dueMs: number | null } | null> {
       await reportStop(services, rampId);
-      const ramp = await advanceRamp(services.db, rampId);
+      const end = Date.now() + releasingMs;
+      const ramp = await passRampDay(services.db, rampId, () => Date.now() > end);
       if (!ramp) return null;
       const { status, day, days, used, cap, dueMs } = ramp;
       const state = status === 'RUNNING' ? '' : `${status}: `;

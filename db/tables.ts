@@ -381,6 +381,7 @@ export interface EmailQueue {
   hold_reason: string | null;
   lease_until: Timestamp | null;
   project_id: string;
+  ramp_id: string | null;
   waits_for: string | null;
 }
 
@@ -1286,7 +1287,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   domain_key: ["algorithm", "created_at", "domain_id", "id", "private_key", "public_key", "remove_after", "seen_at", "selector", "state"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "waits_for", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
-  email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id", "waits_for"],
+  email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id", "ramp_id", "waits_for"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],
   erasure: ["completed_at", "contact_id", "counts", "email", "id", "owner_id", "position", "receipt_hash", "requested_at", "rows_of", "state", "task", "touched_at"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],

@@ -127,6 +127,7 @@ const transactions: Readonly<Record<string, readonly string[]>> = {
   executions: [],
   mail: ['contacts', 'events'],
   projects: ['executions', 'subscriptions'],
+  ramps: [],
   subscriptions: [],
 };
 

@@ -12,8 +12,8 @@ import type { RampActivities } from '../activities/ramps.ts';
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Begins the days of a ramp, until it is done or deleted. Its row has the end of the day; changes of
- * the row signal the run. Claims of mail begin a day, too, so a late run delays no mail.
+ * Begins the days of a ramp and makes held mail due as each day allows, until it is done or deleted.
+ * Its row has the end of the day; changes of the row signal the run.
  */
 export async function ramp(given: RunInputs['ramp']): Promise<void> {
   const { ADVANCE_RAMP } = proxyActivities<RampActivities>({
@@ -38,7 +38,7 @@ export async function ramp(given: RunInputs['ramp']): Promise<void> {
     if (state.dueMs === null) await condition(() => changed);
     else {
       await condition(() => changed, Math.max(state.dueMs, 1), {
-        summary: `Day ${state.nextDay} begins`,
+        summary: `Held mail becomes due, at the latest on day ${state.nextDay}`,
       });
     }
   }

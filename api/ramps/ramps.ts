@@ -175,6 +175,9 @@ async function readRamp(db: Database, { projectId, project }: ProjectCaller, id:
   return onlyRecord(db, found('RAMP', id, await findRamp(db, projectId, id)), project);
 }
 
+/** Milliseconds for which a request itself makes held mail due; the sweep does the rest. */
+const releasingMs = 5_000;
+
 const deleteRamp = endpoint({
   id: 'deleteRamp',
   method: 'DELETE',
@@ -188,7 +191,13 @@ const deleteRamp = endpoint({
   response: z.void(),
   problems: ['RAMP_NOT_FOUND'],
   async handle({ db, caller, params: { id } }) {
-    await changeRamp(db, caller, id, deleteRow);
+    const { projectId } = caller;
+    await changeRamp(db, caller, id, async (tx, ramp) => {
+      await deleteRow(tx, ramp);
+      await requestRelease(tx, projectId);
+    });
+    const end = Date.now() + releasingMs;
+    await releaseHeldMail(db, projectId, () => Date.now() > end);
   },
 });
 
@@ -239,10 +248,7 @@ export const resumeRamp = endpoint({
   },
 });
 
-/** Milliseconds for which a request itself makes held mail due; the sweep does the rest. */
-const releasingMs = 5_000;
-
-/** Changes a locked ramp, and makes held mail due. @throws Problem RAMP_NOT_FOUND */
+/** Changes a locked ramp. Its run then makes held mail due. @throws Problem RAMP_NOT_FOUND */
 async function changeRamp(
   db: Database,
   { projectId }: ProjectCaller,
@@ -253,10 +259,7 @@ async function changeRamp(
     found('RAMP', id, await findRamp(tx, projectId, id));
     const { now, ...ramp } = found('RAMP', id, await lockRamp(tx, id));
     await change(tx, await passDays(tx, ramp, now));
-    await requestRelease(tx, projectId);
   });
-  const end = Date.now() + releasingMs;
-  await releaseHeldMail(db, projectId, () => Date.now() > end);
 }
 
 export const rampEndpoints = [listRamps, createRamp, getRamp, deleteRamp, pauseRamp, resumeRamp];

@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { openEnd } from '../../domain/outcomes/hold.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { notifyAfterCommit } from '../commits.ts';
 import { type Database, transact } from '../database.ts';
@@ -9,7 +10,8 @@ import { following, ledgerColumns } from '../sql/ledger.ts';
 
 /**
  * Held mail of a project is made due when a rule that may hold it has changed: its send policy or a
- * ramp. The rules are then applied anew, when the mail is claimed.
+ * ramp that is deleted. The rules are then applied anew, when the mail is claimed. Mail that a ramp
+ * holds is made due by the run of the ramp, as much as each day allows.
  */
 
 /** Maximum number of messages made due in one transaction. */
@@ -52,30 +54,79 @@ async function releasePage(db: Database, projectId: string): Promise<boolean> {
       .forUpdate()
       .executeTakeFirst();
     if (!request) return true;
-    const { rows } = await sql<{ campaign_id: string | null }>`
-      with held as (
-        select email.id from email_queue queued join email on email.id = queued.email_id
-          where queued.project_id = ${projectId} and queued.held_until > now()
-            and email.status = 'PENDING' and email.hold_reason is not null and email.held_until > now()
-            and email.updated_at <= ${request.before}
-          limit ${pageSize} for update of email skip locked
-      ), released as (
-        update email set due_at = now(), hold_reason = null, held_until = now(), updated_at = now()
-          from held where email.id = held.id
-          returning ${ledgerColumns('email')}
-      ), ${following({ now: 'released' }, ['queue'])}
-      select campaign_id from released`.execute(tx);
-    const campaignIds = new Set(rows.map((row) => row.campaign_id));
-    if (campaignIds.delete(null))
-      notifyAfterCommit(tx, [{ runId: deliveryRunId(projectId), projectId }]);
-    const campaigns = await tx
-      .selectFrom('campaign')
-      .select(['id', 'project_id', 'name'])
-      .where('id', '=', anyOf([...campaignIds].filter((id) => id !== null)))
-      .execute();
-    for (const campaign of campaigns) await signalCampaign(tx, campaign);
-    if (rows.length === pageSize) return false;
+    const released = await release(
+      tx,
+      sql`queued.project_id = ${projectId} and queued.held_until > now()
+        and email.updated_at <= ${request.before}
+        limit ${pageSize}`,
+    );
+    if (released === pageSize) return false;
     await tx.deleteFrom('held_release').where('project_id', '=', projectId).execute();
     return true;
   });
+}
+
+/**
+ * Makes held mail due, and signals the runs that send it. Returns the number of messages.
+ * @param which SQL that selects messages by their rows `queued` and `email`, with a limit.
+ */
+async function release(tx: Database, which: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ project_id: string; campaign_id: string | null }>`
+    with held as (
+      select email.id from email_queue queued join email on email.id = queued.email_id
+        where email.status = 'PENDING' and email.hold_reason is not null and email.held_until > now()
+          and ${which} for update of email skip locked
+    ), released as (
+      update email set due_at = now(), hold_reason = null, held_until = now(), updated_at = now()
+        from held where email.id = held.id
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'released' }, ['queue'])}
+    select project_id, campaign_id from released`.execute(tx);
+  const others = rows.filter((row) => row.campaign_id === null);
+  notifyAfterCommit(
+    tx,
+    [...new Set(others.map((row) => row.project_id))].map((projectId) => ({
+      runId: deliveryRunId(projectId),
+      projectId,
+    })),
+  );
+  const campaignIds = new Set(rows.flatMap((row) => row.campaign_id ?? []));
+  const campaigns = await tx
+    .selectFrom('campaign')
+    .select(['id', 'project_id', 'name'])
+    .where('id', '=', anyOf([...campaignIds]))
+    .execute();
+  for (const campaign of campaigns) await signalCampaign(tx, campaign);
+  return rows.length;
+}
+
+/**
+ * Makes mail due that a ramp holds, oldest first: as much as the ramp lets pass now, less what it has
+ * made due before and no sender has claimed. Works page by page, until `isOver`. Returns true if the
+ * ramp still holds mail.
+ */
+export async function releaseRampMail(
+  db: Database,
+  { rampId, room }: { rampId: string; room: number },
+  isOver: () => boolean,
+): Promise<boolean> {
+  const ofRamp = sql`queued.ramp_id = ${rampId} and queued.held_until = ${openEnd}::timestamptz`;
+  let left = room === Infinity ? room : room - (await countReleased(db, rampId));
+  while (left > 0 && !isOver()) {
+    const max = Math.min(left, pageSize);
+    const which = sql`${ofRamp} order by queued.email_id limit ${max}`;
+    const released = await transact(db, (tx) => release(tx, which));
+    if (released === 0) break;
+    left -= released;
+  }
+  const { rows } = await sql`select from email_queue queued where ${ofRamp} limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** Counts the mail that a ramp has made due and no sender has claimed. */
+async function countReleased(db: Database, rampId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from email_queue
+      where ramp_id = ${rampId} and held_until is null and lease_until is null`.execute(db);
+  return rows[0]?.count ?? 0;
 }

@@ -5,6 +5,7 @@ import { columns } from '../tables.ts';
 import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
 import { type Moment, momentsOf } from '../sql/mail-moments.ts';
+import { heldUntil } from '../sql/send-policy.ts';
 import { type TraceEntry, traceOf } from '../sql/mail-trace.ts';
 import {
   campaignStatusOf,
@@ -19,12 +20,16 @@ import {
 /** The columns that a list leaves out: they may be large. */
 const large = ['body', 'body_template', 'body_values', 'trace'] as const;
 
+/** Columns whose value is computed: see `summary`. */
+const computed: ReadonlySet<string> = new Set(['status', 'held_until']);
+
 const summaryColumns = columns.email.filter(
-  (name) => name !== 'status' && !(large as readonly string[]).includes(name),
+  (name) => !computed.has(name) && !(large as readonly string[]).includes(name),
 );
 
 const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')} as status,
   ${campaignStatusOf('email')} as campaign_status, ${isUnsettled('email')} as is_unsettled,
+  ${heldUntil('email')} as held_until,
   (select inner_named.key from topic inner_named where inner_named.id = email.topic_id) as topic_key,
   (body is not null or body_values is not null) as has_body`;
 

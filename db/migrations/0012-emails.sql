@@ -189,7 +189,9 @@ create table email_queue (
   held_until timestamptz(3),
   hold_reason text,
   -- The provider that cannot take it now.
-  waits_for text
+  waits_for text,
+  -- The ramp that holds it back, or has held it back last.
+  ramp_id uuid
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 comment on table email_queue is 'Messages that wait outside of chunks, or are being handed over outside of them: all but '
   'those of campaigns, and of campaigns what is held back, or of unknown outcome.';
@@ -202,6 +204,8 @@ create index email_queue_held on email_queue (project_id, campaign_id, held_unti
   where held_until is not null;
 create index email_queue_waiting on email_queue (waits_for, project_id, email_id)
   where waits_for is not null;
+create index email_queue_ramp on email_queue (ramp_id, held_until, email_id)
+  where ramp_id is not null;
 create index email_queue_under_way on email_queue (project_id)
   where lease_until is not null;
 

@@ -155,9 +155,9 @@ export async function countHeldMail(
 ): Promise<Map<string, number>> {
   const { rows } = await sql<{ id: string; held: number }>`
     select ramp_id as id, count(*)::int as held from (
-        select email.ramp_id from email_queue queued join email on email.id = queued.email_id
-          where queued.project_id = ${projectId} and queued.held_until > now()
-            and queued.hold_reason = 'warm_up' limit ${max}) held
+        select ramp_id from email_queue
+          where project_id = ${projectId} and held_until > now()
+            and hold_reason = 'warm_up' limit ${max}) held
       where ramp_id is not null group by ramp_id`.execute(db);
   return new Map(rows.map(({ id, held }) => [id, held]));
 }

@@ -188,34 +188,53 @@ export async function deleteRamp(tx: Database, ramp: RampRow): Promise<void> {
 export interface RampProgress extends Pick<RampRow, 'status' | 'day' | 'days'> {
   used: number;
   cap: number;
+  /** Milliseconds since its day has begun, or since it was resumed on this day. */
+  sinceMs: number;
   /** Milliseconds until its next day; null: days do not pass. */
   dueMs: number | null;
+  /** Length of a day. */
+  daySeconds: number;
 }
 
-/**
- * Begins the days of a ramp that are due. Returns its state; null: it is done or gone, so its run
- * ends.
- */
+/** Begins the days of a ramp that are due. Returns its state; null: it is gone. */
 export async function advanceRamp(db: Database, id: string): Promise<RampProgress | null> {
   return transact(db, async (tx) => {
     const locked = await lockRamp(tx, id);
     if (!locked) return null;
     const { now, ...ramp } = await passDays(tx, locked, locked.now);
-    const { status, day, days, day_ends_at: endsAt } = ramp;
+    const { status, day, days, day_ends_at: endsAt, day_seconds: daySeconds } = ramp;
     await tx
       .updateTable('ramp')
       .set({
-        reconcile_at: sql<Date>`day_ends_at + make_interval(secs => ${graceSeconds})`,
+        reconcile_at: sql<Date>`case status when 'DONE' then now() else day_ends_at end
+          + make_interval(secs => ${graceSeconds})`,
       })
       .where('id', '=', id)
       .execute();
-    if (status === 'DONE') return null;
     // A claim may have overtaken the creation of the ramp.
-    await adoptMail(tx, ramp);
+    if (status !== 'DONE') await adoptMail(tx, ramp);
     const used = (await settleRamps(tx, [id])).get(id) ?? 0;
-    const cap = capOfDay({ startPerDay: ramp.start_per_day, factor: ramp.factor }, day);
-    return { status, day, days, used, cap, dueMs: endsAt && endsAt.getTime() - now.getTime() };
+    const { at } = await tx
+      .selectFrom('ramp_period')
+      .select((of) => of.fn.max('started_at').as('at'))
+      .where('ramp_id', '=', id)
+      .executeTakeFirstOrThrow();
+    return {
+      status,
+      day,
+      days,
+      used,
+      cap: capOfDay({ startPerDay: ramp.start_per_day, factor: ramp.factor }, day),
+      sinceMs: now.getTime() - at.getTime(),
+      dueMs: endsAt && endsAt.getTime() - now.getTime(),
+      daySeconds,
+    };
   });
+}
+
+/** Records that a ramp that is done holds no mail, so its run ends. */
+export async function endRamp(db: Database, id: string): Promise<void> {
+  await db.updateTable('ramp').set({ reconcile_at: null }).where('id', '=', id).execute();
 }
 
 /** A stop of which the administrators of the project must be informed. */

@@ -32,8 +32,7 @@ export interface RampStop {
 
 /**
  * Counts reports for the ramps of their messages, and stops the ramps that have reached their
- * threshold. Returns those that it has stopped: mail that waits for their next day must then be
- * released, so that it waits for the resume.
+ * threshold. Returns those that it has stopped.
  */
 export async function countForRamps(
   tx: Database,

@@ -3,6 +3,7 @@ import type { ContactRow } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
 import { isoInstant, isoTime } from '../expressions.ts';
 import { listMissedCampaigns, type MissedCampaign } from './missed-campaigns.ts';
+import { heldUntil } from '../sql/send-policy.ts';
 import { campaignStatusOf, isUnsettled, statusOf } from '../sql/mail-status.ts';
 import type { Position } from '../../domain/cursor.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
@@ -209,7 +210,7 @@ async function listStored(
           'bouncedAt', ${isoTime(sql`email.bounced_at`)},
           'judged', jsonb_build_object('scheduled_for', ${isoTime(sql`email.scheduled_for`)},
             'retry_at', ${isoTime(sql`email.retry_at`)}, 'hold_reason', email.hold_reason,
-            'held_until', ${isoTime(sql`email.held_until`)}, 'refusal', email.refusal,
+            'held_until', ${isoTime(heldUntil('email'))}, 'refusal', email.refusal,
             'campaign_status', ${campaignStatusOf('email')},
             'is_unsettled', ${isUnsettled('email')}), 'campaignId', email.campaign_id,
           'executionId', email.workflow_execution_id, 'workflowId', execution.workflow_id) end as mail,

@@ -25,6 +25,7 @@ const determining = [
   'hold_reason',
   'held_until',
   'waits_for',
+  'ramp_id',
   'message_id',
   'created_at',
   'sent_at',
@@ -109,14 +110,16 @@ const followers = {
     const left = sql`select id from ${sql.table(now)} where not ${isQueued}`;
     const queued = sql`
       insert into email_queue
-          (email_id, project_id, campaign_id, due_at, lease_until, held_until, hold_reason, waits_for)
+          (email_id, project_id, campaign_id, due_at, lease_until, held_until, hold_reason, waits_for,
+            ramp_id)
         select id, project_id, campaign_id, due_at, lease_until,
             case when status = 'PENDING' and hold_reason is not null then held_until end, hold_reason,
-            waits_for
+            waits_for, ramp_id
           from ${sql.table(now)} where ${isQueued}
         on conflict (email_id) do update set due_at = excluded.due_at,
           lease_until = excluded.lease_until, held_until = excluded.held_until,
-          hold_reason = excluded.hold_reason, waits_for = excluded.waits_for`;
+          hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+          ramp_id = excluded.ramp_id`;
     return [
       ['unqueued', sql`delete from email_queue where email_id = any(array(${left}))`],
       ['queued', queued],

@@ -27,3 +27,16 @@ export function hasRamp(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (select from ramp inner_ramp
     where inner_ramp.project_id = ${projectId} and inner_ramp.status <> 'DONE')`;
 }
+
+/**
+ * SQL of the end of the hold of a message. Mail that a ramp holds waits for the next day of this ramp;
+ * while no days pass, it waits without an end.
+ * @param email the table or its alias.
+ */
+export function heldUntil(email: string): RawBuilder<Date | null> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  const dayEnd = sql`(select inner_holding_ramp.day_ends_at
+    from ramp inner_holding_ramp where inner_holding_ramp.id = ${column('ramp_id')})`;
+  return sql<Date | null>`case when ${column('hold_reason')} = 'warm_up'
+    then coalesce(${dayEnd}, ${column('held_until')}) else ${column('held_until')} end`;
+}

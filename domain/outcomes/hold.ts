@@ -18,8 +18,8 @@ export interface Hold {
 }
 
 /**
- * The time that columns have for a hold without an end: mail waits until its ramp is resumed or
- * deleted.
+ * The time that columns have for a hold without an end: that of a ramp, which makes its mail due as
+ * its days allow.
  */
 export const openEnd = new Date('9999-12-31T00:00:00.000Z');
 

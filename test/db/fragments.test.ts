@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { columns } from '../../db/tables.ts';
 import { mayReceive } from '../../db/reads/audience.ts';
-import { hasRamp, holdsMail, isPolicedCampaign } from '../../db/sql/send-policy.ts';
+import { hasRamp, heldUntil, holdsMail, isPolicedCampaign } from '../../db/sql/send-policy.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { endedBy } from '../../db/sql/mail-status.ts';
 import { hasRouting, isSenderGone } from '../../db/sql/mail-claims.ts';
@@ -158,7 +158,7 @@ interface Play {
 
 const idOf = (tenant: number, noun: number) =>
   `0198c0de-0000-7000-8000-${String(tenant * 1000 + noun).padStart(12, '0')}`;
-const [project, contact, topic, campaign, mail, execution] = [1, 2, 3, 4, 5, 6];
+const [project, contact, topic, campaign, mail, execution, ramp] = [1, 2, 3, 4, 5, 6, 13];
 const both = (row: (tenant: number) => Record<string, string | null>): Play['rows'] => [
   row(1),
   row(2),
@@ -234,6 +234,15 @@ const plays: Readonly<Record<string, Play>> = {
     rows: both(mails),
     fragment: (name) => hasRamp(at(name, 'project_id')),
     answers: [true, false],
+  },
+  heldUntil: {
+    rows: both((tenant) => ({
+      hold_reason: 'warm_up',
+      ramp_id: idOf(tenant, ramp),
+      held_until: '2032-01-01T00:00:00Z',
+    })),
+    fragment: heldUntil,
+    answers: [new Date('2031-01-01T00:00:00Z'), new Date('2032-01-01T00:00:00Z')],
   },
   holdsMail: {
     rows: both(mails),
@@ -392,6 +401,7 @@ const types: Readonly<Record<string, string>> = {
   campaign_id: 'uuid',
   contact_id: 'uuid',
   topic_id: 'uuid',
+  ramp_id: 'uuid',
   workflow_id: 'uuid',
   step_execution_id: 'uuid',
   scheduled_for: 'timestamptz',
@@ -442,7 +452,12 @@ async function insertTenants(tx: Database): Promise<void> {
     await insert('campaign', { ...own, id: mine(campaign), status });
     await insert('send_policy', { ...own, caps: isFirst ? '[{}]' : '[]' });
     if (isFirst) await insert('mail_routing', { ...own, routes: '[]' });
-    await insert('ramp', { ...own, status: isFirst ? 'RUNNING' : 'DONE' });
+    await insert('ramp', {
+      ...own,
+      id: mine(ramp),
+      status: isFirst ? 'RUNNING' : 'DONE',
+      day_ends_at: isFirst ? '2031-01-01T00:00:00Z' : null,
+    });
     const waiting = { ...own, due_at: isFirst ? 'now' : 'infinity' };
     if (isFirst) {
       await insert('email_queue', { ...waiting, email_id: mine(mail) });

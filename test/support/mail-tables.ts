@@ -17,7 +17,7 @@ const meant = `
   ), queued as (
     select id as email_id, project_id, campaign_id, due_at, lease_until,
         case when status = 'PENDING' and hold_reason is not null then held_until end as held_until,
-        waits_for
+        waits_for, ramp_id
       from email
       where status = 'SENDING' or status = 'PENDING' and due_at is not null
   ), given as (
@@ -34,7 +34,8 @@ const tables = [
   {
     name: 'email_queue',
     from: 'queued',
-    columns: 'email_id, project_id, campaign_id, due_at, lease_until, held_until, waits_for',
+    columns:
+      'email_id, project_id, campaign_id, due_at, lease_until, held_until, waits_for, ramp_id',
   },
   { name: 'provider_message', from: 'given', columns: 'message_id, email_id' },
   { name: 'late_mail', from: 'late', columns: 'contact_id, sent_at, email_id' },

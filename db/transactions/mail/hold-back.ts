@@ -23,7 +23,7 @@ import {
 } from '../../../domain/mail/send-decision.ts';
 import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
-import { endOf } from '../../../domain/outcomes/hold.ts';
+import { endOf, openEnd } from '../../../domain/outcomes/hold.ts';
 import type { PolicyHold } from '../../../domain/outcomes/policy-holds.ts';
 import { among } from '../../expressions.ts';
 
@@ -194,9 +194,11 @@ async function lockPolicy(
  * provider. Campaign messages leave their chunks until they are due.
  */
 async function recordHolds(tx: Database, held: readonly HeldMessage[]): Promise<void> {
-  const holds = held.map(({ rampId, ...hold }) => ({
+  const holds = held.map(({ rampId, until, ...hold }) => ({
     ...hold,
-    shown: endOf(hold.until),
+    // The run of the ramp makes as much of it due as each day allows.
+    until: rampId === undefined ? until : openEnd,
+    shown: endOf(until),
     ramp_id: rampId ?? null,
   }));
   const ids = held.map(({ id }) => id);

@@ -3,9 +3,11 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { releaseClaim } from '../../../db/emails/emails.ts';
 import { findRamp } from '../../../db/ramps/ramps.ts';
+import { passRampDay } from '../../../db/transactions/ramps/pass-day.ts';
 import { claimUnheldEmails } from '../../../db/transactions/mail/hold-back.ts';
 import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
 import type { DeliveryOutcome } from '../../../db/transactions/mail/attempts.ts';
+import { openEnd } from '../../../domain/outcomes/hold.ts';
 import { useApi } from '../../support/api.ts';
 import { writeMail } from '../../support/mail-tables.ts';
 import { insertTestEmail } from '../../support/projects/mails.ts';
@@ -92,8 +94,8 @@ describe('claims', () => {
     expect(await rampOf(id)).toMatchObject({ used: 35, held: 85 });
   });
 
-  it('hold the mail over the limit until the next day, and note it once', async () => {
-    const { insertDue, createRamp, claim, holds, rampOf } = await newProject();
+  it('hold the mail over the limit, which shows the next day and rests', async () => {
+    const { insertDue, createRamp, claim, holds, rampOf, ask } = await newProject();
     await insertDue({ count: 5 });
     const { nextDayAt } = await rampOf(await createRamp(2));
     expect((await claim()).ids).toHaveLength(2);
@@ -101,8 +103,13 @@ describe('claims', () => {
     expect(held).toHaveLength(3);
     for (const row of held) {
       expect(row).toMatchObject({ hold_reason: 'warm_up', status: 'PENDING' });
-      expect(row.held_until?.toISOString()).toBe(nextDayAt);
-      expect(row.due_at?.toISOString()).toBe(nextDayAt);
+      expect(row.due_at).toEqual(openEnd);
+    }
+    for (const { id } of (await ask('GET', '/emails?status=PENDING')).body.data) {
+      const { body } = await ask('GET', `/emails/${id}`);
+      expect(body.hold).toEqual({ reason: 'warm_up', until: nextDayAt });
+      const detail = { reason: 'warm_up', until: nextDayAt };
+      expect(body.trace.at(-1)).toMatchObject({ state: 'held', detail });
     }
   });
 
@@ -217,6 +224,77 @@ describe('claims', () => {
   });
 });
 
+describe('a new day', () => {
+  const endDay = (id: string) =>
+    sql`update ramp set day_ends_at = clock_timestamp() where id = ${id}`.execute(db);
+
+  it('makes as much held mail due as it allows, oldest first, and leaves the rest alone', async () => {
+    const { insertDue, createRamp, claim, rampOf } = await newProject();
+    const id = await createRamp(2);
+    const mails = await insertDue({ count: 20 });
+    expect((await claim()).ids).toEqual(mails.slice(0, 2));
+    const readTimes = () =>
+      db.selectFrom('email').select('updated_at').where('id', 'in', mails.slice(6)).execute();
+    const before = await readTimes();
+    await endDay(id);
+    await passRampDay(db, id, () => false);
+    // The two that are still being sent count for this day.
+    expect(await rampOf(id)).toMatchObject({ day: 2, cap: 4, used: 2, held: 16 });
+    expect((await claim()).ids).toEqual(mails.slice(2, 4));
+    expect(await readTimes()).toEqual(before);
+  });
+
+  it('makes mail due once, however often its run repeats it', async () => {
+    const { insertDue, createRamp, claim, rampOf } = await newProject();
+    const id = await createRamp(2);
+    await insertDue({ count: 20 });
+    await claim();
+    await endDay(id);
+    for (let times = 0; times < 3; times += 1) await passRampDay(db, id, () => false);
+    expect(await rampOf(id)).toMatchObject({ used: 2, held: 16 });
+  });
+
+  it('makes more mail due when some of it did not leave', async () => {
+    const { insertDue, createRamp, claim, record, rampOf } = await newProject();
+    const id = await createRamp(2);
+    await insertDue({ count: 20 });
+    const first = await claim();
+    await record(first.attemptId, first.ids.map(accepted));
+    await endDay(id);
+    const state = await passRampDay(db, id, () => false);
+    expect(state?.dueMs).toBe(60_000);
+    const { attemptId, ids } = await claim();
+    expect(ids).toHaveLength(4);
+    const refusal = { error: '550 5.1.1 unknown', refusal: 'recipient_refused' } as const;
+    await record(attemptId, [
+      ...ids.slice(1).map(accepted),
+      { emailId: ids[0]!, kind: 'refused', ...refusal },
+    ]);
+    await passRampDay(db, id, () => false);
+    expect(await rampOf(id)).toMatchObject({ used: 3, held: 13 });
+    expect((await claim()).ids).toHaveLength(1);
+  });
+
+  it('after the last one makes all held mail due, and then has nothing more to do', async () => {
+    const { insertDue, createRamp, claim, rampOf } = await newProject();
+    const id = await createRamp(2, { days: 1 });
+    await insertDue({ count: 10 });
+    await claim();
+    await endDay(id);
+    // Interrupted at once, it is to be repeated.
+    expect(await passRampDay(db, id, () => true)).toMatchObject({ status: 'DONE', dueMs: 60_000 });
+    expect(await passRampDay(db, id, () => false)).toBeNull();
+    expect(await rampOf(id)).toMatchObject({ status: 'DONE', held: 0 });
+    expect((await claim()).ids).toHaveLength(8);
+    const { reconcile_at } = await db
+      .selectFrom('ramp')
+      .select('reconcile_at')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    expect(reconcile_at).toBeNull();
+  });
+});
+
 describe('a paused ramp', () => {
   it('holds all but transactional mail without an end, and lets it go on resume or deletion', async () => {
     const { insertDue, createRamp, claim, holds, rampOf, ask } = await newProject();
@@ -236,6 +314,7 @@ describe('a paused ramp', () => {
     const { body: delivery } = await ask('GET', '/delivery');
     expect(delivery.held).toMatchObject({ warm_up: 2 });
     await ask('POST', `/ramps/${id}/resume`);
+    await passRampDay(db, id, () => false);
     expect((await holds()).filter(({ status }) => status === 'PENDING')).toEqual([]);
     expect((await claim()).ids).toHaveLength(2);
     await ask('POST', `/ramps/${id}/pause`);

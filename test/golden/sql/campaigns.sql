@@ -180,14 +180,14 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.clicks, email.complained_at, email.complaint_listed, email.contact_id,
     email.content_version, email.created_at, email.delivered_at, email.delivery_unreported,
     email.derived_events, email.due_at, email.error, email.from_email, email.from_name,
-    email.handed_over_at, email.headers, email.held_until, email.hold_reason, email.id,
-    email.lease_until, email.message_class, email.message_id, email.opened_at, email.opens,
-    email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
-    email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
-    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
-    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
-    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
+    email.handed_over_at, email.headers, email.hold_reason, email.id, email.lease_until,
+    email.message_class, email.message_id, email.opened_at, email.opens, email.opt_in_id,
+    email.project_id, email.provider_id, email.ramp_id, email.received_id, email.refusal,
+    email.reply_to, email.retry_at, email.scheduled_for, email.sent_at, email.source_type,
+    email.subject, email.template_id, email.to_email, email.to_name, email.topic_id,
+    email.unsubscribed_at, email.updated_at, email.waits_for, email.workflow_execution_id,
+    email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
+    and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -201,7 +201,12 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
   select unnest(inner_expired.email_ids)
   from campaign_chunk inner_expired
   where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
-      inner_expired.lease_until < now()) else false end as is_unsettled, (
+      inner_expired.lease_until < now()) else false end as is_unsettled, case when email.hold_reason
+      = 'warm_up' then coalesce((
+    select inner_holding_ramp.day_ends_at
+    from ramp inner_holding_ramp
+    where inner_holding_ramp.id = email.ramp_id), email.held_until) else email.held_until end as
+        held_until, (
   select inner_named.key from topic inner_named
   where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
       as has_body
@@ -215,14 +220,14 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.clicks, email.complained_at, email.complaint_listed, email.contact_id,
     email.content_version, email.created_at, email.delivered_at, email.delivery_unreported,
     email.derived_events, email.due_at, email.error, email.from_email, email.from_name,
-    email.handed_over_at, email.headers, email.held_until, email.hold_reason, email.id,
-    email.lease_until, email.message_class, email.message_id, email.opened_at, email.opens,
-    email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
-    email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
-    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
-    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
-    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
+    email.handed_over_at, email.headers, email.hold_reason, email.id, email.lease_until,
+    email.message_class, email.message_id, email.opened_at, email.opens, email.opt_in_id,
+    email.project_id, email.provider_id, email.ramp_id, email.received_id, email.refusal,
+    email.reply_to, email.retry_at, email.scheduled_for, email.sent_at, email.source_type,
+    email.subject, email.template_id, email.to_email, email.to_name, email.topic_id,
+    email.unsubscribed_at, email.updated_at, email.waits_for, email.workflow_execution_id,
+    email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
+    and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -236,7 +241,12 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
   select unnest(inner_expired.email_ids)
   from campaign_chunk inner_expired
   where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
-      inner_expired.lease_until < now()) else false end as is_unsettled, (
+      inner_expired.lease_until < now()) else false end as is_unsettled, case when email.hold_reason
+      = 'warm_up' then coalesce((
+    select inner_holding_ramp.day_ends_at
+    from ramp inner_holding_ramp
+    where inner_holding_ramp.id = email.ramp_id), email.held_until) else email.held_until end as
+        held_until, (
   select inner_named.key from topic inner_named
   where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
       as has_body, trace, id as email_id, body, body_template, body_values

@@ -572,10 +572,11 @@ with derivable as (
       email.attempts = 0
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events ), total as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events ),
+      total as (
   select count(*)::int as count, min(sent_at) as at
   from settled ), counted as (
   update campaign
@@ -670,15 +671,16 @@ with due as (
   where email.id = weighed.id and bytes_before < $8
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events, email.to_name,
-      email.to_email, email.subject, email.body, email.from_email, email.from_name, email.reply_to,
-      email.headers, email.attachments, email.attempts, email.scheduled_for, email.opt_in_id,
-      email.topic_id, email.provider_id, (email.attempts > 0 and email.trace @> '[{state:
-      settled}]') as is_bound, case when email.attempts > 1 then jsonb_path_query_first(email.trace,
-      '$[*] ? (@.state == handed_over)') ->> 'at' end as first_attempt_at ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events,
+      email.to_name, email.to_email, email.subject, email.body, email.from_email, email.from_name,
+      email.reply_to, email.headers, email.attachments, email.attempts, email.scheduled_for,
+      email.opt_in_id, email.topic_id, email.provider_id, (email.attempts > 0 and email.trace @>
+      '[{state: settled}]') as is_bound, case when email.attempts > 1 then
+      jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
+      first_attempt_at ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -686,14 +688,15 @@ with due as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason, waits_for)
+      hold_reason, waits_for, ramp_id)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason, waits_for
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
   from claimed
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for)
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id)
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
     claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
     claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
@@ -751,10 +754,11 @@ with failed as (
     limit $2)
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events ),
+      ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -762,15 +766,15 @@ with failed as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason, waits_for)
+      hold_reason, waits_for, ramp_id)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason, waits_for
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
   from failed
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
-      ledger_campaign_counted as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id), ledger_campaign_counted as (
   insert into campaign_tally (campaign_id, project_id, code, count, sent)
   select campaign_id, project_id, code, sum(count), sum(sent)
   from (
@@ -812,10 +816,11 @@ with made as (
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events),
+      ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -823,14 +828,15 @@ with made as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason, waits_for)
+      hold_reason, waits_for, ramp_id)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason, waits_for
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
   from made
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for)
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id)
 select id
 from made
 
@@ -842,10 +848,11 @@ with made as (
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events),
+      ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -853,14 +860,15 @@ with made as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason, waits_for)
+      hold_reason, waits_for, ramp_id)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason, waits_for
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
   from made
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for)
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id)
 select id
 from made
 
@@ -1116,16 +1124,16 @@ with settled as (
       email.attempt_id = any($4::uuid[])
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events, case when ((email.sent_at is
-      not null and email.derived_events & 1 = 0) or (email.delivered_at is not null and
-      email.derived_events & 2 = 0)) then jsonb_build_object( 'id', email.id, 'contact_id',
-      email.contact_id, 'subject', email.subject, 'from_email', email.from_email, 'from_name',
-      email.from_name, 'message_id', email.message_id, 'template_id', email.template_id,
-      'campaign_id', email.campaign_id, 'source_type', email.source_type, 'derived_events',
-      email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events, case
+      when ((email.sent_at is not null and email.derived_events & 1 = 0) or (email.delivered_at is
+      not null and email.derived_events & 2 = 0)) then jsonb_build_object( 'id', email.id,
+      'contact_id', email.contact_id, 'subject', email.subject, 'from_email', email.from_email,
+      'from_name', email.from_name, 'message_id', email.message_id, 'template_id',
+      email.template_id, 'campaign_id', email.campaign_id, 'source_type', email.source_type,
+      'derived_events', email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
       'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "eventSource" ), ledger_accepted as (
   insert into email_moment (project_id, kind, at, email_id)
@@ -1165,15 +1173,15 @@ with settled as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason, waits_for)
+      hold_reason, waits_for, ramp_id)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason, waits_for
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
   from settled
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
-      ledger_campaign_counted as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id), ledger_campaign_counted as (
   insert into campaign_tally (campaign_id, project_id, code, count, sent)
   select campaign_id, project_id, code, sum(count), sum(sent)
   from (
@@ -1227,10 +1235,11 @@ with unknown as (
   where email.id = unknown.id
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events ),
+      ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1238,15 +1247,15 @@ with unknown as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason, waits_for)
+      hold_reason, waits_for, ramp_id)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason, waits_for
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
   from settled
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
-      ledger_campaign_counted as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id), ledger_campaign_counted as (
   insert into campaign_tally (campaign_id, project_id, code, count, sent)
   select campaign_id, project_id, code, sum(count), sum(sent)
   from (
@@ -1288,10 +1297,11 @@ with unqueued as (
   where email.id = unqueued.id
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events ),
+      ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1299,15 +1309,15 @@ with unqueued as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason, waits_for)
+      hold_reason, waits_for, ramp_id)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason, waits_for
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
   from changed
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
-      queued as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id), queued as (
   insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
   select $3, $4, array_agg(id
     order by due_at, id), max(due_at)
@@ -1326,10 +1336,10 @@ from unqueued
 with was as (
   select email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events
   from email
   where id = any($1::uuid[]) ), changed as (
   update email
@@ -1348,10 +1358,11 @@ with was as (
   where email.id = given.id
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
-      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.message_id,
-      email.created_at, email.sent_at, email.delivered_at, email.opened_at, email.clicked_at,
-      email.bounced_at, email.complained_at, email.bounce_listed, email.complaint_listed,
-      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
+      email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events ),
+      ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1359,15 +1370,15 @@ with was as (
       where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
           as (
   insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
-      hold_reason, waits_for)
+      hold_reason, waits_for, ramp_id)
   select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
-      hold_reason is not null then held_until end, hold_reason, waits_for
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
   from changed
   where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
   on conflict (email_id) do update
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
-      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for),
-      ledger_moments_before as (
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id), ledger_moments_before as (
   select project_id, moment.kind, moment.at, id as email_id
   from was
   cross join lateral (

@@ -282,8 +282,12 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
           jsonb_build_object('scheduled_for', to_char(email.scheduled_for at time zone 'utc',
           'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'retry_at', to_char(email.retry_at at time zone 'utc',
           'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'hold_reason', email.hold_reason, 'held_until',
-          to_char(email.held_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'refusal',
-          email.refusal, 'campaign_status', case when email.status in ('PENDING', 'SENDING') then (
+          to_char(case when email.hold_reason = 'warm_up' then coalesce((
+          select inner_holding_ramp.day_ends_at
+          from ramp inner_holding_ramp
+          where inner_holding_ramp.id = email.ramp_id), email.held_until) else email.held_until end
+              at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'refusal', email.refusal,
+              'campaign_status', case when email.status in ('PENDING', 'SENDING') then (
       select inner_mailing.status
       from campaign inner_mailing
       where inner_mailing.id = email.campaign_id) end, 'is_unsettled', case email.status when

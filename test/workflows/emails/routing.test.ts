@@ -26,7 +26,9 @@ interface Two {
 
 /** Returns the user of a command `AUTH PLAIN`. */
 const userIn = (command: string) =>
-  Buffer.from(command.split(' ')[2] ?? '', 'base64').toString().split('\0')[1];
+  Buffer.from(command.split(' ')[2] ?? '', 'base64')
+    .toString()
+    .split('\0')[1];
 
 /** A project with the servers A and B. `answer`: the replies of A. */
 async function useTwo(answer?: AnswerTo, more: object = {}): Promise<Two> {

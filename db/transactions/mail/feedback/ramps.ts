@@ -1,5 +1,4 @@
 import type { Database } from '../../../database.ts';
-import { requestRelease } from '../../../delivery/releases.ts';
 import { countForRamps, type RampReport } from '../../../ramps/reports.ts';
 import { recordEventsOfProjects } from '../../events/record-events.ts';
 import { rampStoppedEvent } from '../../../../domain/event-names.ts';
@@ -23,7 +22,6 @@ interface MessageChange {
 export async function stopRamps(tx: Database, changes: readonly MessageChange[]): Promise<void> {
   const stops = await countForRamps(tx, changes.flatMap(reportsOf));
   if (stops.length === 0) return;
-  for (const { projectId } of stops) await requestRelease(tx, projectId);
   const events = stops.map(({ projectId, data }) => ({
     projectId,
     contactId: null,
