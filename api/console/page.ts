@@ -148,18 +148,24 @@ function isDone(name: string | undefined): name is keyof typeof doneTexts {
   return name !== undefined && Object.hasOwn(doneTexts, name);
 }
 
-/**
- * Declares the action of a button. Afterwards the browser goes to `to`, which shows the message
- * `done`.
- */
+/** After an action the browser goes to `to`, which shows the message `done`. */
+interface Redirection {
+  to: string;
+  done: keyof typeof doneTexts;
+}
+
+/** An action with a result that only its own answer shows: a page in a section of the navigation. */
+interface ShownResult {
+  at: string;
+  show: (context: PageContext) => Promise<ShownPage>;
+}
+
+/** Declares the action of a button. */
 export function projectAct(declaration: {
   path: string;
   /** The API endpoint that performs the action. */
   does: AnyEndpoint;
-  act: (
-    call: MemberCall,
-    form: URLSearchParams,
-  ) => Promise<{ to: string; done: keyof typeof doneTexts }>;
+  act: (call: MemberCall, form: URLSearchParams) => Promise<Redirection | ShownResult>;
 }): AnyEndpoint {
   const { path, does, act } = declaration;
   return endpoint({
@@ -175,7 +181,9 @@ export function projectAct(declaration: {
       const call = given as unknown as MemberCall;
       const form = readForm(call);
       new FormToken({ config: call.config, cookie: call.request.cookie }).check(form);
-      const { to, done } = await act(call, form);
+      const result = await act(call, form);
+      if ('show' in result) return showProjectPage(call, result.at, result.show);
+      const { to, done } = result;
       const join = to.includes('?') ? '&' : '?';
       return seeOther(`${pathIn(call.member.project.publicId, to)}${join}done=${done}`);
     },

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { consolePages } from '../../../api/console/pages/console.ts';
 import { useApi } from '../../support/api.ts';
+import { useSmtpPeer } from '../../support/fakes/smtp-peer.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
 
 const api = await useApi();
@@ -218,6 +219,28 @@ describe('the console', () => {
     expect((await open(page)).html).toContain('Enable');
     expect((await call('GET', `/providers/${provider.id}`)).body.enabled).toBe(false);
     expect((await open(`${home}/providers/default`)).html).not.toContain('smtp.example.com');
+  });
+
+  it('tests a mail provider, and shows the answer of the server', async () => {
+    const server = await useSmtpPeer((command) => {
+      if (command.startsWith('EHLO')) return '250-peer\r\n250 AUTH PLAIN';
+      return command.startsWith('AUTH') ? '535 5.7.8 <wrong> password' : undefined;
+    });
+    const address = { kind: 'smtp', host: '127.0.0.1', port: server.port, security: 'none' };
+    const test = async (given: object) => {
+      const { body } = await call('POST', '/providers', { ...address, ...given });
+      const page = `${home}/providers/${body.id}`;
+      const { html, token, cookie } = await open(page);
+      expect(inOne(html)).toContain(`${page}/test`);
+      const pressed = await press(`${page}/test`, { token }, cookie);
+      return { status: pressed.status, html: inOne(pressed.body) };
+    };
+    const right = await test({ name: 'Open server' });
+    expect(right.status).toBe(200);
+    expect(right.html).toContain('It connects and logs in.');
+    const wrong = await test({ name: 'Wrong password', user: 'us', password: 'wrong' });
+    expect(wrong.html).toContain('It failed to log in.');
+    expect(wrong.html).toContain('535 5.7.8 &lt;wrong&gt; password');
   });
 
   it('shows ramps, and has them paused and resumed', async () => {

@@ -1,12 +1,14 @@
 import type { z } from 'zod';
 import { getDelivery } from '../../../delivery/delivery.ts';
 import { getProvider, getProviders, patchProvider } from '../../../providers/providers.ts';
+import { testProvider } from '../../../providers/trial.ts';
 import { type Html, html } from '../../../html/html.ts';
 import { ask } from '../../ask.ts';
-import { type PageContext, projectAct, projectPage } from '../../page.ts';
+import { type PageContext, projectAct, projectPage, type ShownPage } from '../../page.ts';
 import { actForm, count, facts, heading, moment, section, state, table } from '../../parts.ts';
 
 type Provider = z.output<typeof getProvider.response>;
+type Test = z.output<typeof testProvider.response>;
 type Use = NonNullable<z.output<typeof getDelivery.response>['providers']>[number];
 
 const showProviders = projectPage({
@@ -74,33 +76,57 @@ const showProvider = projectPage({
   path: '/providers/{id}',
   at: '/providers',
   summary: 'A mail provider of a project',
-  async show({ call, token, path }) {
-    const { id = '' } = call.params;
-    const provider = await ask(call, getProvider, { params: { id } });
-    const { name, enabled, state: now, nextTryAt, kind, feedback, reportsDelivery } = provider;
-    const isOwn = provider.scope === 'project';
-    const [act, label] = enabled ? ['disable', 'Disable'] : ['enable', 'Enable'];
-    const action = path(`/providers/${id}/${act}`);
-    return {
-      title: name,
-      content: html`${heading(
-        name,
-        state(now.toUpperCase()),
-        isOwn && actForm(token, { action, label }),
-      )}
-      ${section(
-        'Settings',
-        facts([
-          ['Kind', kind],
-          ...(isOwn ? serverFacts(provider) : []),
-          ['Reports', feedback],
-          ['Mail can become delivered', reportsDelivery ? 'yes' : 'no'],
-          ['Next try', moment(nextTryAt)],
-        ]),
-      )}`,
-    };
-  },
+  show: (context) => pageOf(context),
 });
+
+async function pageOf({ call, token, path }: PageContext, test?: Test): Promise<ShownPage> {
+  const { id = '' } = call.params;
+  const provider = await ask(call, getProvider, { params: { id } });
+  const { name, enabled, state: now, nextTryAt, kind, feedback, reportsDelivery } = provider;
+  const isOwn = provider.scope === 'project';
+  const button = (act: string, label: string) =>
+    actForm(token, { action: path(`/providers/${id}/${act}`), label });
+  const acts = html`${button('test', 'Test')}
+  ${enabled ? button('disable', 'Disable') : button('enable', 'Enable')}`;
+  return {
+    title: name,
+    content: html`${heading(name, state(now.toUpperCase()), isOwn && acts)}
+    ${test && section('Test', testResult(test))}
+    ${section(
+      'Settings',
+      facts([
+        ['Kind', kind],
+        ...(isOwn ? serverFacts(provider) : []),
+        ['Reports', feedback],
+        ['Mail can become delivered', reportsDelivery ? 'yes' : 'no'],
+        ['Next try', moment(nextTryAt)],
+      ]),
+    )}`,
+  };
+}
+
+/** The steps of a test, as a reader knows them. */
+const stageWords: Record<NonNullable<Test['stage']>, string> = {
+  connect: 'to connect',
+  tls: 'to encrypt',
+  auth: 'to log in',
+  sender: 'to name the sender',
+  recipient: 'to name the recipient',
+  data: 'to send the message',
+};
+
+function testResult({ stage, ms, tls, message }: Test): Html {
+  const result =
+    stage === null
+      ? html`${state('UP')} It connects and logs in.`
+      : html`${state('FAILED')} It failed ${stageWords[stage]}.`;
+  return facts([
+    ['Result', result],
+    ['Answer of the server', message ?? 'none'],
+    ['Encryption', tls ?? 'none'],
+    ['Milliseconds', count(ms)],
+  ]);
+}
 
 type OwnProvider = Extract<Provider, { scope: 'project' }>;
 
@@ -132,6 +158,15 @@ const switching = [
 export const providerPages = [
   showProviders,
   showProvider,
+  projectAct({
+    path: '/providers/{id}/test',
+    does: testProvider,
+    async act(call) {
+      const { id = '' } = call.params;
+      const test = await ask(call, testProvider, { params: { id }, body: {} });
+      return { at: '/providers', show: (context) => pageOf(context, test) };
+    },
+  }),
   ...switching.map(([name, enabled, done]) =>
     projectAct({
       path: `/providers/{id}/${name}`,
