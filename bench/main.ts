@@ -13,6 +13,7 @@ import { listmonk } from './mail/listmonk.ts';
 import { latency } from './latency.ts';
 import { liveExecutions } from './live-executions.ts';
 import { pauses } from './pauses.ts';
+import { providers } from './mail/providers.ts';
 import { reports } from './mail/reports.ts';
 import { scaling } from './scaling.ts';
 import { segments } from './lists/segments.ts';
@@ -35,6 +36,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   campaign,
   fairness,
   feedback,
+  providers,
   reports,
   signing,
   drain,
