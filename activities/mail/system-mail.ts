@@ -25,6 +25,7 @@ import {
   leaveCircuit,
   type ProviderSignal,
   releaseWaiting,
+  signalOf,
 } from './batches/circuit.ts';
 import { routingOf, type RoutingServices } from './batches/routing.ts';
 import { pause, whileAlive } from '../running/time-box.ts';
@@ -132,8 +133,7 @@ async function tryProvider(
   try {
     if (!(await claim())) return null;
     const outcome = await send(mailer);
-    const isProviderFailure = outcome.kind === 'retry' && !outcome.isAboutMessage;
-    shown.push({ kind: outcome.kind, isProviderFailure });
+    shown.push(signalOf(outcome));
     return outcome;
   } finally {
     await leaveCircuit(services, mailer.provider, permit, shown, () =>

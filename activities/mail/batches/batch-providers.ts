@@ -24,6 +24,7 @@ import {
   permitOf,
   type ProviderSignal,
   releaseWaiting,
+  signalOf,
 } from './circuit.ts';
 import type { ProjectRouting } from './routing.ts';
 
@@ -86,9 +87,9 @@ export class BatchProvider {
 
   /** Notes what it has answered to a message. */
   note(answer: SendOutcome): void {
-    const isProviderFailure = answer.kind === 'retry' && !answer.isAboutMessage;
-    this.#signals.push({ kind: answer.kind, isProviderFailure });
-    if (isProviderFailure) this.#failedInRow += 1;
+    const signal = signalOf(answer);
+    this.#signals.push(signal);
+    if (signal.isProviderFailure) this.#failedInRow += 1;
     else if (answer.kind === 'accepted' || answer.kind === 'refused') this.#failedInRow = 0;
   }
 

@@ -14,6 +14,7 @@ import { circuitName, defaultProviderId } from '../../../domain/provider/provide
 import { probeLeaseMs } from '../../../domain/runs/retry.ts';
 import { notifyAfterCommit } from '../../../db/commits.ts';
 import { type Database, transact } from '../../../db/database.ts';
+import type { SendOutcome } from '../../../providers/mail/mailer.ts';
 import { deliveryRunId } from '../../../domain/runs/execution.ts';
 
 /** A circuit breaker that all workers share. It decides if mail may be given to the provider. */
@@ -70,8 +71,19 @@ export async function listOpened(
 /** The part of an attempt's outcome that concerns the provider. */
 export interface ProviderSignal {
   kind: string;
-  /** True if the provider cannot take mail at all, not only this message. */
+  /** True if the provider seems unable to take mail at all, not only this message. */
   isProviderFailure?: boolean | undefined;
+}
+
+/**
+ * Returns what an outcome shows about its provider. A connection that ends without an answer is a
+ * failure, too: otherwise a provider that answers to no message would get all of them, and their
+ * outcomes would be unknown.
+ */
+export function signalOf(outcome: SendOutcome): ProviderSignal {
+  const { kind } = outcome;
+  const isProviderFailure = kind === 'uncertain' || (kind === 'retry' && !outcome.isAboutMessage);
+  return { kind, isProviderFailure };
 }
 
 /**

@@ -256,6 +256,30 @@ describe('a provider that refuses a message', () => {
   });
 });
 
+describe('a provider that takes messages and ends each connection without an answer', () => {
+  it('gets a few of them only: the next one gets the others', async () => {
+    const { shop, b, ids } = await useTwo((command) => (command === '.' ? 'reset' : undefined));
+    await shop.setRoutes(
+      shop.route(
+        ids.map((id) => ({ id, weight: 0 })),
+        { onDown: 'next' },
+      ),
+    );
+    const to = Array.from({ length: 200 }, (_, index) => `${index}@people.test`);
+    await shop.send({ to });
+    const isOver = async () => {
+      const { rows } = await sql<{ unknown: number; waiting: number }>`
+        select count(*) filter (where status = 'SENDING')::int as unknown,
+            count(*) filter (where status = 'PENDING')::int as waiting
+          from email where project_id = ${shop.projectId}`.execute(engine.api.db);
+      const { unknown, waiting } = rows[0]!;
+      return waiting === 0 && at(b) + unknown === to.length;
+    };
+    await waitFor('the others', isOver, 60_000);
+    expect(at(b)).toBeGreaterThan(150);
+  });
+});
+
 describe('a provider that is down', () => {
   it('holds its mail, sends it once when it is back, and delays no other mail', async () => {
     let isAway = true;
