@@ -9,6 +9,7 @@ import { findRecipients } from './db/transactions/mail/incoming.ts';
 import { createRateLimits } from './api/services/rate-limit.ts';
 import { backgroundState } from './api/services/background.ts';
 import { Recent } from './api/services/recent.ts';
+import { RequestLog } from './api/services/request-log.ts';
 import type { Services } from './api/services/services.ts';
 import { createTrackQueue } from './api/services/track-queue.ts';
 import type { Config } from './config.ts';
@@ -189,6 +190,7 @@ export function composeApi(
     keys: new SharedLookup((keys) => findKeyOwners(db, keys)),
     mailRecipients: new SharedLookup((ids) => findRecipients(db, ids)),
     keyUses: new KeyUses(db, opened.log),
+    requestLog: config.requestLog.days === 0 ? null : new RequestLog(shared),
     feedback: new FeedbackQueue({
       db,
       shares,
@@ -261,6 +263,7 @@ export async function composeWorker(opened: Opened): Promise<{
     idempotencyTtlHours: config.idempotencyTtlHours,
     bodyRetentionDays: config.mail.bodyRetentionDays,
     securityLogDays: config.securityLogDays,
+    requestLogDays: config.requestLog.days,
     billingRules: config.billing,
     platformFrom: config.platformFrom,
     platformDomain: config.platformDomain,

@@ -63,6 +63,8 @@ const Environment = z.object({
   TRUST_PROXY: flag(false),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   REQUEST_LOGGING: flag(true),
+  REQUEST_LOG_DAYS: number(30, 0, 3_650),
+  REQUEST_LOG_TRACK_SAMPLE: number(100, 1, 1_000_000),
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TASK_QUEUE: z.string().default(defaultTaskQueue),
@@ -233,6 +235,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     trustProxy: env.TRUST_PROXY,
     logLevel: env.LOG_LEVEL,
     requestLogging: env.REQUEST_LOGGING,
+    /** Days for which requests are kept (0: none are), and of how many tracked events one is. */
+    requestLog: { days: env.REQUEST_LOG_DAYS, trackSample: env.REQUEST_LOG_TRACK_SAMPLE },
     temporal: {
       address: env.TEMPORAL_ADDRESS,
       namespace: env.TEMPORAL_NAMESPACE,

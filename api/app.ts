@@ -13,6 +13,7 @@ import { docsRoutes } from './docs/pages.ts';
 import { requestMessage } from './http/log.ts';
 import { pipeline } from './http/pipeline.ts';
 import { logRefusedAccess } from './access/security-log.ts';
+import { recordRequests } from './requests/recording.ts';
 
 /** The API as a Koa application, not listening yet. */
 export function createApp(services: Services): Koa {
@@ -30,6 +31,7 @@ export function createApp(services: Services): Koa {
   }
   app.use(requestMetrics(services));
   app.use(requestId);
+  app.use(recordRequests(services));
   app.use(requestLog(services));
   app.use(securityHeaders(config.apiUrl));
   app.use(cors(config));
@@ -184,6 +186,7 @@ function errors({ log, config }: Services): Middleware {
       await next();
     } catch (error) {
       const problem = asProblem(error);
+      ctx.state['problem'] = problem;
       const requestId = ctx.state['requestId'] as string;
       if (problem.status >= 500) log.error({ requestId, error }, 'request failed');
       if (isRefusedAccess(problem)) {

@@ -55,6 +55,7 @@ import { verify } from './public/verify.ts';
 import { keyEndpoints } from './keys/keys.ts';
 import { providerEndpoints } from './providers/providers.ts';
 import { projectEndpoints } from './projects/projects.ts';
+import { requestEndpoints } from './requests/requests.ts';
 import { suppressionEndpoints } from './suppression/list.ts';
 import { uploadEndpoints } from './uploads/uploads.ts';
 import { paymentEndpoints } from './webhooks/payments.ts';
@@ -105,6 +106,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Mail providers', [...providerEndpoints, ...routingEndpoints]],
   ['Local mailbox', mailboxEndpoints],
   ['API keys', keyEndpoints],
+  ['Requests', requestEndpoints],
   ['Secrets', secretEndpoints],
   ['Ramps', rampEndpoints],
   ['Projects', [...sendPolicyEndpoints, ...consentPolicyEndpoints]],

@@ -1273,6 +1273,50 @@ export interface Api {
       };
       answer: ApiKey;
     };
+    /** List the requests of the project, newest first */
+    '/requests': {
+      request: {
+        query?: {
+          /** Maximum number of items per page */
+          limit?: number;
+          /** The `cursor` of the previous page */
+          cursor?: string;
+          /** The method as it was sent */
+          method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
+          /** The path as the reference has it */
+          route?: string;
+          /** A status, or a class such as `4xx` */
+          status?: string;
+          /** A code of an error, such as VALIDATION_ERROR */
+          errorCode?: string;
+          /** Id of a named key; `secret` or `public` for a key of the pair */
+          keyId?: string;
+          /** The id of a user */
+          userId?: string;
+          /** An IPv4 or IPv6 address */
+          ip?: string;
+          /** Only requests that took so many milliseconds */
+          minMs?: number;
+          /** How the Idempotency-Key was used */
+          idempotency?: 'first' | 'replayed' | 'refused';
+          /** Only requests at this time or later */
+          from?: string;
+          /** Only requests before this time */
+          to?: string;
+        };
+      };
+      answer: LoggedRequestList;
+    };
+    /** Get a request, with the invalid fields of a 422 */
+    '/requests/{requestId}': {
+      request: {
+        path: {
+          /** The X-Request-ID of the response */
+          requestId: string;
+        };
+      };
+      answer: LoggedRequestDetail;
+    };
     /** List the secrets for webhooks by name; their values are never returned */
     '/secrets': {
       request: {};
@@ -3449,7 +3493,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'API_KEY_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'INSUFFICIENT_SCOPE' | 'KEY_RESTRICTED' | 'SESSION_REQUIRED' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'API_KEY_EXPIRED' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'API_KEY_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'INSUFFICIENT_SCOPE' | 'KEY_RESTRICTED' | 'SESSION_REQUIRED' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'REQUEST_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'API_KEY_EXPIRED' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -6145,7 +6189,7 @@ export type CreateApiKeyRequest = {
   name: string;
   kind?: 'secret' | 'public';
   /** Required for a secret key */
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
   /** The only sender domains it may send from; null: any */
   domains?: Array<string> | null;
   /** The only networks it works from; null: any */
@@ -6167,13 +6211,68 @@ export type UpdateApiKeyRequest = {
   /** From then on it is refused; null: never */
   expiresAt?: string | null;
   kind?: 'secret' | 'public';
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
 };
 
 export type RotateApiKeyRequest = {
   overlapSeconds?: number;
   /** Left out: unchanged; null: never */
   expiresAt?: string | null;
+};
+
+export type LoggedRequestList = {
+  data: Array<LoggedRequest>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All matches, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type LoggedRequest = {
+  /** As in the header X-Request-ID of the response */
+  requestId: string;
+  at: string;
+  method: string;
+  /** The path as the reference has it, such as `/contacts/{id}`; null: no such path */
+  route: string | null;
+  status: number;
+  /** Milliseconds from the headers of the request to its response */
+  ms: number;
+  errorCode: string | null;
+  actor: Actor | null;
+  ip: string;
+  /** How the Idempotency-Key was used; null: it had no effect */
+  idempotency: 'first' | 'replayed' | 'refused' | null;
+  /** The entry stands for this number of requests; only of tracked events it is not 1 */
+  sample: number;
+};
+
+export type LoggedRequestDetailErrorsItem = {
+  field: string;
+  code: string;
+};
+
+export type LoggedRequestDetail = {
+  /** As in the header X-Request-ID of the response */
+  requestId: string;
+  at: string;
+  method: string;
+  /** The path as the reference has it, such as `/contacts/{id}`; null: no such path */
+  route: string | null;
+  status: number;
+  /** Milliseconds from the headers of the request to its response */
+  ms: number;
+  errorCode: string | null;
+  actor: Actor | null;
+  ip: string;
+  /** How the Idempotency-Key was used; null: it had no effect */
+  idempotency: 'first' | 'replayed' | 'refused' | null;
+  /** The entry stands for this number of requests; only of tracked events it is not 1 */
+  sample: number;
+  /** The invalid fields of a VALIDATION_ERROR, at most 50 */
+  errors: Array<LoggedRequestDetailErrorsItem> | null;
+  /** The details of an error if they hold only ids, codes and numbers */
+  details: Record<string, unknown> | null;
 };
 
 export type Secret = {

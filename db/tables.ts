@@ -862,6 +862,30 @@ export interface ReportReceipt {
   id: string;
 }
 
+export interface RequestLog {
+  actor: string;
+  at: Timestamp;
+  details: Json | null;
+  error_code: string | null;
+  errors: Json | null;
+  id: string;
+  idempotency: string | null;
+  ip: string;
+  method: string;
+  ms: number;
+  owner_id: string;
+  request_id: string;
+  route: string | null;
+  sample: number;
+  status: number;
+}
+
+export interface RequestLogCount {
+  day: Timestamp;
+  owner_id: string;
+  rows: number;
+}
+
 export interface Secret {
   hosts: string[] | null;
   id: Generated<string>;
@@ -1232,6 +1256,8 @@ export interface DB {
   removal: Removal;
   report_count: ReportCount;
   report_receipt: ReportReceipt;
+  request_log: RequestLog;
+  request_log_count: RequestLogCount;
   secret: Secret;
   security_event: SecurityEvent;
   segment: Segment;
@@ -1325,6 +1351,8 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   removal: ["id", "kind", "project_id"],
   report_count: ["bounced", "complained", "delayed", "delivered", "hour", "last_at", "project_id", "slot"],
   report_receipt: ["created_at", "id"],
+  request_log: ["actor", "at", "details", "error_code", "errors", "id", "idempotency", "ip", "method", "ms", "owner_id", "request_id", "route", "sample", "status"],
+  request_log_count: ["day", "owner_id", "rows"],
   secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
   security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],

@@ -108,6 +108,7 @@ export const problems = {
   PROVIDER_NOT_FOUND: [404, 'There is no such mail provider.'],
   API_KEY_NOT_FOUND: [404, 'There is no such API key.'],
   SECRET_NOT_FOUND: [404, 'There is no such secret.'],
+  REQUEST_NOT_FOUND: [404, 'The request log has no such request.'],
   RESOURCE_NOT_FOUND: [404, 'There is no such resource.'],
   ROUTE_NOT_FOUND: [404, 'There is no endpoint or page with this path.'],
   METHOD_NOT_ALLOWED: [405, 'This path exists, but not with this method.'],

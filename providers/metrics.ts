@@ -77,6 +77,12 @@ export class Metrics {
     [],
   );
 
+  readonly #unloggedRequests = this.#counter(
+    'request_log_dropped_total',
+    'Requests that are missing in the request log, because the database was too slow or not available.',
+    [],
+  );
+
   #counter<T extends string>(name: string, help: string, labelNames: T[]): Counter<T> {
     return new Counter({ name: `everpost_${name}`, help, labelNames, registers: [this.#registry] });
   }
@@ -108,6 +114,10 @@ export class Metrics {
 
   countJournalFailure(): void {
     this.#journalFailures.inc();
+  }
+
+  countUnloggedRequests(count: number): void {
+    this.#unloggedRequests.inc(count);
   }
 
   countSweep(): void {

@@ -191,6 +191,8 @@ describe('the database', () => {
       erasure: 'belongs to the public id of a project, which a reset keeps',
       upload: 'belongs to the public id of a project, which a reset keeps',
       upload_usage: 'belongs to the public id of a project, which a reset keeps',
+      request_log: 'belongs to the public id of a project, which a reset keeps',
+      request_log_count: 'belongs to the public id of a project, which a reset keeps',
       token_bucket: 'keyed by scope',
       usage_report: 'what was sent is billed, whatever becomes of the project',
       provider_message: 'goes with its message, which has a project',

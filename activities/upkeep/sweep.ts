@@ -16,6 +16,7 @@ import { continueHeldMail } from '../../db/delivery/releases.ts';
 import { continueReleases } from '../../db/workflows/executions/pausing.ts';
 import { continueCancellations } from '../../db/transactions/executions/cancel-executions.ts';
 import { deleteExpired, deleteOlder } from '../../db/expired.ts';
+import { dropOldRequests } from '../../db/requests/upkeep.ts';
 import { signalRemovals } from '../../db/transactions/projects/delete-project.ts';
 import { keepDueSchedules, markAllSchedulesDue } from '../../db/schedules/schedules.ts';
 import { continueRemovals } from '../../db/removals/removals.ts';
@@ -68,6 +69,7 @@ export interface SweepServices extends WarningServices, UsageServices, Reconcile
   /** 0: bodies are kept forever. */
   bodyRetentionDays: number;
   securityLogDays: number;
+  requestLogDays: number;
   /** Starts the run that reads the mailbox of reports; null: no mailbox is configured. */
   startFeedbackMailbox: (() => Promise<void>) | null;
   /**
@@ -213,6 +215,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
      * Deletes expired sessions, security events, links of account mails and receipts of providers.
      */
     CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
+    /** Drops the request log of past days. */
+    CLEAR_REQUESTS: () => dropOldRequests(db, services.requestLogDays, after(clearingMs)),
     /** Deletes bodies and attachments of messages after their retention time. */
     CLEAR_MAIL_BODIES: () => clearMailBodies(services),
     /** Writes to the administrators of projects that have used most of a limit. */

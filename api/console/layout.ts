@@ -49,6 +49,7 @@ const sections = [
   ['/routing', 'Routing'],
   ['/ramps', 'Ramps'],
   ['/subscriptions', 'Subscriptions'],
+  ['/requests', 'Requests'],
 ] as const;
 
 export function pathIn(projectId: string, path: string): string {

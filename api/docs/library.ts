@@ -47,6 +47,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/no-mail',
       'guides/simulator',
       'guides/errors',
+      'guides/failed-requests',
       'guides/repeating',
       'guides/typescript',
     ],

@@ -151,6 +151,7 @@ function createCall(
     async authorize(projectId) {
       const within = caller && (await findMember(db, caller, projectId));
       if (!within) throw notFound('PROJECT', projectId);
+      ctx.state['member'] = within;
       requireRights(endpoint, caller, within);
       return within;
     },

@@ -37,8 +37,10 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const caller = await identify(ctx, endpoint, services);
     ctx.state['userId'] = caller?.userId ?? undefined;
     const member = await memberOf(ctx, endpoint, caller, services.db);
-    const project = (caller?.kind === 'project' ? caller : member)?.project ?? null;
+    const inProject = caller?.kind === 'project' ? caller : member;
+    const project = inProject?.project ?? null;
     ctx.state['projectId'] = project?.publicId;
+    ctx.state['member'] = inProject;
     if (project) insideId(ctx, endpoint, project);
     if (project && writes(endpoint)) refuseDisabled(project);
     const lacking = endpoint.unavailable?.(services.config);
@@ -118,6 +120,7 @@ async function memberNow(
   const member = takesBody(endpoint)
     ? await memberOf(ctx, endpoint, caller, db, body)
     : prepared.member;
+  if (member) ctx.state['member'] = member;
   const named = namedProject(ctx, endpoint, body);
   if (caller && member) requireRights(endpoint, caller, member, body);
   else if (named !== undefined) {

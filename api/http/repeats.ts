@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
+import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 import type { Services } from '../services/services.ts';
@@ -40,7 +41,11 @@ export async function runOnce(
       ttlHours: services.config.idempotencyTtlHours,
     },
     { space, key, method: endpoint.method, path: ctx.path, body: prepared.body },
-  );
+  ).catch((error: unknown) => {
+    if (error instanceof Problem && error.status === 409) ctx.state['idempotency'] = 'refused';
+    throw error;
+  });
+  ctx.state['idempotency'] = 'replay' in use ? 'replayed' : 'first';
   if ('replay' in use) {
     ctx.set('Idempotency-Replayed', 'true');
     return use.replay;

@@ -10,6 +10,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   PROVIDER_NOT_FOUND: 'Check the id; GET /providers lists the providers.',
   SECRET_NOT_FOUND: 'Check the name; GET /secrets lists the secrets of the project.',
   SUPPRESSION_NOT_FOUND: 'Check the address; GET /suppression-list lists the entries.',
+  REQUEST_NOT_FOUND:
+    'Check the id, as in the header X-Request-ID of the response. Requests are listed within 10 seconds.',
   FILE_NOT_FOUND: 'Check the key of the file, as in its URL.',
   INVALID_REQUEST_BODY: 'Correct the body. /docs/reference shows an example for each endpoint.',
   PROJECT_ID_REQUIRED: 'Send the id of a project from GET /users/@me/projects as X-Project-Id.',

@@ -94,6 +94,7 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
         ctx.set('RateLimit-Reset', String(seconds));
       }
       if (!isOver) return;
+      ctx.state['overLimit'] = result.consumedPoints - limiter.points;
       ctx.set('Retry-After', String(seconds));
       throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter: seconds } });
     },

@@ -26,6 +26,7 @@ import type { KeyOwner, SentKey } from '../../db/projects/key-lookup.ts';
 import type { SharedLookup } from './shared-lookup.ts';
 import type { RateLimits } from './rate-limit.ts';
 import type { Recent } from './recent.ts';
+import type { RequestLog } from './request-log.ts';
 import type { TrackQueue } from './track-queue.ts';
 
 /** The services of every handler. `compose.ts` creates them. */
@@ -63,6 +64,8 @@ export interface Services {
   /** Finds the recipients of mails by their ids. */
   mailRecipients: SharedLookup<string, string>;
   keyUses: KeyUses;
+  /** Stores the requests of projects; null: they are not stored. */
+  requestLog: RequestLog | null;
   /** Records feedback on mail, for many requests together. */
   feedback: FeedbackQueue;
   /** Records tracked events, for many requests together. */

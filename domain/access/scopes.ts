@@ -33,6 +33,7 @@ export const scopes = [
   'project:read',
   'providers:read',
   'providers:write',
+  'requests:read',
   'secrets:read',
   'secrets:write',
   'segments:read',

@@ -35,7 +35,11 @@ const usualUrl = 'http://localhost:8080';
 const guides = join(root, 'docs/guides');
 const receiver = await useReceiver();
 const dns = await useDnsServer();
-const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'true', DNS_SERVERS: dns.address });
+const engine = await useEngine({
+  WEBHOOK_ALLOW_PRIVATE: 'true',
+  DNS_SERVERS: dns.address,
+  REQUEST_LOG_DAYS: '30',
+});
 // Guides ask for `/health/ready`, which fails without the sweep.
 await ensureSweep(engine.temporal.client, engine.taskQueue);
 atEnd(() => engine.temporal.client.schedule.getHandle(sweepIdOf(engine.taskQueue)).delete());

@@ -58,7 +58,7 @@ export const useApi = async (...settings: Parameters<typeof startTestApi>) =>
 
 /**
  * Starts the real API on a free port of this machine with a database of its own: local mail mode,
- * no request limits. `overrides` are environment variables by name. Without `temporal`, nothing is
+ * no request limits, no request log. `overrides` are environment variables by name. Without `temporal`, nothing is
  * sent to Temporal.
  */
 export async function startTestApi(
@@ -78,6 +78,7 @@ export async function startTestApi(
     RATE_LIMIT_ENABLED: 'false',
     LOG_LEVEL: 'trace',
     JOURNAL_DIR: '',
+    REQUEST_LOG_DAYS: '0',
     ...overrides,
   });
   server.on('request', createApp(services).callback());

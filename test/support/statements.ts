@@ -108,6 +108,7 @@ const tables: Readonly<Record<string, RegExp>> = {
   idempotency: /^idempotency/,
   outbox: /^(outbox|watermark)/,
   projects: /^(project|secret|suspension)/,
+  requests: /^request_log/,
   segments: /^segment/,
   templates: /^template/,
   workflows: /^(workflow|execution|step_execution|wait)/,

@@ -49,6 +49,7 @@ export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
     idempotencyTtlHours: 24,
     bodyRetentionDays: 90,
     securityLogDays: 365,
+    requestLogDays: 30,
     startFeedbackMailbox: null,
     billingRules: null,
     platformFrom: null,

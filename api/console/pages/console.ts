@@ -18,6 +18,7 @@ import { jobPages } from './jobs.ts';
 import { providerPages } from './mail/providers.ts';
 import { showOverview } from './overview.ts';
 import { rampPages } from './mail/ramps.ts';
+import { requestPages } from './requests.ts';
 import { routingPages } from './routing.ts';
 import { subscriptionPages } from './subscriptions.ts';
 import { templatePages } from './templates.ts';
@@ -94,5 +95,6 @@ export const consolePages = [
   ...routingPages,
   ...rampPages,
   ...subscriptionPages,
+  ...requestPages,
   showUnknownPage,
 ];

@@ -5,8 +5,10 @@ import { deleteDomains } from '../../domains/domains.ts';
 import { deleteMail } from '../../emails/removal.ts';
 import { enqueue } from '../../outbox/outbox.ts';
 import { deletePage } from '../../pages.ts';
+import { publicId } from '../../projects/projects.ts';
 import { deleteRamp, listRamps } from '../../ramps/ramps.ts';
 import { deleteRemovalPage, listRemovalIds } from '../../removals/removals.ts';
+import { deleteOldest } from '../../requests/store.ts';
 import { stopRuns } from './stop-runs.ts';
 import { deleteProviders } from './delete-providers.ts';
 import { deleteSubscriptions, restartSubscriptions } from '../subscriptions/change-subscription.ts';
@@ -269,8 +271,25 @@ export async function deleteProjectPage(
     })) ||
     (await deletePage(db, { table: 'upload', where: isOwnerDeleted(projectId), rows: 1000 })) ||
     (await deletePage(db, { table: 'contact', where: isBeingErased(projectId), rows: 10 })) ||
-    (await deletePage(db, { table: 'erasure', where: isOwnerDeleted(projectId), rows: 1000 }));
+    (await deletePage(db, { table: 'erasure', where: isOwnerDeleted(projectId), rows: 1000 })) ||
+    (await deleteRequests(db, projectId));
   return { deleted, isOver: deleted === 0 };
+}
+
+/** Deletes a page of the request log of a project that was deleted. A reset project keeps it. */
+async function deleteRequests(db: Database, projectId: string): Promise<number> {
+  const owner = await db
+    .selectFrom('project')
+    .select(publicId.as('id'))
+    .where('project.id', '=', projectId)
+    .where('removal', '=', 'delete')
+    .executeTakeFirst();
+  if (!owner) return 0;
+  const where = sql<boolean>`owner_id = ${owner.id}`;
+  return (
+    (await deleteOldest(db, owner.id, 1000)) ||
+    (await deletePage(db, { table: 'request_log_count', where, rows: 1000 }))
+  );
 }
 
 /**

@@ -59,6 +59,13 @@ where project_id = $1 and (campaign_id, hash) in (
   select named.campaign_id, named.hash
   from unnest( $2::uuid[], $3::text[]) as named(campaign_id, hash))
 
+select child.relname as name
+from pg_inherits
+join pg_class child on child.oid = inhrelid
+where inhparent = 'request_log'::regclass and to_date(right(child.relname, 8), 'YYYYMMDD') < ((now()
+    at time zone 'utc')::date - $1::int)
+order by name
+
 select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'),
     false) as "mayRead"
 

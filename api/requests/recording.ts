@@ -1,0 +1,94 @@
+import type { Context, Middleware } from 'koa';
+import ipaddr from 'ipaddr.js';
+import { v7 as uuidV7 } from 'uuid';
+import type { StoredRequest } from '../../db/requests/store.ts';
+import type { Problem } from '../../domain/errors.ts';
+import { loggedDetails, loggedErrors } from '../../domain/access/logged-error.ts';
+import type { ProjectCaller } from '../access/caller.ts';
+import { findRequester, type Requester } from '../access/requester.ts';
+import { actorOf } from '../accounts/actor.ts';
+import type { Services } from '../services/services.ts';
+import type { AnyEndpoint } from '../http/endpoint.ts';
+
+/** Number of requests with one project that are recorded after its limit, in each of its windows. */
+const overLimitMax = 60;
+/** Maximum number of refused requests whose project is being looked up. */
+const lookUpsMax = 20;
+/** Events may be tracked very often, so only some of the successful requests are recorded. */
+const sampledRoutes: ReadonlySet<string> = new Set(['/v1/track', '/events/track']);
+
+/** The parts of `ctx.state` that the steps of a request leave for its entry. */
+interface LogState {
+  requestId: string;
+  /** Undefined: no endpoint has this path and method. */
+  endpoint?: AnyEndpoint;
+  /** The caller in the project of the request, once it is known. */
+  member?: ProjectCaller | null;
+  /** How the Idempotency-Key was used. */
+  idempotency?: StoredRequest['idempotency'];
+  /** The number of requests over the rate limit in its window, with this one. */
+  overLimit?: number;
+  problem?: Problem;
+}
+
+/**
+ * Adds each request of a project to its request log, after the response. If a request was refused
+ * before its project was known, the project is looked up then.
+ */
+export function recordRequests(services: Services): Middleware {
+  const { requestLog, config, metrics } = services;
+  if (!requestLog) return (_ctx, next) => next();
+  const { trackSample } = config.requestLog;
+  let lookUps = 0;
+  return async (ctx, next) => {
+    const at = new Date();
+    const startedAt = performance.now();
+    await next();
+    const state = ctx.state as LogState;
+    const { endpoint, member } = state;
+    if (isPage(ctx, endpoint) || (state.overLimit ?? 0) > overLimitMax) return;
+    const isSampled = ctx.status < 300 && sampledRoutes.has(endpoint?.path ?? '');
+    const sample = isSampled ? trackSample : 1;
+    if (sample > 1 && Math.random() * sample >= 1) return;
+    const ms = Math.round(performance.now() - startedAt);
+    const add = ({ ownerId, actor }: Requester) =>
+      requestLog.add({ ...entryOf(ctx, state), ownerId, actor, at, ms, sample });
+    if (member) return add({ ownerId: member.project.publicId, actor: actorOf(member) });
+    if (ctx.status < 400 || ctx.status === 429) return;
+    if (lookUps >= lookUpsMax) return metrics.countUnloggedRequests(1);
+    lookUps += 1;
+    void findRequester(ctx, endpoint, services)
+      .then((requester) => requester && add(requester))
+      .catch(() => metrics.countUnloggedRequests(1))
+      .finally(() => (lookUps -= 1));
+  };
+}
+
+/** Returns true for what no client of the API calls: the console, other pages, open endpoints. */
+function isPage(ctx: Context, endpoint: AnyEndpoint | undefined): boolean {
+  return endpoint
+    ? endpoint.access === 'open' || endpoint.path.startsWith('/console')
+    : ctx.path.startsWith('/console');
+}
+
+function entryOf(ctx: Context, state: LogState) {
+  const { endpoint, problem } = state;
+  return {
+    id: uuidV7(),
+    requestId: state.requestId,
+    method: ctx.method,
+    route: endpoint?.path ?? null,
+    status: ctx.status,
+    errorCode: problem?.code ?? null,
+    ip: addressOf(ctx.ip),
+    idempotency: state.idempotency ?? null,
+    errors: loggedErrors(problem?.errors),
+    details: loggedDetails(problem?.details),
+  };
+}
+
+/** Returns the usual form of an address: that of an IPv4 address which is written as IPv6 is IPv4. */
+export function addressOf(ip: string): string {
+  if (!ip.includes(':')) return ip;
+  return ipaddr.isValid(ip) ? ipaddr.process(ip).toString() : ip;
+}

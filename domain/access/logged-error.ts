@@ -1,0 +1,69 @@
+import type { FieldProblem } from '../errors.ts';
+import { isUuid } from '../ids.ts';
+
+/**
+ * The parts of an error that the request log keeps: field names, ids, codes and numbers, but no value
+ * that the client has sent.
+ */
+
+export interface LoggedError {
+  field: string;
+  code: string;
+}
+
+/** Maximum number of errors of one request that are kept. */
+const errorsMax = 50;
+/** Longest field name that is kept. */
+const fieldChars = 100;
+
+/** Returns the fields of invalid requests with their codes; null: there are none. */
+export function loggedErrors(errors: readonly FieldProblem[] | undefined): LoggedError[] | null {
+  if (!errors || errors.length === 0) return null;
+  return errors.slice(0, errorsMax).map(({ field, code }) => ({ field: plainField(field), code }));
+}
+
+/** A client may choose the keys of an object, so a path ends at the first that is no plain name. */
+function plainField(field: string): string {
+  const names = field.split('.');
+  const end = names.findIndex((name) => !/^[\w-]*$/.test(name));
+  const plain = end < 0 ? field : [...names.slice(0, end), '*'].join('.');
+  return plain.length <= fieldChars ? plain : '*';
+}
+
+/** Keys of details whose texts are codes of the server. */
+const codeKeys: ReadonlySet<string> = new Set([
+  'granted',
+  'needed',
+  'reason',
+  'resource',
+  'restriction',
+  'status',
+]);
+/** Maximum number of characters of details, as JSON. */
+const detailsChars = 2_000;
+
+/** Returns the details of an error if they hold only ids, codes and numbers; otherwise null. */
+export function loggedDetails(
+  details: Readonly<Record<string, unknown>> | undefined,
+): Readonly<Record<string, unknown>> | null {
+  if (!details || !Object.entries(details).every(([key, value]) => isHarmless(key, value))) {
+    return null;
+  }
+  return JSON.stringify(details).length <= detailsChars ? details : null;
+}
+
+function isHarmless(key: string, value: unknown): boolean {
+  switch (typeof value) {
+    case 'number':
+    case 'boolean':
+      return true;
+    case 'string':
+      return isUuid(value) || (codeKeys.has(key) && /^[\w:*-]+$/.test(value));
+    case 'object':
+      if (value === null) return true;
+      if (Array.isArray(value)) return value.every((item) => isHarmless(key, item));
+      return Object.entries(value).every(([name, item]) => isHarmless(name, item));
+    default:
+      return value === undefined;
+  }
+}
