@@ -170,7 +170,11 @@ export async function readDeliveries(
       email: string | null;
     }
   >`
-    with found as materialized (${selectEvents(eventIds)}), chosen as (
+    with found as materialized (${selectEvents(eventIds)}), known as materialized (
+      select found.id, found.name, found.data, found.email_id, found.created_at, contact.email,
+          contact.project_id <> found.project_id as is_erased
+        from found left join contact on contact.id = found.contact_id
+    ), chosen as (
       select delivery.event_id, delivery.contact_id, tries, turn, attempts, delivery.recorded_at,
           sum(octet_length(found.data::text)) over (order by delivery.recorded_at, delivery.event_id)
             as bytes,
@@ -187,13 +191,10 @@ export async function readDeliveries(
     )
     select event_id as "eventId", chosen.contact_id as "contactId", tries, turn, attempts,
         event.name, event.data, event.email_id as "emailId", event.created_at as "createdAt",
-        contact.email
+        event.email
       from chosen
       -- Deliveries of a contact that is being erased count as gone.
-      left join found as event on event.id = chosen.event_id
-        and not exists (select from contact erased where erased.id = event.contact_id
-          and erased.project_id <> event.project_id)
-      left join contact on contact.id = event.contact_id
+      left join known as event on event.id = chosen.event_id and event.is_erased is not true
       where place = 1 or ${batchId !== null} or coalesce(bytes, 0) <= ${bytesMax}
       order by chosen.recorded_at, chosen.event_id`.execute(db);
   return rows.map(({ name, data, emailId, createdAt, email, ...row }) => ({
