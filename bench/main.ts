@@ -15,6 +15,7 @@ import { liveExecutions } from './live-executions.ts';
 import { pauses } from './pauses.ts';
 import { providers } from './mail/providers.ts';
 import { reports } from './mail/reports.ts';
+import { requestLog } from './request-log.ts';
 import { scaling } from './scaling.ts';
 import { segments } from './lists/segments.ts';
 import { signing } from './mail/signing.ts';
@@ -38,6 +39,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   feedback,
   providers,
   reports,
+  'request-log': requestLog,
   signing,
   drain,
   listmonk,

@@ -36,21 +36,17 @@ interface LogState {
  * before its project was known, the project is looked up then.
  */
 export function recordRequests(services: Services): Middleware {
-  const { requestLog, config, metrics } = services;
+  const { requestLog, config, metrics, log } = services;
   if (!requestLog) return (_ctx, next) => next();
   const { trackSample } = config.requestLog;
   let lookUps = 0;
-  return async (ctx, next) => {
-    const at = new Date();
-    const startedAt = performance.now();
-    await next();
+  const record = (ctx: Context, at: Date, ms: number) => {
     const state = ctx.state as LogState;
     const { endpoint, member } = state;
     if (isPage(ctx, endpoint) || (state.overLimit ?? 0) > overLimitMax) return;
     const isSampled = ctx.status < 300 && sampledRoutes.has(endpoint?.path ?? '');
     const sample = isSampled ? trackSample : 1;
     if (sample > 1 && Math.random() * sample >= 1) return;
-    const ms = Math.round(performance.now() - startedAt);
     const add = ({ ownerId, actor }: Requester) =>
       requestLog.add({ ...entryOf(ctx, state), ownerId, actor, at, ms, sample });
     if (member) return add({ ownerId: member.project.publicId, actor: actorOf(member) });
@@ -61,6 +57,17 @@ export function recordRequests(services: Services): Middleware {
       .then((requester) => requester && add(requester))
       .catch(() => metrics.countUnloggedRequests(1))
       .finally(() => (lookUps -= 1));
+  };
+  return async (ctx, next) => {
+    const at = new Date();
+    const startedAt = performance.now();
+    await next();
+    try {
+      record(ctx, at, Math.round(performance.now() - startedAt));
+    } catch (error) {
+      // The request itself has succeeded.
+      log.error({ error }, 'A request could not be added to the request log');
+    }
   };
 }
 

@@ -27,7 +27,7 @@ create table request_log (
   primary key (owner_id, at, id)
 ) partition by range (at);
 comment on table request_log is 'Requests of a project: by whom, when, and with which result.';
-create index request_log_request on request_log (owner_id, request_id);
+create index request_log_request on request_log (owner_id, request_id, at);
 create index request_log_failed on request_log (owner_id, at, id) where status >= 400;
 
 -- Counted as rows are stored and deleted, because counting a million rows takes too long.

@@ -70,7 +70,6 @@ export async function findRequest(
     .where('request_id', '=', requestId)
     .where('at', '>=', since)
     .orderBy('at', 'desc')
-    .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
 }

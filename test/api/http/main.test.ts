@@ -5,6 +5,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { openDatabase } from '../../../db/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { useDatabase, databaseAt, execute } from '../../support/servers.ts';
 
 const program = join(import.meta.dirname, '../../../api/main.ts');
@@ -216,6 +218,43 @@ describe('a stop', () => {
     socket.write(body);
     await answerWith(socket, 'HTTP/1.1 200 OK');
     expect(await api.ended).toBe(0);
+  });
+
+  it('stores the last requests in the request log; after a kill the next process goes on', async () => {
+    const { env, url } = await settings();
+    const send = async (method: string, path: string, body: object | null, headers = {}) => {
+      const type = { 'content-type': 'application/json' };
+      const init = { method, headers: { ...type, ...headers }, body: body && JSON.stringify(body) };
+      return fetch(`${url}${path}`, init);
+    };
+    const stored = async (id: string) => {
+      const opened = openDatabase(database.url);
+      const row = opened.db.selectFrom('request_log').select('request_id');
+      const found = await row.where('request_id', '=', id).executeTakeFirst();
+      await opened.close();
+      return found !== undefined;
+    };
+    const killed = start(env);
+    await killed.ready();
+    const account = { email: `${randomUUID()}@users.test`, password: 'a password' };
+    const cookie = (await send('POST', '/auth/signup', account)).headers.get('set-cookie') ?? '';
+    const made = await send('POST', '/users/@me/projects', { name: 'Shop' }, { cookie });
+    const authorization = `Bearer ${((await made.json()) as { secret: string }).secret}`;
+    const ask = async () => {
+      const answer = await send('GET', '/topics', null, { authorization });
+      return answer.headers.get('x-request-id') ?? '';
+    };
+    const first = await ask();
+    await waitFor('the first request', () => stored(first));
+    await ask();
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const api = start(env);
+    await api.ready();
+    const last = await ask();
+    api.child.kill('SIGTERM');
+    expect(await api.ended).toBe(0);
+    expect([await stored(first), await stored(last)]).toEqual([true, true]);
   });
 
   it('comes with the end of the parent, also for idle connections', async () => {
