@@ -5,7 +5,7 @@ import { FeedbackQueue } from './api/services/feedback-queue.ts';
 import { KeyUses } from './api/services/key-uses.ts';
 import { SharedLookup } from './api/services/shared-lookup.ts';
 import { findKeyOwners } from './db/projects/key-lookup.ts';
-import { findRecipients } from './db/transactions/mail/incoming.ts';
+import { findReportedMails } from './db/transactions/mail/reports.ts';
 import { createRateLimits } from './api/services/rate-limit.ts';
 import { backgroundState } from './api/services/background.ts';
 import { Recent } from './api/services/recent.ts';
@@ -188,7 +188,7 @@ export function composeApi(
     drawer: createDrawer(),
     rateLimits: createRateLimits(pool, config.rateLimit),
     keys: new SharedLookup((keys) => findKeyOwners(db, keys)),
-    mailRecipients: new SharedLookup((ids) => findRecipients(db, ids)),
+    reportedMails: new SharedLookup((ids) => findReportedMails(db, ids)),
     keyUses: new KeyUses(db, opened.log),
     requestLog: config.requestLog.days === 0 ? null : new RequestLog(shared),
     feedback: new FeedbackQueue({

@@ -1,8 +1,8 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { type Database, transact } from '../../db/database.ts';
-import { findRecipients, recordIncoming } from '../../db/transactions/mail/incoming.ts';
-import { findMailProjects } from '../../db/transactions/mail/reports.ts';
+import { recordIncoming } from '../../db/transactions/mail/incoming.ts';
+import { findMailProjects, findReportedMails } from '../../db/transactions/mail/reports.ts';
 import {
   type JudgeReputation,
   recordSingleReport,
@@ -97,7 +97,7 @@ async function takeMessage(
     db,
     {
       emailIdOf,
-      recipientOf: async (emailId) => (await findRecipients(db, [emailId]))[0],
+      mailOf: async (emailId) => (await findReportedMails(db, [emailId]))[0],
       record: (report) => recordSingleReport(db, report, { judge, isUnreported }),
       transactFor: (_, work) => transact(db, work),
     },

@@ -1,6 +1,7 @@
 import { type Database, transact } from '../../db/database.ts';
 import type { Shares } from '../../db/shares.ts';
 import { type IncomingResult, recordIncoming } from '../../db/transactions/mail/incoming.ts';
+import type { ReportedMail } from '../../db/transactions/mail/reports.ts';
 import type { ReportSource } from '../../domain/mail/feedback.ts';
 import { type RawMessage, readIncoming } from '../../providers/mail/incoming.ts';
 import type { ReturnPaths } from '../../providers/return-paths.ts';
@@ -12,7 +13,7 @@ export interface IncomingServices {
   shares: Shares;
   feedback: FeedbackQueue;
   returnPaths: ReturnPaths;
-  mailRecipients: SharedLookup<string, string>;
+  reportedMails: SharedLookup<string, ReportedMail>;
 }
 
 /** Milliseconds that a report may wait for others, which are then recorded together. */
@@ -23,7 +24,7 @@ const maxDelayMs = 100;
  * @throws Problem SERVICE_UNAVAILABLE, or an error of the database: the message should come again
  */
 export async function takeIncoming(
-  { db, shares, feedback, returnPaths, mailRecipients }: IncomingServices,
+  { db, shares, feedback, returnPaths, reportedMails }: IncomingServices,
   source: ReportSource,
   given: RawMessage,
 ): Promise<IncomingResult> {
@@ -33,7 +34,7 @@ export async function takeIncoming(
     db,
     {
       emailIdOf,
-      recipientOf: (emailId) => mailRecipients.find(emailId),
+      mailOf: (emailId) => reportedMails.find(emailId),
       record: (report) => feedback.record(report, maxDelayMs),
       transactFor: (projectId, work) => shares.within(projectId, (own) => transact(own, work)),
     },

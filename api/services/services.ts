@@ -23,6 +23,7 @@ import type { BackgroundState } from './background.ts';
 import type { FeedbackQueue } from './feedback-queue.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { KeyOwner, SentKey } from '../../db/projects/key-lookup.ts';
+import type { ReportedMail } from '../../db/transactions/mail/reports.ts';
 import type { SharedLookup } from './shared-lookup.ts';
 import type { RateLimits } from './rate-limit.ts';
 import type { Recent } from './recent.ts';
@@ -61,8 +62,8 @@ export interface Services {
    * at once.
    */
   keys: SharedLookup<SentKey, KeyOwner>;
-  /** Finds the recipients of mails by their ids. */
-  mailRecipients: SharedLookup<string, string>;
+  /** Finds the sent mails that reports of mail servers are about, by their ids. */
+  reportedMails: SharedLookup<string, ReportedMail>;
   keyUses: KeyUses;
   /** Stores the requests of projects; null: they are not stored. */
   requestLog: RequestLog | null;

@@ -3,6 +3,7 @@ import PostalMime, { type Email } from 'postal-mime';
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { type Fields, fieldOf } from '../../domain/mail/reports/fields.ts';
 import type { ArrivedMessage } from '../../domain/mail/reports/report.ts';
+import { readPlainReport } from './plain-report.ts';
 
 /**
  * Number of bytes of a message that are read. Reports are smaller, and the text of a mail comes
@@ -22,9 +23,19 @@ const options = { forceRfc822Attachments: true, attachmentEncoding: 'utf8' } as 
 export async function readArrivedMessage(
   raw: Buffer,
 ): Promise<Omit<ArrivedMessage, 'sender'> | null> {
+  const plain = readPlainReport(raw);
+  if (plain) return { ...plain, text: cut(plain.text), parts: reportedParts(plain.parts) };
+  return parseMime(raw);
+}
+
+/** Takes a message of any form apart; null: it cannot be read. */
+export async function parseMime(raw: Buffer): Promise<Omit<ArrivedMessage, 'sender'> | null> {
   const email = await PostalMime.parse(raw, options).catch(() => null);
   if (!email) return null;
-  return { headers: headersOf(email), text: textOf(email), parts: partsOf(email) };
+  const attachments = email.attachments.flatMap(({ mimeType: type, content }) =>
+    typeof content === 'string' ? { type, text: content } : [],
+  );
+  return { headers: headersOf(email), text: textOf(email), parts: reportedParts(attachments) };
 }
 
 function headersOf({ headers }: Email): Fields {
@@ -39,18 +50,18 @@ function headersOf({ headers }: Email): Fields {
 
 function textOf({ text, html }: Email): string {
   const readable = text || (html ?? '').replaceAll(/<[^<>]*>/g, ' ');
-  return readable.slice(0, partCharsMax);
+  return cut(readable);
+}
+
+function cut(text: string): string {
+  return text.slice(0, partCharsMax);
 }
 
 /** Only the parts of reports: an attachment says nothing about sent mail. */
 const reported = /^(?:message\/|text\/rfc822-headers$)/;
 
-function partsOf({ attachments }: Email): ArrivedMessage['parts'] {
-  return attachments.flatMap(({ mimeType: type, content }) =>
-    reported.test(type) && typeof content === 'string'
-      ? { type, text: content.slice(0, partCharsMax) }
-      : [],
-  );
+function reportedParts(parts: ArrivedMessage['parts']): ArrivedMessage['parts'] {
+  return parts.flatMap(({ type, text }) => (reported.test(type) ? { type, text: cut(text) } : []));
 }
 
 /** Returns the envelope sender that a mail server has written; '': none. null: no server has. */

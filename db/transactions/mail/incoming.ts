@@ -1,6 +1,5 @@
-import { anyOf } from '../../expressions.ts';
 import type { Database } from '../../database.ts';
-import type { FeedbackAnswer, FeedbackReport } from './reports.ts';
+import type { FeedbackAnswer, FoundReport, ReportedMail } from './reports.ts';
 import type { ReceivedMail } from '../../../domain/mail/inbound.ts';
 import { findReceivers, recordReceived } from './record-inbound.ts';
 import type { ReportSource } from '../../../domain/mail/feedback.ts';
@@ -22,10 +21,10 @@ export interface IncomingMessage {
 export interface IncomingHandler {
   /** Returns the id of the mail whose return path an address is; null: it is none. */
   emailIdOf(address: string): string | null;
-  /** Returns the recipient's address of a mail; undefined: there is no such mail. */
-  recipientOf(emailId: string): Promise<string | undefined>;
+  /** Returns a sent mail; undefined: there is none. */
+  mailOf(emailId: string): Promise<ReportedMail | undefined>;
   /** Records a report and resolves after the commit. */
-  record(report: FeedbackReport): Promise<FeedbackAnswer>;
+  record(report: FoundReport): Promise<FeedbackAnswer>;
   /** Runs a transaction for a project. */
   transactFor(projectId: string, work: (tx: Database) => Promise<void>): Promise<void>;
 }
@@ -80,8 +79,8 @@ async function receive(
  */
 async function findReports(
   { source, recipients, fingerprint, reading, arrivedAt }: IncomingMessage,
-  { emailIdOf, recipientOf }: IncomingHandler,
-): Promise<FeedbackReport[]> {
+  { emailIdOf, mailOf }: IncomingHandler,
+): Promise<FoundReport[]> {
   if (reading.kind !== 'report') return [];
   const { report } = reading;
   const idsOf = (addresses: readonly string[]) => [
@@ -91,29 +90,16 @@ async function findReports(
   const proven = sentTo.length > 0 ? sentTo : idsOf(report.returnPaths);
   const mustName = proven.length === 0;
   const ids = mustName ? report.emailIds : proven;
-  const addresses = await Promise.all(ids.map(recipientOf));
+  const mails = await Promise.all(ids.map(mailOf));
   const reports = ids.flatMap((emailId, index) => {
-    const address = addresses[index];
-    const outcome = address === undefined ? null : outcomeFor(report, address, { mustName });
+    const mail = mails[index];
+    const outcome = mail && outcomeFor(report, mail.to, { mustName });
     if (!outcome) return [];
+    const { projectId, contactId } = mail;
     const feedback = [feedbackOf(outcome, source, arrivedAt)];
     const receipt = `${fingerprint} ${emailId}`;
-    return { emailId, messageId: null, feedback, acceptedAt: null, receipt };
+    const found = { emailId, projectId, contactId };
+    return { ...found, messageId: null, feedback, acceptedAt: null, receipt };
   });
   return mustName ? reports.slice(0, 1) : reports;
-}
-
-/** Returns the recipients' addresses of sent mails, in the order of the ids; undefined: there is none. */
-export async function findRecipients(
-  db: Database,
-  ids: readonly string[],
-): Promise<(string | undefined)[]> {
-  const rows = await db
-    .selectFrom('email')
-    .select(['id', 'to_email'])
-    .where('source_type', '<>', 'INBOUND')
-    .where('id', '=', anyOf(ids))
-    .execute();
-  const found = new Map(rows.map(({ id, to_email }) => [id, to_email]));
-  return ids.map((id) => found.get(id));
 }

@@ -38,14 +38,20 @@ export interface FoundReport extends FeedbackReport {
   contactId: string;
 }
 
+/** Returns true if the message of a report is known. */
+function isFound(report: FeedbackReport | FoundReport): report is FoundReport {
+  return 'contactId' in report;
+}
+
 /** Returns the messages of reports, each at its index; null where there is none. Locks nothing. */
 export async function findReportedMessages(
   db: Database,
-  reports: readonly FeedbackReport[],
+  reports: readonly (FeedbackReport | FoundReport)[],
 ): Promise<(FoundReport | null)[]> {
   const byId = await findById(
     db,
     reports
+      .filter((report) => !isFound(report))
       .flatMap(({ emailId, messageId }) => [emailId, ownIdIn(messageId)])
       .filter((id) => typeof id === 'string'),
   );
@@ -57,9 +63,12 @@ export async function findReportedMessages(
   };
   const byMessageId = await findByProviderId(
     db,
-    reports.flatMap((report) => (messageOf(report) ? [] : (report.messageId ?? []))),
+    reports.flatMap((report) =>
+      isFound(report) || messageOf(report) ? [] : (report.messageId ?? []),
+    ),
   );
   return reports.map((report) => {
+    if (isFound(report)) return report;
     const found = messageOf(report) ?? byMessageId.get(report.messageId ?? '');
     if (!found || !mayReport(report, found)) return null;
     const { id: emailId, project_id: projectId, contact_id: contactId } = found;
@@ -78,6 +87,25 @@ function mayReport(
       message.provider_id === providerId &&
       (projectId === null || message.project_id === projectId),
   );
+}
+
+/** A sent message, as a report about it needs it. */
+export interface ReportedMail {
+  to: string;
+  projectId: string;
+  contactId: string;
+}
+
+/** Returns sent messages in the order of the ids; undefined: there is none. */
+export async function findReportedMails(
+  db: Database,
+  ids: readonly string[],
+): Promise<(ReportedMail | undefined)[]> {
+  const known = await findById(db, ids);
+  return ids.map((id) => {
+    const row = known.get(id);
+    return row && { to: row.to_email, projectId: row.project_id, contactId: row.contact_id };
+  });
 }
 
 /** Returns the projects of sent messages, by the ids of the messages. */
@@ -121,7 +149,7 @@ async function findById(db: Database, ids: readonly string[]) {
   if (ids.length === 0) return new Map<string, never>();
   const rows = await db
     .selectFrom('email')
-    .select(['id', 'message_id', 'project_id', 'contact_id', 'provider_id'])
+    .select(['id', 'message_id', 'project_id', 'contact_id', 'provider_id', 'to_email'])
     .where('source_type', '<>', 'INBOUND')
     .where('id', '=', anyOf([...new Set(ids)]))
     .execute();

@@ -519,7 +519,7 @@ from (
 order by created_at desc, id desc offset $58
 limit 1
 
-select id, message_id, project_id, contact_id, provider_id
+select id, message_id, project_id, contact_id, provider_id, to_email
 from email
 where source_type <> $1 and id = any($2::uuid[])
 
