@@ -40,7 +40,8 @@ const clock = `
 
 /** New statistics would change plans, and with them the order of rows. */
 const withoutVacuum = `do $$ declare name text; begin
-  for name in select quote_ident(tablename) from pg_tables where schemaname = 'public' loop
+  for name in select oid::regclass::text from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r' loop
     execute 'alter table ' || name || ' set (autovacuum_enabled = off)';
   end loop; end $$`;
 
