@@ -39,6 +39,7 @@ export function recordRequests(services: Services): Middleware {
   const { requestLog, config, metrics, log } = services;
   if (!requestLog) return (_ctx, next) => next();
   const { trackSample } = config.requestLog;
+  const refused = new MinuteCounts(config.rateLimit.projectPerMinute + overLimitMax);
   let lookUps = 0;
   const record = (ctx: Context, at: Date, ms: number) => {
     const state = ctx.state as LogState;
@@ -47,8 +48,10 @@ export function recordRequests(services: Services): Middleware {
     const isSampled = ctx.status < 300 && sampledRoutes.has(endpoint?.path ?? '');
     const sample = isSampled ? trackSample : 1;
     if (sample > 1 && Math.random() * sample >= 1) return;
-    const add = ({ ownerId, actor }: Requester) =>
+    const add = ({ ownerId, actor }: Requester) => {
+      if (ctx.status >= 400 && refused.isOver(ownerId)) return metrics.countUnloggedRequests(1);
       requestLog.add({ ...entryOf(ctx, state), ownerId, actor, at, ms, sample });
+    };
     if (member) return add({ ownerId: member.project.publicId, actor: actorOf(member) });
     if (ctx.status < 400 || ctx.status === 429) return;
     if (lookUps >= lookUpsMax) return metrics.countUnloggedRequests(1);
@@ -69,6 +72,30 @@ export function recordRequests(services: Services): Middleware {
       log.error({ error }, 'A request could not be added to the request log');
     }
   };
+}
+
+/**
+ * Counts the refused requests of projects in a minute. Some are refused before they count for the
+ * rate limit, and anyone with a public key could fill the log of its project with them.
+ */
+class MinuteCounts {
+  readonly #max: number;
+  readonly #counts = new Map<string, number>();
+  #minute = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Counts a request. Returns true if the project has had more than the maximum in this minute. */
+  isOver(ownerId: string): boolean {
+    const minute = Math.floor(Date.now() / 60_000);
+    if (minute !== this.#minute) this.#counts.clear();
+    this.#minute = minute;
+    const count = (this.#counts.get(ownerId) ?? 0) + 1;
+    this.#counts.set(ownerId, count);
+    return count > this.#max;
+  }
 }
 
 /** Returns true for what no client of the API calls: the console, other pages, open endpoints. */

@@ -143,6 +143,23 @@ describe('a project', () => {
     expect((await countOf(id)).rows).toBe(65);
   });
 
+  it('cannot be flooded with refused requests, which the rate limit does not count', async () => {
+    const { id, publicKey: key } = await newProject();
+    const dropped = vi.spyOn(services.metrics, 'countUnloggedRequests');
+    for (let at = 0; at < 150; at += 10) {
+      const ten = Array.from({ length: 10 }, () => api.request('GET', '/no-such-path', { key }));
+      await Promise.all(ten);
+    }
+    const kept = await waitFor('the look-ups', async () => {
+      await services.requestLog!.flush();
+      const { rows } = await countOf(id);
+      return rows + dropped.mock.calls.length === 150 && rows;
+    });
+    // A new minute may have begun meanwhile.
+    expect(kept).toBeLessThanOrEqual(2 * 65);
+    dropped.mockRestore();
+  });
+
   it('loses its oldest requests when it has too many, and no other loses any', async () => {
     const [full, other] = [(await newProject()).id, (await newProject()).id];
     const old = Array.from({ length: 20 }, (_, at) => requestOf(full, { at: daysAgo(20 - at) }));
