@@ -8,6 +8,7 @@ import type { AnyEndpoint } from './http/endpoint.ts';
 import type { Services } from './services/services.ts';
 import { endpoints } from './endpoints.ts';
 import { consolePages, showConsole } from './console/pages/console.ts';
+import { SecondFactorPending } from './accounts/sign-in.ts';
 import { asProblem, errorBody } from './http/envelope.ts';
 import { docsRoutes } from './docs/pages.ts';
 import { requestMessage } from './http/log.ts';
@@ -195,6 +196,7 @@ function errors({ log, config }: Services): Middleware {
       ctx.status = problem.status;
       ctx.type = 'application/json';
       ctx.set('Cache-Control', 'no-store');
+      if (problem instanceof SecondFactorPending) ctx.set('Set-Cookie', [...problem.cookies]);
       const { retryAfter } = problem.details ?? {};
       if (problem.status === 429) ctx.set('Retry-After', String(retryAfter));
       if (problem.code === 'SERVICE_UNAVAILABLE') ctx.set('Retry-After', String(retrySeconds));

@@ -1,3 +1,6 @@
+import { signInPolicyEndpoints } from './projects/sign-in-policy.ts';
+import { factorEndpoints } from './accounts/factors.ts';
+import { secondFactorEndpoints } from './accounts/second-factor.ts';
 import { listWorkflowFirings } from './workflows/firings.ts';
 import { showConsole } from './console/pages/console.ts';
 import type { AnyEndpoint, ListedEndpoint } from './http/endpoint.ts';
@@ -97,6 +100,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Workflows', [getWorkflowStats, listStepRecipients, getWorkflowPicture, getExecutionPicture]],
   ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints]],
   ['Accounts', [...userEndpoints, ...sessionEndpoints]],
+  ['Accounts', [...factorEndpoints, ...secondFactorEndpoints]],
   ['Projects', [...projectEndpoints, ...removalEndpoints, ...memberEndpoints]],
   ['Projects', [...invitationEndpoints, ...setupEndpoints, ...securityEndpoints]],
   ['Billing', [...billingEndpoints, ...invoiceEndpoints]],
@@ -109,7 +113,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Requests', requestEndpoints],
   ['Secrets', secretEndpoints],
   ['Ramps', rampEndpoints],
-  ['Projects', [...sendPolicyEndpoints, ...consentPolicyEndpoints]],
+  ['Projects', [...sendPolicyEndpoints, ...consentPolicyEndpoints, ...signInPolicyEndpoints]],
   ['Suppression list', suppressionEndpoints],
   ['Segments', segmentEndpoints],
   ['Templates', templateEndpoints],

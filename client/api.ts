@@ -1033,6 +1033,11 @@ export interface Api {
       request: {};
       answer: Array<Session>;
     };
+    /** List the second factors of the logged-in user */
+    '/users/@me/factors': {
+      request: {};
+      answer: Factors;
+    };
     /** List the projects of the logged-in user */
     '/users/@me/projects': {
       request: {};
@@ -1346,6 +1351,16 @@ export interface Api {
     '/consent-policy': {
       request: {};
       answer: ConsentPolicy;
+    };
+    /** Get what a project demands of the sign-in of its members */
+    '/users/@me/projects/{id}/sign-in-policy': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+      };
+      answer: SignInPolicy;
     };
     /** List the addresses that the project must not send to, newest first */
     '/suppression-list': {
@@ -2484,6 +2499,39 @@ export interface Api {
         };
       };
     };
+    /** Begin to add an authenticator app as a second factor */
+    '/users/@me/factors/totp': {
+      request: {
+        body?: AddTotpRequest;
+      };
+      answer: NewTotp;
+    };
+    /** Confirm an authenticator app by its first code */
+    '/users/@me/factors/totp/{id}/confirm': {
+      request: {
+        path: {
+          /** The id of the factor */
+          id: string;
+        };
+        body: ConfirmTotpRequest;
+      };
+      answer: NewFactor;
+    };
+    /** Make ten new recovery codes; the former ones end */
+    '/users/@me/recovery-codes': {
+      request: {};
+      answer: RecoveryCodes;
+    };
+    /** Prove a second factor by a code */
+    '/auth/second-factor': {
+      request: {
+        body: ProveSecondFactorRequest;
+      };
+      answer: {
+        success: true;
+        data: Account;
+      };
+    };
     /** Create a project */
     '/users/@me/projects': {
       request: {
@@ -3001,6 +3049,17 @@ export interface Api {
       };
       answer: ConsentPolicy;
     };
+    /** Set what a project demands of the sign-in of its members */
+    '/users/@me/projects/{id}/sign-in-policy': {
+      request: {
+        path: {
+          /** The id of the project */
+          id: string;
+        };
+        body: SetSignInPolicyRequest;
+      };
+      answer: SignInPolicy;
+    };
     /** Replace the graph of a workflow in one edit */
     '/workflows/{id}/graph': {
       request: {
@@ -3070,6 +3129,17 @@ export interface Api {
         body: MoveWaitRequest;
       };
       answer: MovedExecution;
+    };
+    /** Rename a second factor */
+    '/users/@me/factors/{id}': {
+      request: {
+        path: {
+          /** The id of the factor */
+          id: string;
+        };
+        body: RenameMyFactorRequest;
+      };
+      answer: Factor;
     };
     /** Change the settings of a project */
     '/users/@me/projects/{id}': {
@@ -3298,6 +3368,14 @@ export interface Api {
         message: string;
       };
     };
+    /** End all sessions of the logged-in user but this one */
+    '/users/@me/sessions': {
+      request: {};
+      answer: {
+        success: true;
+        ended: number;
+      };
+    };
     /** End one session of the logged-in user */
     '/users/@me/sessions/{id}': {
       request: {
@@ -3310,6 +3388,16 @@ export interface Api {
         success: true;
         message: string;
       };
+    };
+    /** Remove a second factor; with the last one, the recovery codes */
+    '/users/@me/factors/{id}': {
+      request: {
+        path: {
+          /** The id of the factor */
+          id: string;
+        };
+      };
+      answer: undefined;
     };
     /** Delete a project with all that belongs to it */
     '/users/@me/projects/{id}': {
@@ -3493,7 +3581,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'API_KEY_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'INSUFFICIENT_SCOPE' | 'KEY_RESTRICTED' | 'SESSION_REQUIRED' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'REQUEST_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'API_KEY_EXPIRED' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'FACTOR_LIMIT' | 'INVALID_PASSKEY' | 'API_KEY_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'SECOND_FACTOR_PENDING' | 'INVALID_CODE' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'INSUFFICIENT_SCOPE' | 'KEY_RESTRICTED' | 'SESSION_REQUIRED' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'SECOND_FACTOR_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'FACTOR_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'REQUEST_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'FACTOR_NEEDED' | 'API_KEY_EXPIRED' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -5519,6 +5607,67 @@ export type Session = {
   userAgent: string | null;
   /** True for the session of this request */
   current: boolean;
+  /** How the user has logged in */
+  method: 'password' | 'github' | 'google' | 'oidc' | 'passkey' | 'break_glass';
+  /** The identity provider of `oidc`; null for other methods */
+  provider: string | null;
+  /** The second proof, at the login or later; null: none */
+  secondFactor: 'totp' | 'passkey' | 'recovery' | 'provider' | null;
+  /** Until then, requests that need a recent login work; null: they always work */
+  freshUntil: string | null;
+  expiresAt: string;
+};
+
+export type Factors = {
+  factors: Array<Factor>;
+  recoveryCodesLeft: number;
+  required: boolean;
+};
+
+export type Factor = {
+  id: string;
+  type: 'totp' | 'passkey';
+  name: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+};
+
+export type AddTotpRequest = {
+  name?: string;
+};
+
+export type NewTotp = {
+  id: string;
+  /** The secret as base32, to type into the app */
+  secret: string;
+  /** The address in the picture that the app reads */
+  uri: string;
+};
+
+export type ConfirmTotpRequest = {
+  /** Six digits; spaces are ignored */
+  code: string;
+};
+
+export type NewFactor = {
+  factor: Factor;
+  /** Ten codes with the first factor, shown once; null with further factors */
+  recoveryCodes: Array<string> | null;
+};
+
+export type RenameMyFactorRequest = {
+  name: string;
+};
+
+export type RecoveryCodes = {
+  recoveryCodes: Array<string>;
+};
+
+export type ProveSecondFactorRequest = {
+  /** Code of an authenticator app: six digits */
+  code?: string;
+  /** A recovery code, which works once */
+  recoveryCode?: string;
 };
 
 export type Project = {
@@ -5538,8 +5687,10 @@ export type Project = {
   billingLimitCampaigns: number | null;
   billingLimitTransactional: number | null;
   billingLimitInbound: number | null;
-  /** null for the role MEMBER */
+  /** null for the role MEMBER, and while `secondFactorRequired` is true */
   webhookSigningSecret: string | null;
+  /** Present if the project demands a second factor, which the session does not have */
+  secondFactorRequired?: true;
   createdAt: string;
   updatedAt: string;
 };
@@ -5571,8 +5722,10 @@ export type ProjectWithNewKeys = {
   billingLimitCampaigns: number | null;
   billingLimitTransactional: number | null;
   billingLimitInbound: number | null;
-  /** null for the role MEMBER */
+  /** null for the role MEMBER, and while `secondFactorRequired` is true */
   webhookSigningSecret: string | null;
+  /** Present if the project demands a second factor, which the session does not have */
+  secondFactorRequired?: true;
   createdAt: string;
   updatedAt: string;
   membersByKey?: Array<{
@@ -6451,6 +6604,17 @@ export type SetConsentPolicyRequest = {
   expireAfter?: number;
   /** The mail that an address does not get after a permanent bounce */
   bounceScope?: 'marketing' | 'all';
+};
+
+export type SignInPolicy = {
+  /** True: sessions without a second factor reach nothing of the project */
+  requireSecondFactor: boolean;
+  /** null: it was never set */
+  updatedAt: string | null;
+};
+
+export type SetSignInPolicyRequest = {
+  requireSecondFactor: boolean;
 };
 
 export type SuppressionList = {

@@ -15,14 +15,17 @@ interface Expiry {
 const expiring = {
   // The links of account mails work for an hour: see `tokenLife`.
   account_token: { since: 'created_at', hours: 1, rows: 1_000 },
+  break_glass: { since: 'expires_at', hours: 0, rows: 1_000 },
   job: { since: 'finished_at', hours: limits.jobDays * 24, rows: 500 },
   not_started: { since: 'at', hours: 30 * 24, rows: 5_000 },
   // Amazon SNS repeats a notification for hours, mail servers and Stripe repeat for days, none for
   // 30 days.
   payment_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
+  pending_sign_in: { since: 'expires_at', hours: 0, rows: 1_000 },
   report_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
   session: { since: 'expires_at', hours: 0, rows: 1_000 },
   suppression: { since: 'until', hours: 0, rows: 1_000 },
+  used_challenge: { since: 'expires_at', hours: 0, rows: 1_000 },
 } satisfies Record<string, Expiry>;
 
 const never = () => false;

@@ -112,6 +112,12 @@ export interface BodyTemplate {
   project_id: string;
 }
 
+export interface BreakGlass {
+  expires_at: Timestamp;
+  token_hash: Buffer;
+  user_id: string;
+}
+
 export interface Campaign {
   archived: Generated<boolean>;
   assumed_count: Generated<number>;
@@ -551,6 +557,22 @@ export interface ExitEvent {
   workflow_id: string;
 }
 
+export interface Factor {
+  confirmed_at: Timestamp | null;
+  counter: Int8 | null;
+  created_at: Generated<Timestamp>;
+  credential_id: string | null;
+  id: Generated<string>;
+  last_used_at: Timestamp | null;
+  name: string;
+  public_key: Buffer | null;
+  secret: Buffer | null;
+  transports: string[] | null;
+  type: string;
+  used_step: number | null;
+  user_id: string;
+}
+
 export interface Firing {
   after_created_at: Timestamp | null;
   after_id: string | null;
@@ -738,6 +760,17 @@ export interface PaymentReceipt {
   event_id: string;
 }
 
+export interface PendingSignIn {
+  expires_at: Timestamp;
+  method: string;
+  provider: string | null;
+  seconds: number;
+  token_hash: Buffer;
+  tries: Generated<number>;
+  user_id: string;
+  version: number;
+}
+
 export interface Project {
   billing_limit_campaigns: number | null;
   billing_limit_inbound: number | null;
@@ -767,8 +800,10 @@ export interface Project {
   public_id: string | null;
   public_key: string;
   removal: string | null;
+  requires_second_factor: Generated<boolean>;
   secret_key_hash: Buffer;
   secret_key_last4: string;
+  sign_in_policy_at: Timestamp | null;
   subscription: string | null;
   tracking: Generated<string>;
   updated_at: Generated<Timestamp>;
@@ -838,6 +873,11 @@ export interface RateLimit {
   expire: Int8 | null;
   key: string;
   points: Generated<number>;
+}
+
+export interface RecoveryCode {
+  code_hash: Buffer;
+  user_id: string;
 }
 
 export interface Removal {
@@ -949,6 +989,10 @@ export interface Session {
   id: Generated<string>;
   ip: string | null;
   last_seen_at: Generated<Timestamp>;
+  method: string;
+  proved_at: Generated<Timestamp>;
+  provider: string | null;
+  second_factor: string | null;
   user_agent: string | null;
   user_id: string;
   version: number;
@@ -1072,6 +1116,11 @@ export interface UsageReport {
   email_id: string;
   sent_at: Timestamp;
   units: number;
+}
+
+export interface UsedChallenge {
+  expires_at: Timestamp;
+  hash: Buffer;
 }
 
 export interface Wait {
@@ -1204,6 +1253,7 @@ export interface DB {
   audience_page: AudiencePage;
   body_retention: BodyRetention;
   body_template: BodyTemplate;
+  break_glass: BreakGlass;
   campaign: Campaign;
   campaign_chunk: CampaignChunk;
   campaign_content: CampaignContent;
@@ -1229,6 +1279,7 @@ export interface DB {
   event_tally: EventTally;
   execution: Execution;
   exit_event: ExitEvent;
+  factor: Factor;
   firing: Firing;
   held_release: HeldRelease;
   idempotency: Idempotency;
@@ -1246,6 +1297,7 @@ export interface DB {
   opt_in: OptIn;
   outbox: Outbox;
   payment_receipt: PaymentReceipt;
+  pending_sign_in: PendingSignIn;
   project: Project;
   provider_circuit: ProviderCircuit;
   provider_message: ProviderMessage;
@@ -1253,6 +1305,7 @@ export interface DB {
   ramp_mail: RampMail;
   ramp_period: RampPeriod;
   rate_limit: RateLimit;
+  recovery_code: RecoveryCode;
   removal: Removal;
   report_count: ReportCount;
   report_receipt: ReportReceipt;
@@ -1276,6 +1329,7 @@ export interface DB {
   upload: Upload;
   upload_usage: UploadUsage;
   usage_report: UsageReport;
+  used_challenge: UsedChallenge;
   wait: Wait;
   watermark: Watermark;
   worker_process: WorkerProcess;
@@ -1299,6 +1353,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   audience_page: ["campaign_id", "fixed_at", "project_id", "to_at", "to_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
+  break_glass: ["expires_at", "token_hash", "user_id"],
   campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "waits_for"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
@@ -1324,6 +1379,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "starting_event_id", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
+  factor: ["confirmed_at", "counter", "created_at", "credential_id", "id", "last_used_at", "name", "public_key", "secret", "transports", "type", "used_step", "user_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   held_release: ["before", "project_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
@@ -1341,13 +1397,15 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
-  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "secret_key_hash", "secret_key_last4", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  pending_sign_in: ["expires_at", "method", "provider", "seconds", "token_hash", "tries", "user_id", "version"],
+  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "requires_second_factor", "secret_key_hash", "secret_key_last4", "sign_in_policy_at", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],
   ramp: ["bounce_rate", "complaint_rate", "created_at", "day", "day_ends_at", "day_left_ms", "day_seconds", "days", "domain", "factor", "id", "judged_from", "min_sent", "over", "project_id", "provider_id", "reconcile_at", "start_per_day", "status", "stopped_for", "unreported_stop", "updated_at"],
   ramp_mail: ["attempt_id", "email_id", "ramp_id"],
   ramp_period: ["bounced", "complained", "day", "number", "ramp_id", "sent", "started_at"],
   rate_limit: ["expire", "key", "points"],
+  recovery_code: ["code_hash", "user_id"],
   removal: ["id", "kind", "project_id"],
   report_count: ["bounced", "complained", "delayed", "delivered", "hour", "last_at", "project_id", "slot"],
   report_receipt: ["created_at", "id"],
@@ -1359,7 +1417,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   segment_member: ["contact_id", "created_at", "project_id", "segment_id"],
   send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "time_zone", "updated_at"],
   ses_identity: ["created_at", "name", "removing_until"],
-  session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "user_agent", "user_id", "version"],
+  session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "method", "proved_at", "provider", "second_factor", "user_agent", "user_id", "version"],
   step_execution: ["attempts", "completed_at", "created_at", "ending_event_id", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "settled_at", "started_at", "status", "step_id", "updated_at"],
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],
@@ -1371,6 +1429,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   upload: ["bytes", "created_at", "key", "owner_id", "stored"],
   upload_usage: ["bytes", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
+  used_challenge: ["expires_at", "hash"],
   wait: ["conditions", "contact_id", "created_at", "digest", "digest_count", "event_id", "event_name", "execution_id", "expires_at", "project_id", "required_data", "step_execution_id"],
   watermark: ["at", "name"],
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],

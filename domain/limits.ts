@@ -77,6 +77,8 @@ export const limits = {
   topics: 100,
   /** Named keys of a project that are not revoked, and items of each list of a key. */
   apiKeys: 50,
+  /** Second factors of a user. */
+  factors: 10,
   apiKeyItems: 50,
   /** The longest overlap of a rotation: seven days. */
   keyOverlapSeconds: 604_800,

@@ -166,6 +166,11 @@ describe('the database', () => {
   it('gives every table a project, or a reason', () => {
     const without = {
       account_token: 'belongs to a user',
+      break_glass: 'belongs to a user',
+      factor: 'belongs to a user',
+      pending_sign_in: 'belongs to a user',
+      recovery_code: 'belongs to a user',
+      used_challenge: 'is a hash, kept for minutes',
       session: 'belongs to a user',
       security_event: 'an account’s own events belong to no project',
       body_retention: 'one row: how far the sweep has come',

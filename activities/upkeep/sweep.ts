@@ -300,7 +300,15 @@ async function signalSubscriptions({ db, dispatcher }: SweepServices): Promise<v
 }
 
 async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): Promise<void> {
-  const tables = ['account_token', 'session', 'payment_receipt', 'report_receipt'] as const;
+  const tables = [
+    'account_token',
+    'break_glass',
+    'pending_sign_in',
+    'session',
+    'used_challenge',
+    'payment_receipt',
+    'report_receipt',
+  ] as const;
   for (const table of tables) await deleteExpired(db, table);
   await deleteOlder(db, 'security_event', securityLogDays * 24);
 }

@@ -1,8 +1,7 @@
 import type { Context } from 'koa';
 import { Problem } from '../../domain/errors.ts';
-import type { Role } from '../../domain/roles.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { findMembership } from '../../db/projects/projects.ts';
+import { findMembership, type Membership } from '../../db/projects/projects.ts';
 import { findSessionUser as findUser, updateSessionSeen } from '../../db/accounts/sessions.ts';
 import type { Services } from '../services/services.ts';
 import type { Access, Caller, Project, ProjectCaller, UserCaller } from './caller.ts';
@@ -53,7 +52,6 @@ export async function findSessionUser(
   refuseForeignOrigin(ctx, services);
   if (user.isUnseen) await updateSessionSeen(db, session.id, clientOf(ctx));
   const { reauthenticationMinutes: minutes } = config;
-  const age = Date.now() / 1000 - session.authenticatedAt;
   return {
     kind: 'user',
     userId: user.id,
@@ -61,9 +59,18 @@ export async function findSessionUser(
     // If the server stops sending mail, unverified users must not be locked out.
     emailVerified: user.emailVerified || config.platformFrom === null,
     sessionId: session.id,
-    isFresh: minutes === 0 || age <= minutes * 60,
+    isFresh: minutes === 0 || user.provedAgo <= minutes * 60,
+    secondFactor: user.secondFactor,
+    proofs: [firstProofs[user.type], ...user.factorTypes].flatMap((proof) => proof ?? []),
   };
 }
+
+/** The first proof of an account, by its type. */
+const firstProofs: Readonly<Record<string, string>> = {
+  PASSWORD: 'password',
+  GITHUB_OAUTH: 'github',
+  GOOGLE_OAUTH: 'google',
+};
 
 /**
  * Prevents other sites from using a visitor's cookie (CSRF). With every cross-site write, a browser
@@ -108,19 +115,28 @@ async function memberCaller(
   return member(membership, user);
 }
 
+/** @throws Problem SECOND_FACTOR_REQUIRED when the project demands a factor that the session lacks. */
 function member(
-  { project, role }: { project: Project; role: Role },
-  { userId }: UserCaller,
+  { project, role, requiresSecondFactor }: Membership,
+  user: UserCaller,
 ): ProjectCaller {
+  if (requiresSecondFactor && user.secondFactor === null) throw lackingFactor(user);
   return {
     kind: 'project',
     projectId: project.id,
     project,
     role,
-    userId,
+    userId: user.userId,
     isPublic: false,
     key: null,
+    session: user,
   };
+}
+
+/** Returns the refusal of a session without a second factor. */
+export function lackingFactor({ proofs }: UserCaller): Problem {
+  const enrolled = proofs.includes('totp') || proofs.includes('passkey');
+  return new Problem('SECOND_FACTOR_REQUIRED', { details: { enrolled } });
 }
 
 /** @throws Problem EMAIL_VERIFICATION_REQUIRED */
@@ -133,7 +149,9 @@ export function requireVerified(user: UserCaller): void {
  * @throws Problem REAUTHENTICATION_REQUIRED
  */
 export function requireFresh(caller: ProjectCaller | UserCaller): void {
-  if (caller.kind === 'user' && !caller.isFresh) throw new Problem('REAUTHENTICATION_REQUIRED');
+  const session = caller.kind === 'user' ? caller : caller.session;
+  if (!session || session.isFresh) return;
+  throw new Problem('REAUTHENTICATION_REQUIRED', { details: { methods: session.proofs } });
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { SecondFactor } from '../../db/accounts/sessions.ts';
 import type { NamedKey } from '../../db/projects/key-lookup.ts';
 import type { Role } from '../../domain/roles.ts';
 
@@ -39,6 +40,8 @@ export interface ProjectCaller {
   isPublic: boolean;
   /** The named key of the request; null: a key of the project's pair, or a session. */
   key: NamedKey | null;
+  /** The session of the request; null: the request has a key. */
+  session: UserCaller | null;
 }
 
 export interface UserCaller {
@@ -49,8 +52,12 @@ export interface UserCaller {
   emailVerified: boolean;
   /** The id of the session's row. */
   sessionId: string;
-  /** True if the user has logged in within `REAUTHENTICATION_MINUTES`. */
+  /** True if the user has proved who they are within `REAUTHENTICATION_MINUTES`. */
   isFresh: boolean;
+  /** The second proof of the session; null: it has none. */
+  secondFactor: SecondFactor | null;
+  /** The ways in which the user can prove who they are: `password`, `github`, `totp` and so on. */
+  proofs: readonly string[];
 }
 
 export type Caller = ProjectCaller | UserCaller | null;

@@ -29,7 +29,7 @@ export async function keyCaller(
     admit(ctx, key);
     keyUses.note(key.id);
   }
-  const caller = { projectId: project.id, project, userId: null, isPublic, key };
+  const caller = { projectId: project.id, project, userId: null, isPublic, key, session: null };
   return { kind: 'project', role: 'ADMIN', ...caller };
 }
 

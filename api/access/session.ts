@@ -2,13 +2,14 @@ import { type JWTPayload, SignJWT, jwtVerify } from 'jose';
 import type { Context } from 'koa';
 import type { Config } from '../../config.ts';
 import { keyId, type Secrets } from '../../providers/encryption.ts';
-import { type Client, insertSession } from '../../db/accounts/sessions.ts';
+import { type Client, insertSession, type SignIn } from '../../db/accounts/sessions.ts';
+import type { Database } from '../../db/database.ts';
 import { Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { Services } from '../services/services.ts';
 
 /** How long a session lasts after the login, in seconds: seven days. */
-const sessionSeconds = 7 * 24 * 60 * 60;
+export const sessionSeconds = 7 * 24 * 60 * 60;
 /** Maximum number of characters of the User-Agent header that are stored. */
 const userAgentMax = 300;
 
@@ -19,8 +20,6 @@ export interface Session {
   version: number;
   /** The id of the session's row. */
   id: string;
-  /** When the user logged in, in seconds since 1970. */
-  authenticatedAt: number;
 }
 
 /**
@@ -29,7 +28,7 @@ export interface Session {
  * domain can set one.
  */
 export function cookieName(
-  name: 'everpost_session' | 'everpost_oauth' | 'everpost_console',
+  name: 'everpost_session' | 'everpost_sign_in' | 'everpost_oauth' | 'everpost_console',
   apiUrl: string,
 ): string {
   return apiUrl.startsWith('https:') ? `__Host-${name}` : name;
@@ -41,29 +40,34 @@ export function setCookie(name: string, value: string, maxAge: number, apiUrl: s
   return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
 }
 
+/** The parts of a call that start a session. */
+export interface Signing {
+  db: Database;
+  config: Services['config'];
+  request: { client: Client };
+}
+
 /**
  * Starts a session for a user who has just logged in. Returns its `Set-Cookie` value.
  * @throws Problem INVALID_CREDENTIALS when the user was deleted, or all sessions were ended, after
  *   the user's row was read.
  */
 export async function startSession(
-  { db, config, request }: Pick<Services, 'db' | 'config'> & { request: { client: Client } },
+  { db, config, request }: Signing,
   user: { id: string; session_version: number },
+  { seconds = sessionSeconds, ...signIn }: SignIn,
 ): Promise<string> {
-  const sid = await insertSession(db, {
-    userId: user.id,
-    version: user.session_version,
-    seconds: sessionSeconds,
-    ...request.client,
-  });
+  const version = user.session_version;
+  const session = { userId: user.id, version, seconds, ...signIn, ...request.client };
+  const sid = await insertSession(db, session);
   if (!sid) throw new Problem('INVALID_CREDENTIALS');
   const token = await new SignJWT({ id: user.id, sv: user.session_version, sid })
     .setProtectedHeader({ alg: 'HS256', kid: keyId(config.jwtSecret) })
     .setIssuedAt()
-    .setExpirationTime(`${sessionSeconds}s`)
+    .setExpirationTime(`${seconds}s`)
     .sign(secretBytes(config.jwtSecret));
   const name = cookieName('everpost_session', config.apiUrl);
-  return setCookie(name, token, sessionSeconds, config.apiUrl);
+  return setCookie(name, token, seconds, config.apiUrl);
 }
 
 /** Returns the `Set-Cookie` values that delete the cookie, including the one used without https. */
@@ -87,9 +91,9 @@ export async function readSession(
 ): Promise<Session | null> {
   const token = cookies(cookieName('everpost_session', config.apiUrl));
   if (!token) return null;
-  const { id, sv, sid, iat = 0 } = (await readClaims(token, config)) ?? {};
+  const { id, sv, sid } = (await readClaims(token, config)) ?? {};
   if (!isUuid(id) || typeof sv !== 'number' || !isUuid(sid)) return null;
-  return { userId: id, version: sv, id: sid, authenticatedAt: iat };
+  return { userId: id, version: sv, id: sid };
 }
 
 export function clientOf(ctx: Context): Client {

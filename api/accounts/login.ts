@@ -1,24 +1,18 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import {
-  type UserRow,
-  findUserByEmail,
-  insertUser,
-  updateSessionVersion,
-} from '../../db/accounts/users.ts';
+import { findUserByEmail, insertUser, updateSessionVersion } from '../../db/accounts/users.ts';
 import { Problem } from '../../domain/errors.ts';
-import { type Call, answer, endpoint } from '../http/endpoint.ts';
-import { networkOf } from '../services/rate-limit.ts';
+import { answer, endpoint } from '../http/endpoint.ts';
 import { verifyAddress } from '../public/verify.ts';
-import { Email, named } from '../http/schemas.ts';
+import { exampleOf } from '../http/record.ts';
+import { Email } from '../http/schemas.ts';
 import { endSession, startSession } from '../access/session.ts';
+import { countLogin, forgetLogin } from './login-limits.ts';
 import { recordVerification } from './mail.ts';
 import { GivenPassword, NewPassword, hashPassword, verifyPassword } from './passwords.ts';
-import { listLoginAddresses } from '../../db/accounts/security-events.ts';
+import { Account, finishSignIn, SecondFactorPending } from './sign-in.ts';
 import { transact } from '../../db/database.ts';
 
-const Account = named('Account', { id: z.uuid(), email: z.string() });
-const account = { id: 'f0000000-0000-4000-8000-000000000001', email: 'ada@shop.example' };
+const account = exampleOf(Account);
 
 const signUp = endpoint({
   id: 'signUp',
@@ -57,7 +51,8 @@ const signUp = endpoint({
       await recordVerification(tx, config, made, 'sign_up');
       return made;
     });
-    return loggedIn({ db, config, request }, user);
+    const cookie = await startSession({ db, config, request }, user, { method: 'password' });
+    return answer({ id: user.id, email: user.email }, { headers: { 'Set-Cookie': cookie } });
   },
 });
 
@@ -68,31 +63,33 @@ export const logIn = endpoint({
   summary: 'Log in',
   description:
     'Sets the session cookie. INVALID_CREDENTIALS does not reveal if the account exists. ' +
+    'SECOND_FACTOR_PENDING: the password was right and the account has a second factor; ' +
+    '`details.methods` lists the proofs for POST /auth/second-factor. ' +
     'RATE_LIMIT_EXCEEDED: too many wrong passwords; `details.retryAfter` is in seconds.',
   access: 'open',
   limit: 'auth',
   wrapped: true,
   body: z.object({ email: Email, password: GivenPassword }),
   response: Account,
-  problems: ['INVALID_CREDENTIALS'],
+  problems: ['INVALID_CREDENTIALS', 'SECOND_FACTOR_PENDING'],
   example: { body: { email: account.email, password: 'correct horse battery' }, response: account },
   async handle(call) {
-    const { db, rateLimits, body, note, noteRefusal } = call;
-    const counters = await countLogin(call, body.email).catch((error: unknown) => {
-      noteRefusal({ event: 'login.refused', details: { reason: 'rate limit' } });
-      throw error;
-    });
+    const { db, body, noteRefusal } = call;
+    const counters = await countLogin(call, body.email);
     const user = await findUserByEmail(db, body.email);
     const isRight = await verifyPassword(user?.password_hash ?? null, body.password);
     if (!user || !isRight) {
       noteRefusal({ event: 'login.refused', userId: user?.id ?? null });
       throw new Problem('INVALID_CREDENTIALS');
     }
-    await rateLimits.forget('failedLogin', counters.source);
-    await rateLimits.giveBack('accountLogin', counters.account);
-    const answered = await loggedIn(call, user);
-    await note({ event: 'login.succeeded', userId: user.id, details: { by: user.type } });
-    return answered;
+    const result = await finishSignIn(call, user, { method: 'password' });
+    // The login stays counted until its code was right, so that codes cannot be guessed without end.
+    if (result.kind === 'pending') throw new SecondFactorPending(result);
+    await forgetLogin(call, counters);
+    return answer(
+      { id: user.id, email: user.email },
+      { headers: { 'Set-Cookie': result.cookies } },
+    );
   },
 });
 
@@ -119,42 +116,3 @@ const logOut = endpoint({
 });
 
 export const loginEndpoints = [signUp, logIn, logOut];
-
-/**
- * Counts a login before the password is checked, so that concurrent guesses cannot exceed the
- * limit. After a correct password, the caller takes the count back.
- *
- * Guesses are limited per network and account. If many networks guess the password of one account,
- * networks that have never logged in to it must wait. So a guesser cannot lock out the owner, who
- * logs in from a known network, or makes the present one known by a password reset by mail.
- *
- * Addresses without an account are counted, too. The counters contain only a hash of the address.
- * @throws Problem RATE_LIMIT_EXCEEDED
- */
-async function countLogin(
-  {
-    db,
-    rateLimits,
-    count,
-    request,
-  }: Pick<Call<'open', unknown, unknown, unknown>, 'db' | 'rateLimits' | 'count' | 'request'>,
-  email: string,
-): Promise<{ source: string; account: string }> {
-  const account = createHash('sha256').update(email).digest('hex');
-  const network = networkOf(request.ip);
-  const source = `${network} ${account}`;
-  await count('failedLogin', source);
-  const retryAfter = await rateLimits.take('accountLogin', account);
-  if (retryAfter > 0) {
-    const known = await listLoginAddresses(db, email);
-    if (!known.some((ip) => networkOf(ip) === network)) {
-      throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter } });
-    }
-  }
-  return { source, account };
-}
-
-async function loggedIn(call: Parameters<typeof startSession>[0], user: UserRow) {
-  const cookie = await startSession(call, user);
-  return answer({ id: user.id, email: user.email }, { headers: { 'Set-Cookie': cookie } });
-}

@@ -5,9 +5,11 @@ import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
 import { insertToken, type TokenPurpose, type UserRow } from '../../db/accounts/users.ts';
 import {
   type AccountMail,
+  factorChangedMail,
   invitationMail,
   membersByKeyMail,
   passwordResetMail,
+  recoveryCodeUsedMail,
   verificationMail,
 } from '../../domain/mail/account-mail.ts';
 import type { Services } from '../services/services.ts';
@@ -92,6 +94,48 @@ export async function recordMembersByKey(
     if (!(await insertToken(tx, counted, membersByKeyPerHour))) continue;
     await insertPlatformMail(tx, platformFrom, [email], mail);
   }
+}
+
+/**
+ * Maximum number of mails per hour to a user about changes of the account's second factors, so that
+ * a thief cannot flood the mailbox.
+ */
+const factorMailsPerHour = 20;
+
+/** Tells a user that a second factor was added to the account, or removed. */
+export async function recordFactorChange(
+  tx: Database,
+  config: Services['config'],
+  user: UserRow,
+  change: { change: 'added' | 'removed'; name: string },
+): Promise<void> {
+  await recordFactorMail(
+    tx,
+    config,
+    user,
+    factorChangedMail({ ...change, link: config.dashboardUrl }),
+  );
+}
+
+/** Tells a user that a recovery code was used. */
+export async function recordRecoveryCodeUse(
+  tx: Database,
+  config: Services['config'],
+  user: UserRow,
+): Promise<void> {
+  await recordFactorMail(tx, config, user, recoveryCodeUsedMail(config.dashboardUrl));
+}
+
+async function recordFactorMail(
+  tx: Database,
+  { platformFrom }: Services['config'],
+  user: UserRow,
+  mail: AccountMail,
+): Promise<void> {
+  if (platformFrom === null) return;
+  const counted = { userId: user.id, purpose: 'factor', hash: randomBytes(32) } as const;
+  if (!(await insertToken(tx, counted, factorMailsPerHour))) return;
+  await insertPlatformMail(tx, platformFrom, [user.email], mail);
 }
 
 /** Creates a mail with a link that works once, for an hour. */

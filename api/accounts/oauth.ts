@@ -14,7 +14,8 @@ import type { OAuthProvider } from '../../providers/login/oauth.ts';
 import { type Answer, answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
-import { cookieName, setCookie, startSession } from '../access/session.ts';
+import { cookieName, setCookie } from '../access/session.ts';
+import { finishSignIn } from './sign-in.ts';
 
 /** Login through another site. `outbound` redirects to the site, which redirects to `callback`. */
 
@@ -89,7 +90,8 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
     path: `/oauth/${provider}/callback`,
     summary: `Come back from ${name}`,
     description:
-      'For browsers. Redirects to the dashboard, with the session cookie set; or to its ' +
+      'For browsers. Redirects to the dashboard, with the session cookie set; to its page ' +
+      '/auth/second-factor if the account has a second factor; or to its ' +
       'login page with `error`: oauth_failed, wrong_method (the account of the address logs ' +
       'in in another way) or signups_disabled.',
     access: 'open',
@@ -109,9 +111,9 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
           config,
         );
         const user = await identify(call, way, state, query.code);
-        const session = await startSession(call, user);
-        await call.note({ event: 'login.succeeded', userId: user.id, details: { by: way.type } });
-        return goTo(config.dashboardUrl, session, forgotten);
+        const { kind, cookies } = await finishSignIn(call, user, { method: provider });
+        const page = kind === 'pending' ? '/auth/second-factor' : '';
+        return goTo(`${config.dashboardUrl}${page}`, ...cookies, forgotten);
       } catch (error) {
         const refused = error instanceof LoginRefused;
         if (!refused) log.warn({ error, provider }, 'login through a provider failed');

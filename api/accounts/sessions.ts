@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deleteSession, listSessions } from '../../db/accounts/sessions.ts';
+import { deleteOtherSessions, deleteSession, listSessions } from '../../db/accounts/sessions.ts';
 import { Problem } from '../../domain/errors.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
@@ -22,6 +22,22 @@ const Session = named('Session', {
   current: z
     .boolean()
     .meta({ description: 'True for the session of this request', examples: [true] }),
+  method: z
+    .enum(['password', 'github', 'google', 'oidc', 'passkey', 'break_glass'])
+    .describe('How the user has logged in'),
+  provider: z
+    .string()
+    .nullable()
+    .describe('The identity provider of `oidc`; null for other methods')
+    .meta({ examples: [null] }),
+  secondFactor: z
+    .enum(['totp', 'passkey', 'recovery', 'provider'])
+    .nullable()
+    .describe('The second proof, at the login or later; null: none'),
+  freshUntil: Time.nullable().describe(
+    'Until then, requests that need a recent login work; null: they always work',
+  ),
+  expiresAt: Time,
 });
 
 const listMySessions = endpoint({
@@ -33,9 +49,15 @@ const listMySessions = endpoint({
   access: 'session',
   response: z.array(Session),
   example: { response: [exampleOf(Session)] },
-  async handle({ db, caller }) {
+  async handle({ db, config: { reauthenticationMinutes: minutes }, caller }) {
     const rows = await listSessions(db, caller.userId);
-    return rows.map((row) => present(Session, row, { current: row.id === caller.sessionId }));
+    return rows.map((row) =>
+      present(Session, row, {
+        current: row.id === caller.sessionId,
+        freshUntil:
+          minutes === 0 ? null : new Date(row.proved_at.getTime() + minutes * 60_000).toISOString(),
+      }),
+    );
   },
 });
 
@@ -65,4 +87,22 @@ export const endMySession = endpoint({
   },
 });
 
-export const sessionEndpoints = [listMySessions, endMySession];
+const endOtherSessions = endpoint({
+  id: 'endMyOtherSessions',
+  method: 'DELETE',
+  path: '/users/@me/sessions',
+  summary: 'End all sessions of the logged-in user but this one',
+  description: '`ended` is their number.',
+  access: 'session',
+  response: z.object({ success: z.literal(true), ended: z.int() }),
+  example: { response: { success: true, ended: 2 } },
+  async handle({ db, caller, note }) {
+    return transact(db, async (tx) => {
+      const ended = await deleteOtherSessions(tx, caller.userId, caller.sessionId);
+      await note({ event: 'session.ended', details: { ended: String(ended) } }, tx);
+      return { success: true as const, ended };
+    });
+  },
+});
+
+export const sessionEndpoints = [listMySessions, endMySession, endOtherSessions];

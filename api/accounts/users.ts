@@ -107,7 +107,9 @@ const changePassword = endpoint({
       await note({ event: 'password.changed' }, tx);
       return row;
     });
-    const cookie = await startSession({ db, config, request }, changed);
+    const { secondFactor } = caller;
+    const signIn = { method: 'password', secondFactor } as const;
+    const cookie = await startSession({ db, config, request }, changed, signIn);
     return answer({ message: 'Your password is changed.' }, { headers: { 'Set-Cookie': cookie } });
   },
 });

@@ -370,7 +370,7 @@ function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
     ...when(scopeOf(endpoint) !== null, 'INSUFFICIENT_SCOPE'),
     ...when(!isOpen, 'UNAUTHORIZED'),
     ...when(takesHeader, 'PROJECT_ID_REQUIRED', 'PROJECT_ACCESS_DENIED'),
-    ...when(inProject, 'EMAIL_VERIFICATION_REQUIRED'),
+    ...when(inProject, 'EMAIL_VERIFICATION_REQUIRED', 'SECOND_FACTOR_REQUIRED'),
     ...when(endpoint.projectParam !== undefined, 'PROJECT_NOT_FOUND'),
     ...when(!isOpen && method !== 'GET', 'ORIGIN_NOT_ALLOWED'),
     ...when(inProject && writes(endpoint), 'PROJECT_DISABLED'),

@@ -8,6 +8,7 @@ import {
   findCaller,
   findMember,
   refuseDisabled,
+  requireFresh,
   requireRights,
   writes,
 } from '../access/auth.ts';
@@ -49,6 +50,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     // A foreign project in the path is answered with 404, whatever the scopes.
     if (member || !endpoint.projectParam) requireScope(caller, scope);
     if (caller && member) requireRights(endpoint, caller, member);
+    else if (endpoint.access === 'session' && endpoint.fresh && caller) requireFresh(caller);
     const { body, bytes, release } = await receive(ctx, endpoint, bodyOwner(caller, project));
     try {
       const unknown = unknownKeys(endpoint, { query: ctx.query, body });

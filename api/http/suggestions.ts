@@ -68,6 +68,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   RAMP_LIMIT: 'Delete a ramp that is DONE; GET /ramps lists the ramps.',
   TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists the topics.',
   PROVIDER_LIMIT: 'Delete providers that no route names; GET /providers lists the providers.',
+  FACTOR_LIMIT: 'Remove a factor with DELETE /users/@me/factors/{id}.',
+  INVALID_PASSKEY: 'Ask for new options, and let the browser create the passkey again.',
   API_KEY_LIMIT: 'Revoke keys that nothing uses; GET /api-keys lists the keys.',
   SECRET_LIMIT: 'Delete secrets whose `usedIn` is empty; GET /secrets lists the secrets.',
   EVENT_SUBSCRIPTION_LIMIT:
@@ -82,6 +84,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   UNAUTHORIZED: 'Log in with POST /auth/login. This endpoint does not accept API keys.',
   INVALID_CREDENTIALS:
     'Try again, or ask for a new password with POST /auth/request-password-reset.',
+  SECOND_FACTOR_PENDING:
+    'Send a code to POST /auth/second-factor within five minutes, with the cookie of this response.',
+  INVALID_CODE: 'Wait for the next code of the app, or use a recovery code.',
   BILLING_LIMIT_EXCEEDED:
     'Raise the limit with PUT /users/@me/projects/{id}/billing-limits, or subscribe.',
   FORBIDDEN: 'Ask the operator of this server.',
@@ -94,8 +99,11 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Use a key without this restriction; `details` names it, and the value that it refuses.',
   SESSION_REQUIRED: 'Log in and do it in a session.',
   EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
+  SECOND_FACTOR_REQUIRED:
+    'Prove a factor with POST /auth/second-factor. Without a factor, first add one to the account.',
   REAUTHENTICATION_REQUIRED:
-    'Log in again with POST /auth/login, or with GitHub or Google, then repeat the request.',
+    'Log in again with POST /auth/login, or prove a factor with POST /auth/second-factor; ' +
+    '`details.methods` lists your ways.',
   ORIGIN_NOT_ALLOWED: 'Call from the dashboard, or from a server with an API key.',
   DOMAIN_NOT_REGISTERED: 'Add the domain with POST /domains and verify it.',
   DOMAIN_NOT_VERIFIED: 'Add the DNS records of the domain, then verify it.',
@@ -115,6 +123,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'The person can subscribe again on their own. If they have asked you to, remove the address ' +
     'with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
+  FACTOR_NEEDED: 'Add another factor first.',
   API_KEY_EXPIRED: 'Send a new `expiresAt` with the rotation.',
   RAMP_EXISTS: 'Delete the ramp in `details.id`, or wait until it is DONE.',
   RAMP_NOT_RUNNING: 'Only a RUNNING ramp can be paused; GET /ramps/{id} shows its status.',

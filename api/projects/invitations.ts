@@ -81,7 +81,7 @@ const acceptMyInvitation = endpoint({
       await note({ event: 'member.joined', projectId, details: { role } }, tx);
       return { ...found('PROJECT', params.projectId, await findProject(tx, projectId)), role };
     });
-    return presentProject(row, cipher);
+    return presentProject(row, cipher, { session: caller });
   },
 });
 

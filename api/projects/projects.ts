@@ -32,7 +32,7 @@ export const listMyProjects = endpoint({
   example: { response: [project] },
   async handle({ db, cipher, caller }) {
     const rows = await listProjects(db, caller.userId);
-    return rows.map((row) => presentProject(row, cipher));
+    return rows.map((row) => presentProject(row, cipher, { session: caller }));
   },
 });
 
@@ -67,7 +67,7 @@ const createProject = endpoint({
       await note({ event: 'project.created', projectId: made.id }, tx);
       return made;
     });
-    return presentProject(row, cipher, keys.secret);
+    return presentProject(row, cipher, { secret: keys.secret });
   },
 });
 
@@ -135,7 +135,7 @@ const regenerateKeys = endpoint({
     });
     const byKey = await listMembersAndInvited(db, projectId, { byKeyDays: 30 });
     return {
-      ...presentProject({ ...row, role }, cipher, keys.secret),
+      ...presentProject({ ...row, role }, cipher, { secret: keys.secret }),
       ...(byKey.length > 0 && {
         membersByKey: byKey.map((person) => present(ListedMember, person)),
       }),

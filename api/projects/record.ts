@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { MemberProjectRow } from '../../db/projects/projects.ts';
 import type { Cipher } from '../../providers/encryption.ts';
+import type { UserCaller } from '../access/caller.ts';
 import { roles } from '../../domain/roles.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, times } from '../http/schemas.ts';
@@ -36,20 +37,38 @@ export const Project = named('Project', {
   webhookSigningSecret: z
     .string()
     .nullable()
-    .meta({ description: 'null for the role MEMBER', examples: [`whsec_${'7a'.repeat(32)}`] }),
+    .meta({
+      description: 'null for the role MEMBER, and while `secondFactorRequired` is true',
+      examples: [`whsec_${'7a'.repeat(32)}`],
+    }),
+  secondFactorRequired: z
+    .literal(true)
+    .optional()
+    .describe('Present if the project demands a second factor, which the session does not have'),
   ...times,
 });
 
-export const project = exampleOf(Project);
+const { secondFactorRequired: _, ...usual } = exampleOf(Project);
+export const project = usual;
 export const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}` };
 
-/** @param secret the secret key, known only just after its creation: only its hash is stored. */
-export function presentProject(row: MemberProjectRow, cipher: Cipher, secret?: string) {
+/**
+ * @param more `secret`: the secret key, known only just after its creation, because only its hash is
+ *   stored. `session`: that of a request for which no factor is required.
+ */
+export function presentProject(
+  row: MemberProjectRow,
+  cipher: Cipher,
+  { secret, session }: { secret?: string; session?: UserCaller } = {},
+) {
+  const lacksFactor = row.requires_second_factor && session?.secondFactor === null;
+  const isShown = row.role !== 'MEMBER' && !lacksFactor;
   return present(Project, row, {
     id: row.public_id ?? row.id,
     public: row.public_key,
     secret: secret ?? `sk_…${row.secret_key_last4}`,
     disabled: row.disabled_reason !== null,
-    webhookSigningSecret: row.role === 'MEMBER' ? null : cipher.decrypt(row.webhook_signing_secret),
+    webhookSigningSecret: isShown ? cipher.decrypt(row.webhook_signing_secret) : null,
+    ...(lacksFactor && { secondFactorRequired: true as const }),
   });
 }

@@ -9,7 +9,35 @@ export interface Client {
   userAgent: string | null;
 }
 
-const sessionColumns = ['id', 'created_at', 'last_seen_at', 'ip', 'user_agent'] as const;
+/** How a user signed in. */
+export type SignInMethod = 'password' | 'github' | 'google' | 'oidc' | 'passkey' | 'break_glass';
+
+/** The second proof of a session. `provider`: the identity provider has asked for it. */
+export type SecondFactor = 'totp' | 'passkey' | 'recovery' | 'provider';
+
+/** A sign-in whose first proof was right. */
+export interface SignIn {
+  method: SignInMethod;
+  /** The id of the identity provider; null: the method needs none. */
+  provider?: string | null;
+  /** null: not proven. */
+  secondFactor?: SecondFactor | null;
+  /** Seconds until the session ends; seven days by default. */
+  seconds?: number;
+}
+
+const sessionColumns = [
+  'id',
+  'created_at',
+  'last_seen_at',
+  'ip',
+  'user_agent',
+  'method',
+  'provider',
+  'second_factor',
+  'proved_at',
+  'expires_at',
+] as const;
 
 export type SessionRow = Pick<Selectable<Session>, (typeof sessionColumns)[number]>;
 
@@ -24,12 +52,14 @@ const seenEvery = sql`interval '5 minutes'`;
  */
 export async function insertSession(
   db: Database,
-  session: { userId: string; version: number; seconds: number } & Client,
+  session: { userId: string; version: number; seconds: number } & Omit<SignIn, 'seconds'> & Client,
 ): Promise<string | undefined> {
-  const { userId, version, seconds, ip, userAgent } = session;
+  const { userId, version, seconds, ip, userAgent, method } = session;
+  const { provider = null, secondFactor = null } = session;
   const { rows } = await sql<{ id: string }>`
-    insert into session (user_id, version, ip, user_agent, expires_at)
-      select id, session_version, ${ip}, ${userAgent}, now() + ${seconds} * interval '1 second'
+    insert into session (user_id, version, ip, user_agent, method, provider, second_factor, expires_at)
+      select id, session_version, ${ip}, ${userAgent}, ${method}, ${provider}, ${secondFactor},
+          now() + ${seconds} * interval '1 second'
         from app_user where id = ${userId} and session_version = ${version} for key share
       returning id`.execute(db);
   const id = rows[0]?.id;
@@ -46,6 +76,12 @@ export interface SessionUser {
   emailVerified: boolean;
   /** True if the session's `last_seen_at` is older than `seenEvery`. */
   isUnseen: boolean;
+  secondFactor: SecondFactor | null;
+  /** Seconds since the user last proved who they are. */
+  provedAgo: number;
+  /** How the account was made, and the types of its second factors. */
+  type: string;
+  factorTypes: string[];
 }
 
 /** Returns undefined when the session has ended or never existed. */
@@ -63,6 +99,14 @@ export async function findSessionUser(
     )
     .select(['app_user.id', 'app_user.email', 'app_user.email_verified as emailVerified'])
     .select(sql<boolean>`session.last_seen_at < now() - ${seenEvery}`.as('isUnseen'))
+    .select(sql<SecondFactor | null>`session.second_factor`.as('secondFactor'))
+    .select(sql<number>`extract(epoch from now() - session.proved_at)::float8`.as('provedAgo'))
+    .select('app_user.type')
+    .select(
+      sql<string[]>`array(select distinct inner_factor.type from factor inner_factor
+        where inner_factor.user_id = app_user.id and inner_factor.confirmed_at is not null
+        order by 1)`.as('factorTypes'),
+    )
     .where('app_user.id', '=', session.userId)
     .where('app_user.session_version', '=', session.version)
     .executeTakeFirst();
@@ -103,4 +147,34 @@ export async function deleteSession(db: Database, userId: string, id: string): P
     .where('id', '=', id)
     .executeTakeFirst();
   return numDeletedRows > 0n;
+}
+
+/** Ends all sessions of a user except one. Returns how many. */
+export async function deleteOtherSessions(
+  db: Database,
+  userId: string,
+  id: string,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('session')
+    .where('user_id', '=', userId)
+    .where('id', '<>', id)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/**
+ * Ends a session that a new one replaces. Returns how it began, and the seconds that it had left;
+ * undefined: it has ended already.
+ */
+export async function replaceSession(
+  tx: Database,
+  userId: string,
+  id: string,
+): Promise<{ method: SignInMethod; provider: string | null; seconds: number } | undefined> {
+  const { rows } = await sql<{ method: SignInMethod; provider: string | null; seconds: number }>`
+    delete from session where id = ${id} and user_id = ${userId} and expires_at > now()
+      returning method, provider,
+        greatest(1, extract(epoch from expires_at - now()))::int as seconds`.execute(tx);
+  return rows[0];
 }

@@ -178,15 +178,16 @@ export async function lockUser(tx: Database, userId: string): Promise<UserRow | 
 
 /**
  * The purpose of a link in an account mail. `sign_up` and `verify_email` both verify an address.
- * Links of invitations, and of mail about members that a key has changed, need no token: they are
- * stored only to count them.
+ * Links of invitations, and of mail about second factors or members that a key has changed, need no
+ * token: they are stored only to count them.
  */
 export type TokenPurpose =
   | 'sign_up'
   | 'verify_email'
   | 'reset_password'
   | 'invitation'
-  | 'members_by_key';
+  | 'members_by_key'
+  | 'factor';
 
 /** Links that were created after this moment work, and are counted. */
 const tokenLife = sql<Date>`(now() - interval '1 hour')`;

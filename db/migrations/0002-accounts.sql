@@ -21,7 +21,8 @@ create table account_token (
   token_hash bytea primary key,
   user_id uuid not null references app_user on delete cascade,
   purpose text not null
-      check (purpose in ('sign_up', 'verify_email', 'reset_password', 'invitation', 'members_by_key')),
+      check (purpose in ('sign_up', 'verify_email', 'reset_password', 'invitation', 'members_by_key',
+        'factor')),
   used_at timestamptz(3),
   created_at timestamptz(3) not null default clock_timestamp()
 );
@@ -54,6 +55,14 @@ create table session (
   version integer not null,
   ip text,
   user_agent text,
+  -- How the user signed in. `provider`: the id of the identity provider of `oidc`.
+  method text not null
+      check (method in ('password', 'github', 'google', 'oidc', 'passkey', 'break_glass')),
+  provider text,
+  -- The second proof, at the sign-in or later; null: none.
+  second_factor text check (second_factor in ('totp', 'passkey', 'recovery', 'provider')),
+  -- When the user last proved who they are. Irreversible actions need a recent proof.
+  proved_at timestamptz not null default now(),
   created_at timestamptz(3) not null default now(),
   last_seen_at timestamptz(3) not null default now(),
   expires_at timestamptz(3) not null

@@ -36,7 +36,10 @@ create table project (
   opt_in_from_name text,
   opt_in_remind_after integer,
   opt_in_expire_after integer not null default 604800,
-  consent_policy_at timestamptz(3)
+  consent_policy_at timestamptz(3),
+  -- True: members must prove a second factor.
+  requires_second_factor boolean not null default false,
+  sign_in_policy_at timestamptz(3)
 );
 comment on table project is 'The tenant: owner of all else.';
 comment on column project.bounce_scope is 'The scope of entries of permanent bounces; null: marketing.';

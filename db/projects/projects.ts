@@ -84,6 +84,14 @@ export async function projectExists(db: Database, publicId: string): Promise<boo
   return row !== undefined;
 }
 
+/** A user's place in a project. */
+export interface Membership {
+  project: ProjectState;
+  role: Role;
+  /** True if the project demands a second factor of its members. */
+  requiresSecondFactor: boolean;
+}
+
 /**
  * Finds a user's membership in a project; undefined for non-members and unknown projects.
  * @param projectId the public id, or that of the rows.
@@ -92,13 +100,14 @@ export async function findMembership(
   db: Database,
   projectId: string,
   userId: string,
-): Promise<{ project: ProjectState; role: Role } | undefined> {
+): Promise<Membership | undefined> {
   const row = await db
     .selectFrom('membership')
     .innerJoin('project', 'project.id', 'membership.project_id')
     .select(['project.id', publicId.as('publicId')])
     .select(['project.disabled_reason as disabledReason', 'membership.role'])
     .select('project.opt_in_required as requiresConfirmation')
+    .select('project.requires_second_factor as requiresSecondFactor')
     .where(
       sql<boolean>`(project.id = ${projectId} or coalesce(project.public_id, project.id) = ${projectId})`,
     )
@@ -106,8 +115,8 @@ export async function findMembership(
     .where('membership.user_id', '=', userId)
     .executeTakeFirst();
   if (!row) return undefined;
-  const { role, ...project } = row;
-  return { project, role: role as Role };
+  const { role, requiresSecondFactor, ...project } = row;
+  return { project, role: role as Role, requiresSecondFactor };
 }
 
 /** The projects a user is a member of, oldest first. */

@@ -12,6 +12,7 @@ export const encryptedColumns = [
   { table: 'event_subscription', key: 'id', column: 'previous_secret' },
   { table: 'event_subscription', key: 'id', column: 'headers' },
   { table: 'domain_key', key: 'id', column: 'private_key' },
+  { table: 'factor', key: 'id', column: 'secret' },
   { table: 'mail_provider', key: 'id', column: 'secret' },
   { table: 'mail_provider', key: 'id', column: 'feedback_secret' },
   { table: 'suppression_key', key: 'owner_id', column: 'key' },

@@ -168,6 +168,37 @@ export function membersByKeyMail(given: {
   };
 }
 
+/** `name`: the name that the user has given to the factor. */
+export function factorChangedMail(given: {
+  change: 'added' | 'removed';
+  name: string;
+  link: string;
+}): AccountMail {
+  const { change, link } = given;
+  const what = change === 'added' ? 'was added to' : 'was removed from';
+  return {
+    subject: `A second factor ${what} your account`,
+    html: letter(
+      `The second factor ${quoted(given.name)} ${what} your account.`,
+      link,
+      'Open Everpost',
+      'If this was not you, end all sessions of your account and choose a new password.',
+    ),
+  };
+}
+
+export function recoveryCodeUsedMail(link: string): AccountMail {
+  return {
+    subject: 'A recovery code of your account was used',
+    html: letter(
+      'Someone, hopefully you, has logged in to your account with a recovery code.',
+      link,
+      'Open Everpost',
+      'If this was not you, end all sessions of your account, choose a new password, and make new codes.',
+    ),
+  };
+}
+
 /** Returns a project's name in quotation marks, without anything that could become a link. */
 function quoted(name: string): string {
   return `“${withoutLinks(name)}”`;

@@ -32,7 +32,12 @@ describe('GET /users/@me/sessions', () => {
       id: expect.any(String),
       createdAt: expect.stringMatching(/Z$/),
       lastSeenAt: expect.stringMatching(/Z$/),
+      freshUntil: expect.stringMatching(/Z$/),
+      expiresAt: expect.stringMatching(/Z$/),
       ip: '127.0.0.1',
+      method: 'password',
+      provider: null,
+      secondFactor: null,
     };
     expect(sessions).toEqual([
       { ...session, userAgent: 'A browser', current: false },
@@ -58,6 +63,17 @@ describe('GET /users/@me/sessions', () => {
     const [session] = await sessionsOf(cookie);
     expect(Date.now() - Date.parse(session.lastSeenAt)).toBeLessThan(60_000);
     expect(session.ip).toBe('127.0.0.1');
+  });
+});
+
+describe('DELETE /users/@me/sessions', () => {
+  it('ends all sessions but this one', async () => {
+    const { email, cookie } = await api.signUp();
+    const others = [cookieOf(await logIn(email)), cookieOf(await logIn(email))];
+    const ended = await api.request('DELETE', '/users/@me/sessions', { cookie });
+    expect(ended.body).toEqual({ success: true, ended: 2 });
+    for (const other of others) expect((await me(other)).status).toBe(401);
+    expect((await me(cookie)).status).toBe(200);
   });
 });
 
@@ -126,8 +142,8 @@ describe('the rows of sessions', () => {
 
   it('are 200 at most: one more ends the one not seen for longest', async () => {
     const { email, userId, cookie } = await api.signUp();
-    await sql`insert into session (user_id, version, expires_at, last_seen_at)
-      select ${userId}, 1, now() + interval '1 day', now() - n * interval '1 hour'
+    await sql`insert into session (user_id, version, method, expires_at, last_seen_at)
+      select ${userId}, 1, 'password', now() + interval '1 day', now() - n * interval '1 hour'
         from generate_series(1, 220) n`.execute(api.db);
     await logIn(email);
     expect(await rowsOf(userId)).toHaveLength(200);
@@ -152,7 +168,14 @@ describe('the rows of sessions', () => {
 
   it('are not made by a login that a change of the password has overtaken', async () => {
     const { userId } = await api.signUp();
-    const session = { userId, version: 1, seconds: 60, ip: '127.0.0.1', userAgent: null };
+    const session = {
+      userId,
+      version: 1,
+      seconds: 60,
+      ip: '127.0.0.1',
+      userAgent: null,
+      method: 'password' as const,
+    };
     expect(await insertSession(api.db, session)).toEqual(expect.any(String));
     await updateSessionVersion(api.db, userId);
     expect(await insertSession(api.db, session)).toBeUndefined();

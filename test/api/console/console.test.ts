@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { consolePages } from '../../../api/console/pages/console.ts';
-import { useApi } from '../../support/api.ts';
+import { cookieOf, useApi } from '../../support/api.ts';
+import { addAuthenticator, cookiesOf } from '../../support/second-factor.ts';
 import { useSmtpPeer } from '../../support/fakes/smtp-peer.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
 
@@ -87,6 +88,25 @@ describe('the console', () => {
     const right = await press('/console/log-in', { token, email, password, next: home }, cookie);
     expect([right.status, right.headers.get('location')]).toEqual([303, home]);
     expect(right.headers.get('set-cookie')).toContain('everpost_session=');
+  });
+
+  it('asks for the code of a second factor', async () => {
+    const email = 'factor@users.test';
+    const made = await api.request('POST', '/auth/signup', { body: { email, password } });
+    const app = await addAuthenticator(api, cookieOf(made));
+    const { token, cookie } = await open('/console', 'a=b');
+    const asked = await press('/console/log-in', { token, email, password, next: home }, cookie);
+    expect([asked.status, asked.body.includes('Code of your app')]).toEqual([200, true]);
+    const pending = `${cookie}; ${cookiesOf(asked)}`;
+    const prove = (code: string) =>
+      press('/console/second-factor', { token, code, next: home }, pending);
+    const wrong = await prove('000 000');
+    expect([wrong.status, wrong.body.includes('role="alert"')]).toEqual([401, true]);
+    const right = await prove(app.code());
+    expect([right.status, right.headers.get('location')]).toEqual([303, home]);
+    expect(right.headers.get('set-cookie')).toContain('everpost_session=');
+    const over = await prove(app.code(1));
+    expect([over.status, over.body.includes('Log in again')]).toEqual([401, true]);
   });
 
   it.each([

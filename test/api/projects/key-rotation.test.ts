@@ -170,6 +170,8 @@ it('every encrypted column is re-encrypted', async () => {
     'api_key.key_hash',
     'api_key.previous_hash',
     'attachment.content',
+    'break_glass.token_hash',
+    'factor.public_key',
     'idempotency.body_hash',
     'idempotency.response',
     'import_file.content',
@@ -177,8 +179,11 @@ it('every encrypted column is re-encrypted', async () => {
     'mail_provider.former_token_hash',
     'mailbox_message.raw',
     'opt_in.token_hash',
+    'pending_sign_in.token_hash',
     'project.secret_key_hash',
+    'recovery_code.code_hash',
     'suppression.address_hash',
+    'used_challenge.hash',
   ];
   const { rows } = await sql<{ name: string }>`
     select table_name || '.' || column_name as name from information_schema.columns

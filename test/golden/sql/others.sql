@@ -1,3 +1,10 @@
+delete from break_glass
+where expires_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from break_glass
+    where expires_at < now() - make_interval(hours => $2::int)
+    limit $3))
+
 delete from derived_event_log
 where recorded_at < now() - $1 * interval '1 day' and ctid = any (array(
     select ctid
@@ -12,11 +19,25 @@ where at < now() - make_interval(hours => $1::int) and ctid = any (array(
     where at < now() - make_interval(hours => $2::int)
     limit $3))
 
+delete from pending_sign_in
+where expires_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from pending_sign_in
+    where expires_at < now() - make_interval(hours => $2::int)
+    limit $3))
+
 delete from suppression
 where until < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid
     from suppression
     where until < now() - make_interval(hours => $2::int)
+    limit $3))
+
+delete from used_challenge
+where expires_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from used_challenge
+    where expires_at < now() - make_interval(hours => $2::int)
     limit $3))
 
 insert into audience_page (campaign_id, project_id, to_at, to_id, fixed_at)

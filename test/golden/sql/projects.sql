@@ -49,8 +49,9 @@ select project.billing_limit_campaigns, project.billing_limit_inbound,
     project.next_reconcile_at, project.opt_in_expire_after, project.opt_in_from_email,
     project.opt_in_from_name, project.opt_in_remind_after, project.opt_in_required,
     project.opt_in_template_id, project.public_id, project.public_key, project.removal,
-    project.secret_key_hash, project."secret_key_last4", project.subscription, project.tracking,
-    project.updated_at, project.webhook_signing_secret
+    project.requires_second_factor, project.secret_key_hash, project."secret_key_last4",
+    project.sign_in_policy_at, project.subscription, project.tracking, project.updated_at,
+    project.webhook_signing_secret
 from project
 where id = $1
 

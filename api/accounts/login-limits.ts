@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { listLoginAddresses } from '../../db/accounts/security-events.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { Call } from '../http/endpoint.ts';
+import { networkOf } from '../services/rate-limit.ts';
+
+/** Limits of wrong passwords and codes. */
+
+type Counting = Pick<
+  Call<'open', unknown, unknown, unknown>,
+  'db' | 'rateLimits' | 'count' | 'request' | 'noteRefusal'
+>;
+
+/** The counters of a login. */
+export interface LoginCounters {
+  source: string;
+  account: string;
+}
+
+/**
+ * Counts a login before a password or code is checked, so that concurrent guesses cannot exceed the
+ * limit. After a
+ * complete login, `forgetLogin` takes the count back.
+ *
+ * Guesses are limited per network and account. If many networks guess the password of one account,
+ * networks that have never logged in to it must wait. So a guesser cannot lock out the owner, who
+ * logs in from a known network, or makes the present one known by a password reset by mail.
+ *
+ * Addresses without an account are counted, too. The counters contain only a hash of the address.
+ * @throws Problem RATE_LIMIT_EXCEEDED
+ */
+export async function countLogin(
+  { db, rateLimits, count, request, noteRefusal }: Counting,
+  email: string,
+): Promise<LoginCounters> {
+  const account = createHash('sha256').update(email).digest('hex');
+  const network = networkOf(request.ip);
+  const source = `${network} ${account}`;
+  try {
+    await count('failedLogin', source);
+    const retryAfter = await rateLimits.take('accountLogin', account);
+    if (retryAfter > 0) {
+      const known = await listLoginAddresses(db, email);
+      if (!known.some((ip) => networkOf(ip) === network)) {
+        throw new Problem('RATE_LIMIT_EXCEEDED', { details: { retryAfter } });
+      }
+    }
+  } catch (error) {
+    noteRefusal({ event: 'login.refused', details: { reason: 'rate limit' } });
+    throw error;
+  }
+  return { source, account };
+}
+
+/** Takes back the count of a login that has succeeded. */
+export async function forgetLogin(
+  { rateLimits }: Pick<Counting, 'rateLimits'>,
+  { source, account }: LoginCounters,
+): Promise<void> {
+  await rateLimits.forget('failedLogin', source);
+  await rateLimits.giveBack('accountLogin', account);
+}

@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+
+/** Codes of six digits for each half minute (RFC 6238), as authenticator apps make them. */
+
+const stepSeconds = 30;
+const options = { algorithm: 'SHA1', digits: 6, period: stepSeconds };
+
+/** Returns a new secret of 20 bytes, as base32. */
+export function newTotpSecret(): string {
+  return new Secret({ buffer: Uint8Array.from(randomBytes(20)).buffer }).base32;
+}
+
+/** Returns the address that an authenticator app reads from a picture. */
+export function totpUri(secret: string, { issuer, label }: { issuer: string; label: string }) {
+  return new TOTP({ ...options, issuer, label, secret: Secret.fromBase32(secret) }).toString();
+}
+
+/**
+ * Returns the time step of a code: that of now, one before or one after, because clocks differ;
+ * null: the code is of none of them. Another step counts only if it is later than `usedStep`.
+ */
+export function stepOf(
+  secret: string,
+  code: string,
+  { now = Date.now(), usedStep = null }: { now?: number; usedStep?: number | null } = {},
+): number | null {
+  const totp = new TOTP({ ...options, secret: Secret.fromBase32(secret) });
+  const delta = totp.validate({ token: code, timestamp: now, window: 1 });
+  if (delta === null) return null;
+  const step = Math.floor(now / 1000 / stepSeconds) + delta;
+  return usedStep !== null && step <= usedStep ? null : step;
+}

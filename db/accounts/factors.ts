@@ -1,0 +1,179 @@
+import { type Selectable, sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { Factor } from '../tables.ts';
+import { lockUser } from './users.ts';
+
+/** Second factors of users: generators of codes (TOTP) and passkeys. */
+
+const factorColumns = [
+  'id',
+  'user_id',
+  'type',
+  'name',
+  'secret',
+  'used_step',
+  'credential_id',
+  'public_key',
+  'counter',
+  'transports',
+  'last_used_at',
+  'created_at',
+] as const;
+
+export type FactorRow = Pick<Selectable<Factor>, (typeof factorColumns)[number]>;
+
+/** Lists the confirmed factors of a user, oldest first. */
+export async function listFactors(db: Database, userId: string): Promise<FactorRow[]> {
+  return db
+    .selectFrom('factor')
+    .select(factorColumns)
+    .where('user_id', '=', userId)
+    .where('confirmed_at', 'is not', null)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+/**
+ * Stores a generator of codes that is not confirmed yet, in place of an earlier one. Returns
+ * undefined when the user has `max` factors or is gone.
+ */
+export async function insertTotp(
+  tx: Database,
+  totp: { userId: string; name: string; secret: Buffer },
+  max: number,
+): Promise<string | undefined> {
+  if (!(await lockUser(tx, totp.userId))) return undefined;
+  if ((await listFactors(tx, totp.userId)).length >= max) return undefined;
+  await tx
+    .deleteFrom('factor')
+    .where('user_id', '=', totp.userId)
+    .where('confirmed_at', 'is', null)
+    .execute();
+  const { id } = await tx
+    .insertInto('factor')
+    .values({ user_id: totp.userId, type: 'totp', name: totp.name, secret: totp.secret })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Minutes within which a generator of codes must be confirmed. */
+const confirmMinutes = 10;
+
+/** Returns a generator that waits to be confirmed. */
+export async function findUnconfirmed(
+  db: Database,
+  userId: string,
+  id: string,
+): Promise<FactorRow | undefined> {
+  return db
+    .selectFrom('factor')
+    .select(factorColumns)
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('confirmed_at', 'is', null)
+    .where('created_at', '>', sql<Date>`now() - make_interval(mins => ${confirmMinutes})`)
+    .executeTakeFirst();
+}
+
+/** Makes a generator a factor. Returns false if it is one already, or was replaced. */
+export async function confirmFactor(
+  tx: Database,
+  id: string,
+  usedStep: number,
+): Promise<FactorRow | undefined> {
+  return tx
+    .updateTable('factor')
+    .set({ confirmed_at: sql<Date>`now()`, last_used_at: sql<Date>`now()`, used_step: usedStep })
+    .where('id', '=', id)
+    .where('confirmed_at', 'is', null)
+    .returning(factorColumns)
+    .executeTakeFirst();
+}
+
+/**
+ * Marks a time step of a generator as used. Returns false if this step or a later one was used
+ * before, also by a concurrent request.
+ */
+export async function takeStep(tx: Database, id: string, step: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('factor')
+    .set({ used_step: step, last_used_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where((where) => where.or([where('used_step', 'is', null), where('used_step', '<', step)]))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+export async function renameFactor(
+  db: Database,
+  userId: string,
+  id: string,
+  name: string,
+): Promise<FactorRow | undefined> {
+  return db
+    .updateTable('factor')
+    .set({ name })
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('confirmed_at', 'is not', null)
+    .returning(factorColumns)
+    .executeTakeFirst();
+}
+
+/** Removes a factor; with the last one, the recovery codes. Returns false if there is none. */
+export async function deleteFactor(tx: Database, userId: string, id: string): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('factor')
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('confirmed_at', 'is not', null)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) return false;
+  if ((await listFactors(tx, userId)).length === 0) await replaceRecoveryCodes(tx, userId, []);
+  return true;
+}
+
+export async function countRecoveryCodes(db: Database, userId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from recovery_code where user_id = ${userId}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Replaces all recovery codes of a user. */
+export async function replaceRecoveryCodes(
+  tx: Database,
+  userId: string,
+  hashes: readonly Buffer[],
+): Promise<void> {
+  await tx.deleteFrom('recovery_code').where('user_id', '=', userId).execute();
+  if (hashes.length === 0) return;
+  await tx
+    .insertInto('recovery_code')
+    .values(hashes.map((hash) => ({ user_id: userId, code_hash: hash })))
+    .execute();
+}
+
+/** Uses up a recovery code. Of several concurrent callers, one gets true. */
+export async function useRecoveryCode(
+  tx: Database,
+  userId: string,
+  hash: Buffer,
+): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('recovery_code')
+    .where('user_id', '=', userId)
+    .where('code_hash', '=', hash)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Returns true if a project of the user demands a second factor of its members. */
+export async function needsFactor(db: Database, userId: string): Promise<boolean> {
+  const { rows } = await sql<{ needs: boolean }>`
+    select exists (select from membership join project on project.id = membership.project_id
+      where membership.user_id = ${userId} and project.requires_second_factor
+        and project.removal is null) as needs`.execute(db);
+  return rows[0]?.needs ?? false;
+}

@@ -1,0 +1,68 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { SignInMethod } from './sessions.ts';
+
+/** Sign-ins whose second factor is still asked. */
+
+/** Minutes until a sign-in must begin anew. */
+const pendingMinutes = 5;
+/** Number of proofs that one sign-in may try. */
+const triesMax = 5;
+/** Number of sign-ins of one user that may be pending. One more ends the oldest. */
+const pendingMax = 20;
+
+export interface PendingSignIn {
+  userId: string;
+  version: number;
+  method: SignInMethod;
+  provider: string | null;
+  seconds: number;
+}
+
+export async function insertPending(
+  db: Database,
+  hash: Buffer,
+  { userId, version, method, provider, seconds }: PendingSignIn,
+): Promise<void> {
+  await sql`
+    with older as (
+      delete from pending_sign_in where token_hash in (
+        select token_hash from pending_sign_in where user_id = ${userId}
+          order by expires_at desc offset ${pendingMax - 1})
+    )
+    insert into pending_sign_in (token_hash, user_id, version, method, provider, seconds, expires_at)
+      values (${hash}, ${userId}, ${version}, ${method}, ${provider}, ${seconds},
+        now() + make_interval(mins => ${pendingMinutes}))`.execute(db);
+}
+
+const isValid = sql<boolean>`expires_at > now() and version =
+  (select session_version from app_user where app_user.id = pending_sign_in.user_id)`;
+
+/** Returns the user of a pending sign-in that may still be completed. */
+export async function findPendingUser(db: Database, hash: Buffer): Promise<string | undefined> {
+  const { rows } = await sql<{ userId: string }>`
+    select user_id as "userId" from pending_sign_in
+      where token_hash = ${hash} and tries < ${triesMax} and ${isValid}`.execute(db);
+  return rows[0]?.userId;
+}
+
+/**
+ * Counts a try of a pending sign-in before its proof is checked, so that concurrent requests cannot
+ * try more often. Returns undefined when it is over, used, or was tried too often.
+ */
+export async function takeTry(db: Database, hash: Buffer): Promise<PendingSignIn | undefined> {
+  const { rows } = await sql<PendingSignIn>`
+    update pending_sign_in set tries = tries + 1
+      where token_hash = ${hash} and tries < ${triesMax} and ${isValid}
+      returning user_id as "userId", version, method, provider, seconds`.execute(db);
+  return rows[0];
+}
+
+/** Uses up a pending sign-in. Of several concurrent callers, one gets true. */
+export async function deletePending(tx: Database, hash: Buffer): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('pending_sign_in')
+    .where('token_hash', '=', hash)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
