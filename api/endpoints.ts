@@ -1,6 +1,7 @@
+import { breakGlassEndpoints } from './accounts/factors/break-glass.ts';
 import { signInPolicyEndpoints } from './projects/sign-in-policy.ts';
-import { factorEndpoints } from './accounts/factors.ts';
-import { secondFactorEndpoints } from './accounts/second-factor.ts';
+import { factorEndpoints } from './accounts/factors/factors.ts';
+import { secondFactorEndpoints } from './accounts/factors/second-factor.ts';
 import { listWorkflowFirings } from './workflows/firings.ts';
 import { showConsole } from './console/pages/console.ts';
 import type { AnyEndpoint, ListedEndpoint } from './http/endpoint.ts';
@@ -100,7 +101,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Workflows', [getWorkflowStats, listStepRecipients, getWorkflowPicture, getExecutionPicture]],
   ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints]],
   ['Accounts', [...userEndpoints, ...sessionEndpoints]],
-  ['Accounts', [...factorEndpoints, ...secondFactorEndpoints]],
+  ['Accounts', [...factorEndpoints, ...secondFactorEndpoints, ...breakGlassEndpoints]],
   ['Projects', [...projectEndpoints, ...removalEndpoints, ...memberEndpoints]],
   ['Projects', [...invitationEndpoints, ...setupEndpoints, ...securityEndpoints]],
   ['Billing', [...billingEndpoints, ...invoiceEndpoints]],

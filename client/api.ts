@@ -2532,6 +2532,16 @@ export interface Api {
         data: Account;
       };
     };
+    /** Log in by a link that the operator has made at the server */
+    '/auth/break-glass': {
+      request: {
+        body: UseBreakGlassRequest;
+      };
+      answer: {
+        success: true;
+        data: Account;
+      };
+    };
     /** Create a project */
     '/users/@me/projects': {
       request: {
@@ -5668,6 +5678,10 @@ export type ProveSecondFactorRequest = {
   code?: string;
   /** A recovery code, which works once */
   recoveryCode?: string;
+};
+
+export type UseBreakGlassRequest = {
+  token: string;
 };
 
 export type Project = {

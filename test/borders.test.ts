@@ -79,6 +79,7 @@ const rooms: readonly Room[] = [
   },
   // The process entries create what the other rooms take as arguments.
   { prefix: 'api/main.ts', uses: ['api/', 'config.ts'] },
+  { prefix: 'api/break-glass.ts', uses: ['api/', 'db/', 'domain/', 'config.ts'] },
   { prefix: 'api/serve.ts', uses: [...product, 'api/', 'compose.ts'], types: ['config.ts'] },
   { prefix: 'db/main.ts', uses: ['db/', 'config.ts', 'providers/'] },
   {

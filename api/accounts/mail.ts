@@ -5,6 +5,7 @@ import { insertPlatformMail } from '../../db/emails/platform-mail.ts';
 import { insertToken, type TokenPurpose, type UserRow } from '../../db/accounts/users.ts';
 import {
   type AccountMail,
+  breakGlassMail,
   factorChangedMail,
   invitationMail,
   membersByKeyMail,
@@ -124,6 +125,16 @@ export async function recordRecoveryCodeUse(
   user: UserRow,
 ): Promise<void> {
   await recordFactorMail(tx, config, user, recoveryCodeUsedMail(config.dashboardUrl));
+}
+
+/** Tells a user that the operator has made a link to the account, or that it was used. */
+export async function recordBreakGlass(
+  tx: Database,
+  config: Services['config'],
+  user: UserRow,
+  what: 'issued' | 'used',
+): Promise<void> {
+  await recordFactorMail(tx, config, user, breakGlassMail({ what, link: config.dashboardUrl }));
 }
 
 async function recordFactorMail(

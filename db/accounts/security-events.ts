@@ -15,6 +15,8 @@ export type SecurityEventName =
   | 'password.refused'
   | 'password.reset_requested'
   | 'password.reset'
+  | 'break_glass.issued'
+  | 'break_glass.used'
   | 'factor.added'
   | 'factor.removed'
   | 'factor.refused'
@@ -64,8 +66,9 @@ export interface SecurityEvent {
   userId: string | null;
   /** null: the event concerns only the user, or its row must outlive the project. */
   projectId: string | null;
-  ip: string;
-  requestId: string;
+  /** null: the operator acted at the server. */
+  ip: string | null;
+  requestId: string | null;
   /** Ids and words, never a secret. */
   details: Record<string, string>;
 }

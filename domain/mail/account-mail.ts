@@ -187,6 +187,23 @@ export function factorChangedMail(given: {
   };
 }
 
+export function breakGlassMail({
+  what,
+  link,
+}: {
+  what: 'issued' | 'used';
+  link: string;
+}): AccountMail {
+  const text =
+    what === 'issued'
+      ? 'The operator of this server has made a link that logs in to your account once.'
+      : 'The link to your account that the operator of this server has made was used.';
+  return {
+    subject: `A link to your account was ${what === 'issued' ? 'made' : 'used'} by the operator`,
+    html: letter(text, link, 'Open Everpost', 'If you did not ask for it, ask the operator.'),
+  };
+}
+
 export function recoveryCodeUsedMail(link: string): AccountMail {
   return {
     subject: 'A recovery code of your account was used',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Problem } from '../../../domain/errors.ts';
 import { endSession } from '../../access/session.ts';
 import { logIn } from '../../accounts/login.ts';
-import { proveSecondFactor } from '../../accounts/second-factor.ts';
+import { proveSecondFactor } from '../../accounts/factors/second-factor.ts';
 import { SecondFactorPending } from '../../accounts/sign-in.ts';
 import { endMySession } from '../../accounts/sessions.ts';
 import { endpoint } from '../../http/endpoint.ts';

@@ -1,25 +1,25 @@
 import { z } from 'zod';
-import { listFactors, takeStep, useRecoveryCode } from '../../db/accounts/factors.ts';
+import { listFactors, takeStep, useRecoveryCode } from '../../../db/accounts/factors.ts';
 import {
   deletePending,
   findPendingUser,
   type PendingSignIn,
   takeTry,
-} from '../../db/accounts/pending-sign-ins.ts';
-import { replaceSession, type SecondFactor } from '../../db/accounts/sessions.ts';
-import { findUser, lockUser, type UserRow } from '../../db/accounts/users.ts';
-import { type Database, transact } from '../../db/database.ts';
-import { Problem } from '../../domain/errors.ts';
-import type { UserCaller } from '../access/caller.ts';
-import { type Signing, startSession } from '../access/session.ts';
-import { answer, type Call, endpoint } from '../http/endpoint.ts';
-import { exampleOf } from '../http/record.ts';
-import { addFault } from '../http/schemas.ts';
-import type { Services } from '../services/services.ts';
-import { countLogin, forgetLogin } from './login-limits.ts';
-import { recordRecoveryCodeUse } from './mail.ts';
+} from '../../../db/accounts/pending-sign-ins.ts';
+import { replaceSession, type SecondFactor } from '../../../db/accounts/sessions.ts';
+import { findUser, lockUser, type UserRow } from '../../../db/accounts/users.ts';
+import { type Database, transact } from '../../../db/database.ts';
+import { Problem } from '../../../domain/errors.ts';
+import type { UserCaller } from '../../access/caller.ts';
+import { type Signing, startSession } from '../../access/session.ts';
+import { answer, type Call, endpoint } from '../../http/endpoint.ts';
+import { exampleOf } from '../../http/record.ts';
+import { addFault } from '../../http/schemas.ts';
+import type { Services } from '../../services/services.ts';
+import { countLogin, forgetLogin } from '../login-limits.ts';
+import { recordRecoveryCodeUse } from '../mail.ts';
 import { hashRecoveryCode } from './recovery-codes.ts';
-import { Account, forgetPending, noteSignIn, readPending } from './sign-in.ts';
+import { Account, forgetPending, noteSignIn, readPending } from '../sign-in.ts';
 import { stepOf } from './totp.ts';
 
 /** The second proof: for a sign-in that is under way, or for a session. */

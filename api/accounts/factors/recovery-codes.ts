@@ -1,6 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
-import { replaceRecoveryCodes } from '../../db/accounts/factors.ts';
-import type { Database } from '../../db/database.ts';
+import { replaceRecoveryCodes } from '../../../db/accounts/factors.ts';
+import type { Database } from '../../../db/database.ts';
 
 /** Codes for the day on which the phone is lost. Each takes the place of a second factor once. */
 

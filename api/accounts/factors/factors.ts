@@ -8,17 +8,17 @@ import {
   listFactors,
   needsFactor,
   renameFactor,
-} from '../../db/accounts/factors.ts';
-import { lockUser } from '../../db/accounts/users.ts';
-import { transact } from '../../db/database.ts';
-import { found, notFound, Problem } from '../../domain/errors.ts';
-import { limits } from '../../domain/limits.ts';
-import { lackingFactor } from '../access/auth.ts';
-import type { UserCaller } from '../access/caller.ts';
-import { answer, endpoint } from '../http/endpoint.ts';
-import { exampleOf, present } from '../http/record.ts';
-import { ById, Name, named, Time } from '../http/schemas.ts';
-import { recordFactorChange } from './mail.ts';
+} from '../../../db/accounts/factors.ts';
+import { lockUser } from '../../../db/accounts/users.ts';
+import { transact } from '../../../db/database.ts';
+import { found, notFound, Problem } from '../../../domain/errors.ts';
+import { limits } from '../../../domain/limits.ts';
+import { lackingFactor } from '../../access/auth.ts';
+import type { UserCaller } from '../../access/caller.ts';
+import { answer, endpoint } from '../../http/endpoint.ts';
+import { exampleOf, present } from '../../http/record.ts';
+import { ById, Name, named, Time } from '../../http/schemas.ts';
+import { recordFactorChange } from '../mail.ts';
 import { renewRecoveryCodes } from './recovery-codes.ts';
 import { addFactor } from './second-factor.ts';
 import { newTotpSecret, stepOf, totpUri } from './totp.ts';

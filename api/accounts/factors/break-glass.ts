@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { replaceLink, useLink } from '../../../db/accounts/break-glass.ts';
+import { deleteFactor, listFactors } from '../../../db/accounts/factors.ts';
+import {
+  insertSecurityEvent,
+  type SecurityEventName,
+} from '../../../db/accounts/security-events.ts';
+import { findUserByEmail, lockUser } from '../../../db/accounts/users.ts';
+import { type Database, transact } from '../../../db/database.ts';
+import { Problem } from '../../../domain/errors.ts';
+import { startSession } from '../../access/session.ts';
+import { answer, endpoint } from '../../http/endpoint.ts';
+import { exampleOf } from '../../http/record.ts';
+import type { Services } from '../../services/services.ts';
+import { hashToken, recordBreakGlass, Token } from '../mail.ts';
+import { Account, noteSignIn } from '../sign-in.ts';
+
+/** The way back in when all others fail: a link that the operator makes at the server. */
+
+/** Seconds that a session from such a link lasts. */
+const sessionSeconds = 60 * 60;
+
+/**
+ * Makes a link that lets a user in once, within 15 minutes. The former link ends.
+ * @param email the address in its stored form: trimmed and lower case
+ * @returns null: no account has the address
+ */
+export async function issueLink(
+  db: Database,
+  config: Services['config'],
+  email: string,
+  { removeFactors }: { removeFactors: boolean },
+): Promise<string | null> {
+  const token = randomBytes(32).toString('hex');
+  return transact(db, async (tx) => {
+    const found = await findUserByEmail(tx, email);
+    const user = found && (await lockUser(tx, found.id));
+    if (!user) return null;
+    const note = (event: SecurityEventName, details: Record<string, string> = {}) =>
+      insertSecurityEvent(tx, {
+        event,
+        userId: user.id,
+        projectId: null,
+        ip: null,
+        requestId: null,
+        details: { by: 'operator', ...details },
+      });
+    for (const { id, type } of removeFactors ? await listFactors(tx, user.id) : []) {
+      await deleteFactor(tx, user.id, id);
+      await note('factor.removed', { factorId: id, type });
+    }
+    await replaceLink(tx, user.id, hashToken(token));
+    await note('break_glass.issued');
+    await recordBreakGlass(tx, config, user, 'issued');
+    return `${config.dashboardUrl}/auth/break-glass?token=${token}`;
+  });
+}
+
+const useBreakGlass = endpoint({
+  id: 'useBreakGlass',
+  method: 'POST',
+  path: '/auth/break-glass',
+  summary: 'Log in by a link that the operator has made at the server',
+  description:
+    'Sets the cookie of a session of 60 minutes, which is fresh and has a second factor. ' +
+    'INVALID_TOKEN: the link was used, or is older than 15 minutes, or a newer one was made.',
+  access: 'open',
+  limit: 'auth',
+  wrapped: true,
+  body: z.object({ token: Token }),
+  response: Account,
+  problems: ['INVALID_TOKEN'],
+  example: { body: { token: '4f'.repeat(32) }, response: exampleOf(Account) },
+  async handle({ db, config, request, body, note }) {
+    return transact(db, async (tx) => {
+      const userId = await useLink(tx, hashToken(body.token));
+      const user = userId && (await lockUser(tx, userId));
+      if (!user) throw new Problem('INVALID_TOKEN');
+      const signIn = {
+        method: 'break_glass',
+        secondFactor: 'recovery',
+        seconds: sessionSeconds,
+      } as const;
+      const call = { db: tx, config, request, note };
+      const cookie = await startSession(call, user, signIn);
+      await note({ event: 'break_glass.used', userId: user.id }, tx);
+      await noteSignIn(call, user.id, signIn);
+      await recordBreakGlass(tx, config, user, 'used');
+      const data = { id: user.id, email: user.email };
+      return answer(data, { headers: { 'Set-Cookie': cookie } });
+    });
+  },
+});
+
+export const breakGlassEndpoints = [useBreakGlass];
