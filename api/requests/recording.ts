@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import ipaddr from 'ipaddr.js';
-import { v7 as uuidV7 } from 'uuid';
 import type { StoredRequest } from '../../db/requests/store.ts';
 import type { Problem } from '../../domain/errors.ts';
 import { loggedDetails, loggedErrors } from '../../domain/access/logged-error.ts';
@@ -108,7 +108,7 @@ function isPage(ctx: Context, endpoint: AnyEndpoint | undefined): boolean {
 function entryOf(ctx: Context, state: LogState) {
   const { endpoint, problem } = state;
   return {
-    id: uuidV7(),
+    id: randomUUID(),
     requestId: state.requestId,
     method: ctx.method,
     route: endpoint?.path ?? null,
