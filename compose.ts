@@ -49,6 +49,7 @@ import { createFeedbackMailbox } from './providers/mail/feedback-mailbox.ts';
 import type { Mailer } from './providers/mail/mailer.ts';
 import { Metrics, type Reading } from './providers/metrics.ts';
 import { createOAuth } from './providers/login/oauth.ts';
+import { createOidc } from './providers/login/oidc.ts';
 import { createPayments } from './providers/payments/stripe.ts';
 import { createDrawer } from './providers/rendering/drawer.ts';
 import { createRenderer } from './providers/rendering/renderer.ts';
@@ -184,6 +185,7 @@ export function composeApi(
     config,
     domainLists: readDomainLists(config.domainLists),
     oauth: createOAuth(config.oauth),
+    oidc: new Map(config.oidc.map((provider) => [provider.id, createOidc(provider)])),
     feedbackReaders: createFeedbackReaders(),
     drawer: createDrawer(),
     rateLimits: createRateLimits(pool, config.rateLimit),

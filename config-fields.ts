@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** The kinds of values that settings have: each reads the text of an environment variable. */
@@ -96,4 +97,84 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
     this.problems = problems;
   }
+}
+
+/** Files of settings, in JSON, that a variable names. */
+
+/** The path in the file, with what is wrong there. */
+export type FileFault = readonly [path: string, text: string];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads a file and checks its content.
+ * @param variable the environment variable that names the file
+ * @param environment has the values that the file names by `{"env": "NAME"}`
+ * @param faultsOf returns what the schema cannot see
+ * @throws ConfigError with one line for each fault
+ */
+export function readSettingsFile<Schema extends z.ZodType>(
+  { variable, path, schema }: { variable: string; path: string; schema: Schema },
+  environment: Environment,
+  faultsOf: (content: z.output<Schema>) => readonly FileFault[],
+): z.output<Schema> {
+  const faults: FileFault[] = [];
+  const filled = fillIn(parseFile(variable, path), environment, '', faults);
+  if (faults.length > 0) throw fileError(variable, faults);
+  const parsed = schema.safeParse(filled);
+  for (const { path: place, message } of parsed.error?.issues ?? []) {
+    faults.push([place.join('.'), message]);
+  }
+  if (!parsed.success) throw fileError(variable, faults);
+  faults.push(...faultsOf(parsed.data));
+  if (faults.length > 0) throw fileError(variable, faults);
+  return parsed.data;
+}
+
+/** Returns the error of a file, with one line for each fault. */
+function fileError(variable: string, faults: readonly FileFault[]): ConfigError {
+  return new ConfigError(
+    faults.map(([path, text]) => `${variable} ${path === '' ? '' : `${path} `}${lowered(text)}`),
+  );
+}
+
+const lowered = (text: string) => text.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+
+function parseFile(variable: string, path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw fileError(variable, [['', `cannot be read: ${(error as Error).message}`]]);
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // The message of the error quotes the text, which may have a password.
+    throw fileError(variable, [['', `is not JSON: ${path}`]]);
+  }
+}
+
+/** Replaces each `{"env": "NAME"}` by the value of this variable. */
+function fillIn(
+  value: unknown,
+  environment: Environment,
+  path: string,
+  faults: FileFault[],
+): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const below = (key: string) => (path === '' ? key : `${path}.${key}`);
+  if (Array.isArray(value)) {
+    return value.map((item, index) => fillIn(item, environment, below(String(index)), faults));
+  }
+  const entries = Object.entries(value);
+  const [[key, name] = []] = entries;
+  if (entries.length === 1 && key === 'env' && typeof name === 'string') {
+    const found = environment[name];
+    if (!found) faults.push([path, `needs the environment variable ${name}, which is not set`]);
+    return found;
+  }
+  return Object.fromEntries(
+    entries.map(([field, item]) => [field, fillIn(item, environment, below(field), faults)]),
+  );
 }

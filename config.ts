@@ -20,6 +20,7 @@ import { defaultTaskQueue } from './domain/runs/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
 import { incomingSettings, incomingVariables } from './providers/mail/incoming-settings.ts';
 import { signingSettings, signingVariables } from './providers/mail/signing-settings.ts';
+import { signInSettings } from './providers/login/sign-in-settings.ts';
 import { mailProviders, providerSettings } from './providers/mail-providers.ts';
 import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
 
@@ -113,6 +114,8 @@ const Environment = z.object({
   IDEMPOTENCY_KEY_TTL_HOURS: number(24, 1),
   PLATFORM_FROM_ADDRESS: z.email('must be an email address').optional(),
   VERIFY_EMAIL_ON_SIGNUP: flag(false),
+  OIDC_PROVIDERS_FILE: text,
+  PASSWORD_SIGN_IN: flag(true),
   GITHUB_OAUTH_CLIENT: text,
   GITHUB_OAUTH_SECRET: text,
   GOOGLE_OAUTH_CLIENT: text,
@@ -288,10 +291,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Domain of `platformFrom`, which no project can claim. */
     platformDomain: normaliseDomainName(domainOf(env.PLATFORM_FROM_ADDRESS ?? '')),
     verifyEmailOnSignup: env.VERIFY_EMAIL_ON_SIGNUP,
-    oauth: {
-      github: clientOf(env.GITHUB_OAUTH_CLIENT, env.GITHUB_OAUTH_SECRET),
-      google: clientOf(env.GOOGLE_OAUTH_CLIENT, env.GOOGLE_OAUTH_SECRET),
-    },
+    ...signInSettings(env, environment),
     billing: billingSettings(env),
     storage: storageSettings(env),
     /** Maximum number of bytes of the files of one project; null: no limit. */
@@ -375,14 +375,6 @@ function missingPartners(given: Record<string, string | undefined>): string[] {
         .filter((other) => given[other] === undefined)
         .map((other) => `${other} is required with ${name}`),
   );
-}
-
-/**
- * Returns an application registered with a login provider; null: one of its two settings is
- * missing.
- */
-function clientOf(id: string | undefined, secret: string | undefined) {
-  return id && secret ? { id, secret } : null;
 }
 
 /** null: no billing and no limits. */

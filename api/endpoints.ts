@@ -40,6 +40,7 @@ import { loginEndpoints } from './accounts/login.ts';
 import { invitationEndpoints } from './projects/invitations.ts';
 import { memberEndpoints } from './projects/members.ts';
 import { oauthEndpoints } from './accounts/oauth.ts';
+import { oidcEndpoints } from './accounts/oidc/endpoints.ts';
 import { removalEndpoints } from './projects/removal.ts';
 import { sessionEndpoints } from './accounts/sessions.ts';
 import { securityEndpoints } from './accounts/security.ts';
@@ -99,7 +100,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Workflows', [...executionEndpoints, findExecutions, ...executionJobEndpoints]],
   ['Workflows', [...actEndpoints, simulateExecution, dryRunEdit, listWorkflowFirings]],
   ['Workflows', [getWorkflowStats, listStepRecipients, getWorkflowPicture, getExecutionPicture]],
-  ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints]],
+  ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints, ...oidcEndpoints]],
   ['Accounts', [...userEndpoints, ...sessionEndpoints]],
   ['Accounts', [...factorEndpoints, ...secondFactorEndpoints, ...breakGlassEndpoints]],
   ['Projects', [...projectEndpoints, ...removalEndpoints, ...memberEndpoints]],

@@ -615,6 +615,16 @@ export interface IdempotencyEmail {
   project_id: string;
 }
 
+export interface Identity {
+  created_at: Generated<Timestamp>;
+  id: Generated<string>;
+  issuer: string;
+  last_used_at: Generated<Timestamp>;
+  provider: string;
+  subject: string;
+  user_id: string;
+}
+
 export interface ImportFile {
   content: Buffer;
   job_id: string;
@@ -1284,6 +1294,7 @@ export interface DB {
   held_release: HeldRelease;
   idempotency: Idempotency;
   idempotency_email: IdempotencyEmail;
+  identity: Identity;
   import_file: ImportFile;
   invitation: Invitation;
   job: Job;
@@ -1384,6 +1395,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   held_release: ["before", "project_id"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
+  identity: ["created_at", "id", "issuer", "last_used_at", "provider", "subject", "user_id"],
   import_file: ["content", "job_id", "project_id"],
   invitation: ["by_key_at", "created_at", "project_id", "role", "user_id"],
   job: ["actor", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],

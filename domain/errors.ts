@@ -75,6 +75,8 @@ export const problems = {
   INSUFFICIENT_SCOPE: [403, 'The API key does not have the scope that this request needs.'],
   KEY_RESTRICTED: [403, 'The API key must not be used for this request.'],
   SESSION_REQUIRED: [403, 'Only a person may do this, not this API key.'],
+  PASSWORD_SIGN_IN_DISABLED: [403, 'This server accepts no passwords.'],
+  SSO_REQUIRED: [403, 'Addresses of this domain sign in by their identity provider only.'],
   EMAIL_VERIFICATION_REQUIRED: [403, 'Your email address is not verified.'],
   REAUTHENTICATION_REQUIRED: [403, 'This request needs a recent login.'],
   SECOND_FACTOR_REQUIRED: [403, 'This request needs a session with a second factor.'],

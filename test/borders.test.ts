@@ -32,6 +32,7 @@ const rooms: readonly Room[] = [
   { prefix: 'db/', uses: ['domain/'], packages: /^(kysely|pg|uuid|node:.*)$/ },
   { prefix: 'providers/', uses: ['domain/', 'providers/mail/'] },
   // A provider declares its own variables.
+  { prefix: 'providers/login/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   { prefix: 'providers/mail/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   // Deterministic: everything else happens in activities, known by their types alone.
   {
@@ -63,6 +64,7 @@ const rooms: readonly Room[] = [
     uses: [
       'domain/',
       'config-fields.ts',
+      'providers/login/sign-in-settings.ts',
       'providers/mail-providers.ts',
       'providers/mail/incoming-settings.ts',
       'providers/mail/signing-settings.ts',

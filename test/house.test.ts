@@ -189,6 +189,7 @@ describe('the database', () => {
       event_subscription_minute: 'belongs to its subscription',
       ramp_period: 'belongs to its ramp',
       ramp_mail: 'belongs to its ramp',
+      identity: 'belongs to a user',
       ses_identity: 'an identity goes with the last of all projects that claim it',
       report_receipt: 'comes before anybody knows whose it is',
       suppression: 'belongs to the public id of a project, which a reset keeps',

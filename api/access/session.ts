@@ -28,7 +28,12 @@ export interface Session {
  * domain can set one.
  */
 export function cookieName(
-  name: 'everpost_session' | 'everpost_sign_in' | 'everpost_oauth' | 'everpost_console',
+  name:
+    | 'everpost_session'
+    | 'everpost_sign_in'
+    | 'everpost_oauth'
+    | 'everpost_oidc'
+    | 'everpost_console',
   apiUrl: string,
 ): string {
   return apiUrl.startsWith('https:') ? `__Host-${name}` : name;

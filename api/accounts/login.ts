@@ -8,6 +8,7 @@ import { Email } from '../http/schemas.ts';
 import { endSession, startSession } from '../access/session.ts';
 import { countLogin, forgetLogin } from './login-limits.ts';
 import { recordVerification } from './mail.ts';
+import { passwordProblems, passwordsOff, refusePasswordOf } from '../access/sign-in-ways.ts';
 import { GivenPassword, NewPassword, hashPassword, verifyPassword } from './passwords.ts';
 import { Account, finishSignIn, SecondFactorPending } from './sign-in.ts';
 import { transact } from '../../db/database.ts';
@@ -27,9 +28,17 @@ const signUp = endpoint({
   access: 'open',
   limit: 'auth',
   wrapped: true,
+  unavailable: passwordsOff,
+  refuseFirst: refusePasswordOf,
   body: z.object({ email: Email, password: NewPassword }),
   response: Account,
-  problems: ['SIGNUPS_DISABLED', 'EMAIL_TAKEN', 'INVALID_EMAIL', 'SERVICE_UNAVAILABLE'],
+  problems: [
+    'SIGNUPS_DISABLED',
+    'EMAIL_TAKEN',
+    'INVALID_EMAIL',
+    'SERVICE_UNAVAILABLE',
+    ...passwordProblems,
+  ],
   example: { body: { email: account.email, password: 'correct horse battery' }, response: account },
   async handle({ db, config, dns, domainLists, request, body, note }) {
     if (!config.signupsEnabled) throw new Problem('SIGNUPS_DISABLED');
@@ -69,9 +78,11 @@ export const logIn = endpoint({
   access: 'open',
   limit: 'auth',
   wrapped: true,
+  unavailable: passwordsOff,
+  refuseFirst: refusePasswordOf,
   body: z.object({ email: Email, password: GivenPassword }),
   response: Account,
-  problems: ['INVALID_CREDENTIALS', 'SECOND_FACTOR_PENDING'],
+  problems: ['INVALID_CREDENTIALS', 'SECOND_FACTOR_PENDING', ...passwordProblems],
   example: { body: { email: account.email, password: 'correct horse battery' }, response: account },
   async handle(call) {
     const { db, body, noteRefusal } = call;

@@ -16,10 +16,15 @@ import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { cookieName, setCookie } from '../access/session.ts';
 import { finishSignIn } from './sign-in.ts';
+import { providerKeeping } from '../access/sign-in-ways.ts';
 
 /** Login through another site. `outbound` redirects to the site, which redirects to `callback`. */
 
-const ways: { provider: OAuthProvider; name: string; type: Exclude<UserType, 'PASSWORD'> }[] = [
+const ways: {
+  provider: OAuthProvider;
+  name: string;
+  type: Exclude<UserType, 'PASSWORD' | 'OIDC'>;
+}[] = [
   { provider: 'github', name: 'GitHub', type: 'GITHUB_OAUTH' },
   { provider: 'google', name: 'Google', type: 'GOOGLE_OAUTH' },
 ];
@@ -27,11 +32,20 @@ const ways: { provider: OAuthProvider; name: string; type: Exclude<UserType, 'PA
 /** Seconds that the login at the other site may take. */
 const stateSeconds = 10 * 60;
 
-/** Why the login failed. The dashboard shows the reason. */
-class LoginRefused extends Error {
-  readonly code: 'oauth_failed' | 'wrong_method' | 'signups_disabled';
+export type LoginRefusal =
+  | 'oauth_failed'
+  | 'email_not_verified'
+  | 'domain_not_allowed'
+  | 'wrong_method'
+  | 'not_invited'
+  | 'signups_disabled'
+  | 'provider_unavailable';
 
-  constructor(code: LoginRefused['code']) {
+/** Why the login failed. The dashboard shows the reason. */
+export class LoginRefused extends Error {
+  readonly code: LoginRefusal;
+
+  constructor(code: LoginRefusal) {
     super(code);
     this.code = code;
   }
@@ -147,9 +161,10 @@ async function identify(
   });
   if (!identity) throw new LoginRefused('oauth_failed');
   const known = await findUserByProvider(db, type, identity.providerId);
-  if (known) return known;
+  if (known) return refuseKept(config, known);
   const email = identity.email === null ? null : normaliseEmail(identity.email);
   if (email === null) throw new LoginRefused('oauth_failed');
+  refuseKept(config, { email });
   const holder = await findUserByEmail(db, email);
   // The holder has never proved that the address is theirs. This login proves it, so it takes over the
   // account.
@@ -168,6 +183,12 @@ async function identify(
   // If none was made, a concurrent callback has created the account.
   const user = made ?? (await findUserByProvider(db, type, providerId));
   if (!user) throw new LoginRefused('wrong_method');
+  return user;
+}
+
+/** @throws LoginRefused if the user's address is kept to an OpenID provider */
+function refuseKept<User extends { email: string }>(config: Services['config'], user: User): User {
+  if (providerKeeping(config, user.email)) throw new LoginRefused('wrong_method');
   return user;
 }
 
@@ -193,11 +214,11 @@ async function checkState(
  * Returns the PKCE verifier, which only this server knows. It is derived from the state and a key of
  * the server, so it need not be stored.
  */
-function verifierOf(state: string, config: Services['config']): string {
+export function verifierOf(state: string, config: Services['config']): string {
   return createHmac('sha256', keyFor('oauth verifier', config)).update(state).digest('base64url');
 }
 
-function keyFor(purpose: string, { jwtSecret }: Services['config']): Uint8Array {
+export function keyFor(purpose: string, { jwtSecret }: Services['config']): Uint8Array {
   return createHmac('sha256', jwtSecret).update(purpose).digest();
 }
 
@@ -213,6 +234,6 @@ function cookieText(value: string, maxAge: number, config: Services['config']): 
   return setCookie(stateCookie(config), value, maxAge, config.apiUrl);
 }
 
-function goTo(url: string, ...cookies: string[]): Answer<unknown> {
+export function goTo(url: string, ...cookies: string[]): Answer<unknown> {
   return answer(null, { status: 302, headers: { Location: url, 'Set-Cookie': cookies } });
 }

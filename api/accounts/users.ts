@@ -9,12 +9,13 @@ import { Time, named } from '../http/schemas.ts';
 import type { SecurityLog } from '../access/security-log.ts';
 import { endSession, startSession } from '../access/session.ts';
 import { GivenPassword, NewPassword, hashPassword, verifyPassword } from './passwords.ts';
+import { passwordProblems, passwordsOff, refuseSignInWay } from '../access/sign-in-ways.ts';
 import { transact } from '../../db/database.ts';
 
 const User = named('User', {
   id: z.uuid().meta({ examples: ['f0000000-0000-4000-8000-000000000001'] }),
   email: z.string().meta({ examples: ['ada@shop.example'] }),
-  type: z.enum(['PASSWORD', 'GITHUB_OAUTH', 'GOOGLE_OAUTH']),
+  type: z.enum(['PASSWORD', 'GITHUB_OAUTH', 'GOOGLE_OAUTH', 'OIDC']),
   emailVerified: z.boolean().meta({ examples: [true] }),
   createdAt: Time,
 });
@@ -87,9 +88,12 @@ const changePassword = endpoint({
     'passwords count as failed logins.',
   access: 'session',
   wrapped: true,
+  unavailable: passwordsOff,
+  refuseFirst: ({ config, caller }) =>
+    refuseSignInWay(config, caller?.kind === 'user' ? caller.email : null, 'password'),
   body: z.object({ currentPassword: GivenPassword, newPassword: NewPassword }),
   response: z.object({ message: z.string() }),
-  problems: ['INVALID_CREDENTIALS'],
+  problems: ['INVALID_CREDENTIALS', ...passwordProblems],
   example: {
     body: { currentPassword: 'correct horse battery', newPassword: 'an even longer password' },
     response: { message: 'Your password is changed.' },

@@ -14,6 +14,12 @@ import { endpoint } from '../http/endpoint.ts';
 import { Email } from '../http/schemas.ts';
 import { Token, hashToken, recordPasswordReset, recordVerification } from './mail.ts';
 import { NewPassword, hashPassword } from './passwords.ts';
+import {
+  passwordProblems,
+  passwordsOff,
+  refusePasswordOf,
+  refuseSignInWay,
+} from '../access/sign-in-ways.ts';
 import { transact } from '../../db/database.ts';
 
 const Message = z.object({ message: z.string() });
@@ -99,8 +105,11 @@ const requestPasswordReset = endpoint({
   access: 'open',
   limit: 'auth',
   wrapped: true,
+  unavailable: passwordsOff,
+  refuseFirst: refusePasswordOf,
   body: z.object({ email: Email }),
   response: Message,
+  problems: [...passwordProblems],
   example: {
     body: { email: 'ada@shop.example' },
     response: { message: 'If there is an account with this address, a mail is on its way.' },
@@ -128,14 +137,18 @@ const resetPassword = endpoint({
   access: 'open',
   limit: 'auth',
   wrapped: true,
+  unavailable: passwordsOff,
   body: z.object({ token: Token, newPassword: NewPassword }),
   response: Message,
-  problems: ['INVALID_TOKEN'],
+  problems: ['INVALID_TOKEN', ...passwordProblems],
   example: {
     body: { token, newPassword: 'correct horse battery' },
     response: { message: 'Your password is changed. Log in with it.' },
   },
-  async handle({ db, body, note }) {
+  async handle({ db, config, body, note }) {
+    const owner = await findTokenOwner(db, ['reset_password'], hashToken(body.token));
+    const holder = owner === undefined ? undefined : await findUser(db, owner);
+    refuseSignInWay(config, holder?.email ?? null, 'password');
     const passwordHash = await hashPassword(body.newPassword);
     await transact(db, async (tx) => {
       const userId = await useToken(tx, ['reset_password'], hashToken(body.token));

@@ -41,6 +41,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/quiet-hours',
       'guides/deliverability',
       'guides/warm-up',
+      'guides/single-sign-on',
       'guides/mail-services',
       'guides/several-providers',
       'guides/mail-routes',

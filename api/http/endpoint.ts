@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts';
 import type { Problem, ProblemCode } from '../../domain/errors.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
-import type { Access, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
+import type { Access, Caller, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
 import type { LimitName } from '../services/rate-limit.ts';
 import type { Services } from '../services/services.ts';
 import type { SecurityLog } from '../access/security-log.ts';
@@ -123,6 +123,14 @@ export interface Endpoint<
   whileDisabled?: boolean;
   /** Returns the error if the server is not configured for this endpoint; null: it is configured. */
   unavailable?: (config: Config) => ProblemCode | null;
+  /**
+   * Refuses a request by its unchecked body, before anything of it is reported. @throws Problem
+   */
+  refuseFirst?: (request: {
+    config: Config;
+    caller: Caller;
+    body: Readonly<Record<string, unknown>>;
+  }) => void;
   /** The body is a form with a file, within these limits. */
   upload?: UploadLimits;
   /**

@@ -53,6 +53,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     else if (endpoint.access === 'session' && endpoint.fresh && caller) requireFresh(caller);
     const { body, bytes, release } = await receive(ctx, endpoint, bodyOwner(caller, project));
     try {
+      endpoint.refuseFirst?.({ config: services.config, caller, body: fieldsOf(body) });
       const unknown = unknownKeys(endpoint, { query: ctx.query, body });
       const refused = noteUnknown(ctx, unknown) ? unknown : [];
       // A project whose requests are slow in the database delays only its own requests.

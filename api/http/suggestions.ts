@@ -98,6 +98,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   KEY_RESTRICTED:
     'Use a key without this restriction; `details` names it, and the value that it refuses.',
   SESSION_REQUIRED: 'Log in and do it in a session.',
+  PASSWORD_SIGN_IN_DISABLED: 'Sign in in another way: GET /auth/methods lists them.',
+  SSO_REQUIRED: 'Sign in at GET /oauth/oidc/{provider}/outbound with the provider in `details`.',
   EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
   SECOND_FACTOR_REQUIRED:
     'Prove a factor with POST /auth/second-factor. Without a factor, first add one to the account.',

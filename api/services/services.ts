@@ -9,6 +9,7 @@ import type { Dns } from '../../providers/dns.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import type { Files } from '../../providers/files.ts';
 import type { OAuth } from '../../providers/login/oauth.ts';
+import type { Oidc } from '../../providers/login/oidc.ts';
 import type { DkimThreads } from '../../providers/mail/dkim/threads.ts';
 import type { MailPool } from '../../providers/mail-pool.ts';
 import type { Identities } from '../../providers/mail/identities.ts';
@@ -48,6 +49,8 @@ export interface Services {
   /** The mail providers of the installation and of projects. */
   mailPool: MailPool;
   oauth: OAuth;
+  /** OpenID providers, by their ids. */
+  oidc: ReadonlyMap<string, Oidc>;
   /** null: billing is off. */
   payments: Payments | null;
   /** Readers of mail providers' reports, by the kind of provider. */

@@ -5,6 +5,7 @@ import type { Database } from '../database.ts';
 export type SecurityEventName =
   | 'account.created'
   | 'account.claimed'
+  | 'account.adopted'
   | 'account.deleted'
   | 'email.verified'
   | 'login.succeeded'

@@ -39,14 +39,14 @@ export async function findUserByEmail(db: Database, email: string): Promise<User
 }
 
 /** How an account logs in. */
-export type UserType = 'PASSWORD' | 'GITHUB_OAUTH' | 'GOOGLE_OAUTH';
+export type UserType = 'PASSWORD' | 'GITHUB_OAUTH' | 'GOOGLE_OAUTH' | 'OIDC';
 
 /** Creates an account; undefined when the address has one already. */
 export async function insertUser(
   db: Database,
   user: { email: string; emailVerified: boolean } & (
     | { passwordHash: string }
-    | { type: Exclude<UserType, 'PASSWORD'>; providerId: string }
+    | { type: Exclude<UserType, 'PASSWORD'>; providerId: string | null }
   ),
 ): Promise<UserRow | undefined> {
   return db
@@ -124,7 +124,7 @@ export async function updateEmailVerified(db: Database, userId: string): Promise
 export async function replacePassword(
   db: Database,
   userId: string,
-  login: { type: Exclude<UserType, 'PASSWORD'>; providerId: string },
+  login: { type: Exclude<UserType, 'PASSWORD'>; providerId: string | null },
 ): Promise<UserRow | undefined> {
   return db
     .updateTable('app_user')

@@ -3,13 +3,13 @@
 create table app_user (
   id uuid primary key default uuid_v7(),
   email text not null unique,
-  type text not null check (type in ('PASSWORD', 'GITHUB_OAUTH', 'GOOGLE_OAUTH')),
+  type text not null check (type in ('PASSWORD', 'GITHUB_OAUTH', 'GOOGLE_OAUTH', 'OIDC')),
   password_hash text,
   email_verified boolean not null,
   session_version integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Id of the user at GitHub or Google. An address can change its owner, this id cannot.
+  -- Id of the user at GitHub or Google; OpenID providers have the table `identity`. An address can change its owner, this id cannot.
   provider_id text,
   check ((type = 'PASSWORD') = (password_hash is not null))
 );

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { ConfigError } from '../../../config-fields.ts';
+import { type FileFault, readSettingsFile } from '../../../config-fields.ts';
 import type { FieldProblem } from '../../../domain/errors.ts';
 import {
   defaultProviderId,
@@ -57,9 +56,6 @@ const File = z.strictObject({
 });
 type File = z.output<typeof File>;
 
-/** The path in the file, with what is wrong there. */
-type Fault = readonly [path: string, text: string];
-
 export interface ProvidersFile {
   providers: readonly InstallationProvider[];
   routes: File['routes'];
@@ -75,76 +71,19 @@ export function readProvidersFile(
   environment: Readonly<Record<string, string | undefined>>,
 ): ProvidersFile {
   if (path === undefined) return { providers: [], routes: [] };
-  const faults: Fault[] = [];
-  const written = parseFile(path);
-  const filled = fillIn(written, environment, '', faults);
-  if (faults.length > 0) throw fileError(faults);
-  const parsed = File.safeParse(filled);
-  for (const { path: place, message } of parsed.error?.issues ?? []) {
-    faults.push([place.join('.'), message]);
-  }
-  if (!parsed.success) throw fileError(faults);
-  const { providers, routes } = parsed.data;
-  faults.push(...ruleFaults(providers), ...routeFaults(parsed.data));
-  if (faults.length > 0) throw fileError(faults);
+  const file = { variable: 'MAIL_PROVIDERS_FILE', path, schema: File };
+  const { providers, routes } = readSettingsFile(file, environment, (content) => [
+    ...ruleFaults(content.providers),
+    ...routeFaults(content),
+  ]);
   return { providers: providers.map(installationProvider), routes };
 }
 
-/** Returns the error of a file, with one line for each fault. */
-function fileError(faults: readonly Fault[]): ConfigError {
-  return new ConfigError(
-    faults.map(
-      ([path, text]) => `MAIL_PROVIDERS_FILE ${path === '' ? '' : `${path} `}${lowered(text)}`,
-    ),
-  );
-}
-
-const lowered = (text: string) => text.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
-
-function parseFile(path: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw fileError([['', `cannot be read: ${(error as Error).message}`]]);
-  }
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // The message of the error quotes the text, which may have a password.
-    throw fileError([['', `is not JSON: ${path}`]]);
-  }
-}
-
-/** Replaces each `{"env": "NAME"}` by the value of this variable. */
-function fillIn(
-  value: unknown,
-  environment: Readonly<Record<string, string | undefined>>,
-  path: string,
-  faults: Fault[],
-): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const below = (key: string) => (path === '' ? key : `${path}.${key}`);
-  if (Array.isArray(value)) {
-    return value.map((item, index) => fillIn(item, environment, below(String(index)), faults));
-  }
-  const entries = Object.entries(value);
-  const [[key, name] = []] = entries;
-  if (entries.length === 1 && key === 'env' && typeof name === 'string') {
-    const found = environment[name];
-    if (!found) faults.push([path, `needs the environment variable ${name}, which is not set`]);
-    return found;
-  }
-  return Object.fromEntries(
-    entries.map(([field, item]) => [field, fillIn(item, environment, below(field), faults)]),
-  );
-}
-
-function ruleFaults(providers: readonly Provider[]): Fault[] {
+function ruleFaults(providers: readonly Provider[]): FileFault[] {
   return providers.flatMap((provider, index) => {
     const { id, name, kind, feedback = feedbackOfKind(kind), feedbackToken } = provider;
     const before = providers.slice(0, index);
-    const found: Fault[] = providerFaults(provider).map(({ field, message }: FieldProblem) => [
+    const found: FileFault[] = providerFaults(provider).map(({ field, message }: FieldProblem) => [
       field,
       message,
     ]);
@@ -155,15 +94,15 @@ function ruleFaults(providers: readonly Provider[]): Fault[] {
     if (hasWebhook(feedback) && feedbackToken === undefined) {
       found.push(['feedbackToken', `is required for ${feedback}`]);
     }
-    return found.map(([field, text]): Fault => [`providers.${index}.${field}`, text]);
+    return found.map(([field, text]): FileFault => [`providers.${index}.${field}`, text]);
   });
 }
 
 /** Routes of the installation can only name its own providers. */
-function routeFaults({ providers, routes }: File): Fault[] {
+function routeFaults({ providers, routes }: File): FileFault[] {
   const known = new Set([defaultProviderId, ...providers.map(({ id }) => id)]);
   return routes.flatMap((route, index) =>
-    route.providers.flatMap(({ id }, place): Fault[] =>
+    route.providers.flatMap(({ id }, place): FileFault[] =>
       known.has(id)
         ? []
         : [[`routes.${index}.providers.${place}.id`, `names no provider of this file: ${id}`]],

@@ -1,0 +1,50 @@
+import type { Config } from '../../config.ts';
+import { domainOf, normaliseEmail } from '../../domain/email-address.ts';
+import { Problem } from '../../domain/errors.ts';
+import type { OidcProvider } from '../../providers/login/oidc-file.ts';
+
+/** Ways to sign in that the settings have turned off, for all users or for those of a domain. */
+
+type Settings = Pick<Config, 'oidc' | 'passwordSignIn'>;
+
+/** Returns the provider by which alone an address may sign in. */
+export function providerKeeping(
+  { oidc }: Pick<Settings, 'oidc'>,
+  email: string,
+): OidcProvider | undefined {
+  return oidc.find(({ required, domains }) => required && domains.includes(domainOf(email)));
+}
+
+/**
+ * Refuses a way to sign in that is turned off.
+ * @param email in its stored form; null: it is not known yet
+ * @throws Problem PASSWORD_SIGN_IN_DISABLED, SSO_REQUIRED
+ */
+export function refuseSignInWay(
+  config: Settings,
+  email: string | null,
+  way: 'password' | 'passkey',
+): void {
+  if (way === 'password' && !config.passwordSignIn) throw new Problem('PASSWORD_SIGN_IN_DISABLED');
+  const keeper = email === null ? undefined : providerKeeping(config, email);
+  if (keeper) throw new Problem('SSO_REQUIRED', { details: { provider: keeper.id } });
+}
+
+/** For `unavailable` of an endpoint that takes passwords. */
+export function passwordsOff({ passwordSignIn }: Settings) {
+  return passwordSignIn ? null : ('PASSWORD_SIGN_IN_DISABLED' as const);
+}
+
+/** For `refuseFirst` of an endpoint that takes an address and a password. */
+export function refusePasswordOf({
+  config,
+  body: { email },
+}: {
+  config: Settings;
+  body: Readonly<Record<string, unknown>>;
+}): void {
+  refuseSignInWay(config, typeof email === 'string' ? normaliseEmail(email) : null, 'password');
+}
+
+/** The errors of endpoints that take passwords. */
+export const passwordProblems = ['PASSWORD_SIGN_IN_DISABLED', 'SSO_REQUIRED'] as const;

@@ -1,0 +1,115 @@
+import {
+  findUserByIdentity,
+  type IdentityKey,
+  insertIdentity,
+  updateIdentityUsed,
+} from '../../../db/accounts/identities.ts';
+import {
+  findUserByEmail,
+  insertUser,
+  lockUser,
+  replacePassword,
+  type UserRow,
+} from '../../../db/accounts/users.ts';
+import { type Database, transact } from '../../../db/database.ts';
+import { domainOf, normaliseEmail } from '../../../domain/email-address.ts';
+import type { OidcClaims } from '../../../providers/login/oidc.ts';
+import type { OidcProvider } from '../../../providers/login/oidc-file.ts';
+import type { SecurityLog } from '../../access/security-log.ts';
+import type { Services } from '../../services/services.ts';
+import { LoginRefused } from '../oauth.ts';
+import { providerKeeping } from '../../access/sign-in-ways.ts';
+
+/** Which account a user of an OpenID provider signs in to. */
+
+type AccountCall = Pick<Services, 'db' | 'config'> & Pick<SecurityLog, 'note'>;
+
+/**
+ * Finds, links or creates the account of a user of a provider.
+ * @throws LoginRefused if the provider's settings let this user not in
+ */
+export async function findAccount(
+  call: AccountCall,
+  provider: OidcProvider,
+  claims: OidcClaims,
+): Promise<UserRow> {
+  const { db, config } = call;
+  const email = provedEmail(provider, claims);
+  const key = { provider: provider.id, issuer: provider.issuer, subject: claims.sub };
+  const known = await findUserByIdentity(db, key);
+  for (const address of [email, ...(known ? [known.email] : [])]) {
+    const keeper = providerKeeping(config, address);
+    if (keeper && keeper.id !== provider.id) throw new LoginRefused('wrong_method');
+  }
+  if (known) {
+    await updateIdentityUsed(db, key);
+    return known;
+  }
+  const user = await transact(db, (tx) => addAccount(call, tx, { provider, key, email }));
+  // If none was made, a concurrent sign-in has made it.
+  const found = user ?? (await findUserByIdentity(db, key));
+  if (!found) throw new LoginRefused('wrong_method');
+  return found;
+}
+
+/** Returns the address that a provider has proved. @throws LoginRefused */
+function provedEmail(
+  { domains, trustEmail }: OidcProvider,
+  { sub, email: claimed, email_verified: verified }: OidcClaims,
+): string {
+  const email = typeof claimed === 'string' ? normaliseEmail(claimed) : null;
+  if (email === null || sub.length < 1 || sub.length > 255) throw new LoginRefused('oauth_failed');
+  const isTrusted = verified === undefined && trustEmail;
+  // Some providers write the claim as text.
+  if (verified !== true && verified !== 'true' && !isTrusted) {
+    throw new LoginRefused('email_not_verified');
+  }
+  if (domains.length > 0 && !domains.includes(domainOf(email))) {
+    throw new LoginRefused('domain_not_allowed');
+  }
+  return email;
+}
+
+/** Returns undefined when the user of the provider got an account meanwhile. */
+async function addAccount(
+  call: AccountCall,
+  tx: Database,
+  { provider, key, email }: { provider: OidcProvider; key: IdentityKey; email: string },
+): Promise<UserRow | undefined> {
+  const holder = await findUserByEmail(tx, email);
+  if (holder) {
+    // A concurrent sign-in of the same user may have made it.
+    if (await findUserByIdentity(tx, key)) return undefined;
+    if (!provider.adopt) throw new LoginRefused('wrong_method');
+    return adopt(call, tx, holder, key);
+  }
+  if (provider.accounts !== 'auto') throw new LoginRefused('not_invited');
+  const made = await insertUser(tx, {
+    email,
+    emailVerified: true,
+    type: 'OIDC',
+    providerId: null,
+  });
+  if (!made) return undefined;
+  // The user of the provider has got an account with another address meanwhile.
+  if (!(await insertIdentity(tx, made.id, key))) throw new LoginRefused('wrong_method');
+  const details = { by: 'OIDC', provider: provider.id };
+  await call.note({ event: 'account.created', userId: made.id, details }, tx);
+  return made;
+}
+
+/** Links the account that has the address. */
+async function adopt(
+  { note }: AccountCall,
+  tx: Database,
+  holder: UserRow,
+  key: IdentityKey,
+): Promise<UserRow | undefined> {
+  const account = await lockUser(tx, holder.id);
+  if (!account || !(await insertIdentity(tx, account.id, key))) return undefined;
+  const details = { provider: key.provider };
+  await note({ event: 'account.adopted', userId: account.id, details }, tx);
+  // The holder of an unverified account has never proved the address, so their password ends.
+  const login = { type: 'OIDC', providerId: null } as const;
+  return (await replacePassword(tx, account.id, login)) ?? account;
+}

@@ -1,0 +1,84 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { jwtVerify, SignJWT } from 'jose';
+import type { OidcAttempt } from '../../../providers/login/oidc.ts';
+import type { Services } from '../../services/services.ts';
+import { cookieName, setCookie } from '../../access/session.ts';
+import { keyFor, LoginRefused, verifierOf } from '../oauth.ts';
+
+/** A sign-in that is under way is kept in a signed cookie of the browser only. */
+
+/** Seconds that the sign-in at the provider may take. */
+export const attemptSeconds = 10 * 60;
+const purpose = 'oidc state';
+
+type Config = Services['config'];
+
+interface Begun {
+  state: string;
+  provider: string;
+  fresh: boolean;
+}
+
+/** Begins a sign-in. Returns the cookie to set. */
+export async function beginAttempt(
+  config: Config,
+  provider: string,
+  fresh: boolean,
+): Promise<{ attempt: OidcAttempt; cookie: string }> {
+  const begun = { state: randomBytes(32).toString('base64url'), provider, fresh };
+  const token = await new SignJWT({ ...begun })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime(`${attemptSeconds}s`)
+    .sign(keyFor(purpose, config));
+  return { attempt: attemptOf(begun, config), cookie: cookieText(token, attemptSeconds, config) };
+}
+
+/**
+ * Returns the sign-in that this browser has begun at a provider.
+ * @throws LoginRefused for any other state
+ */
+export async function readAttempt(
+  config: Config,
+  provider: string,
+  cookie: (name: string) => string | undefined,
+  state: unknown,
+): Promise<OidcAttempt> {
+  const token = cookie(nameOf(config)) ?? '';
+  const verified = await jwtVerify<Begun>(token, keyFor(purpose, config), {
+    algorithms: ['HS256'],
+    requiredClaims: ['exp'],
+  }).catch(() => null);
+  const begun = verified?.payload;
+  if (!begun || begun.state !== state || begun.provider !== provider) {
+    throw new LoginRefused('oauth_failed');
+  }
+  return attemptOf(begun, config);
+}
+
+/** Returns the `Set-Cookie` value that ends a sign-in in the browser. */
+export function forgetAttempt(config: Config): string {
+  return cookieText('', 0, config);
+}
+
+export function hashState(state: string): Buffer {
+  return createHash('sha256').update(state).digest();
+}
+
+function attemptOf({ state, provider, fresh }: Begun, config: Config): OidcAttempt {
+  return {
+    state,
+    fresh,
+    // The cookie is readable by the browser, so nonce and verifier are derived by keys.
+    nonce: createHmac('sha256', keyFor('oidc nonce', config)).update(state).digest('base64url'),
+    codeVerifier: verifierOf(state, config),
+    redirectUri: `${config.apiUrl}/oauth/oidc/${provider}/callback`,
+  };
+}
+
+function nameOf({ apiUrl }: Config): string {
+  return cookieName('everpost_oidc', apiUrl);
+}
+
+function cookieText(value: string, maxAge: number, config: Config): string {
+  return setCookie(nameOf(config), value, maxAge, config.apiUrl);
+}

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { useChallenge } from '../../../db/accounts/used-challenges.ts';
+import type { SignIn } from '../../../db/accounts/sessions.ts';
+import { Problem } from '../../../domain/errors.ts';
+import { type Oidc, type OidcClaims, ProviderUnavailable } from '../../../providers/login/oidc.ts';
+import type { OidcProvider } from '../../../providers/login/oidc-file.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { queryBoolean } from '../../http/schemas.ts';
+import type { Services } from '../../services/services.ts';
+import { goTo, LoginRefused, type LoginRefusal } from '../oauth.ts';
+import { finishSignIn } from '../sign-in.ts';
+import { findAccount } from './account.ts';
+import { attemptSeconds, beginAttempt, forgetAttempt, hashState, readAttempt } from './attempt.ts';
+
+/** Sign-in by an OpenID provider: `outbound` redirects to it, and it redirects to `callback`. */
+
+const params = z.object({ provider: z.string().max(40).describe('The id of the provider') });
+
+const getMethods = endpoint({
+  id: 'getSignInMethods',
+  method: 'GET',
+  path: '/auth/methods',
+  summary: 'List the ways to sign in',
+  description:
+    'For a log-in page. `oidc` has the identity providers: sign in at ' +
+    '/oauth/oidc/{provider}/outbound with the `id`.',
+  access: 'open',
+  wrapped: true,
+  response: z.object({
+    password: z.boolean(),
+    signUp: z.boolean().describe('True if POST /auth/signup makes accounts'),
+    passkey: z.boolean(),
+    github: z.boolean(),
+    google: z.boolean(),
+    oidc: z.array(z.object({ id: z.string(), name: z.string() })),
+  }),
+  example: {
+    response: {
+      password: true,
+      signUp: true,
+      passkey: false,
+      github: true,
+      google: false,
+      oidc: [{ id: 'corp', name: 'Corp' }],
+    },
+  },
+  async handle({ config: { passwordSignIn, signupsEnabled, oauth, oidc } }) {
+    return {
+      password: passwordSignIn,
+      signUp: passwordSignIn && signupsEnabled,
+      passkey: false,
+      github: oauth.github !== null,
+      google: oauth.google !== null,
+      oidc: oidc.map(({ id, name }) => ({ id, name })),
+    };
+  },
+});
+
+const outbound = endpoint({
+  id: 'startOidcLogin',
+  method: 'GET',
+  path: '/oauth/oidc/{provider}/outbound',
+  summary: 'Go to an identity provider to sign in',
+  description:
+    'For browsers. Sets a cookie for 10 minutes and redirects to the provider. `fresh=true`: ' +
+    'the provider asks the user again. If the provider does not answer, redirects to the ' +
+    'login page of the dashboard with `error=provider_unavailable`.',
+  access: 'open',
+  status: 302,
+  params,
+  query: z.object({
+    fresh: queryBoolean.default(false).describe('True: the provider asks the user again'),
+  }),
+  response: z.unknown(),
+  problems: ['OAUTH_NOT_CONFIGURED'],
+  async handle(call) {
+    const {
+      config,
+      params: { provider: id },
+      query,
+    } = call;
+    const { oidc } = findProvider(call, id);
+    const { attempt, cookie } = await beginAttempt(config, id, query.fresh);
+    try {
+      return goTo(await oidc.authorizeUrl(attempt), cookie);
+    } catch (error) {
+      logFailure(call, id, error);
+      return goTo(`${config.dashboardUrl}/auth/login?error=${refusalOf(error)}`);
+    }
+  },
+});
+
+const callback = endpoint({
+  id: 'finishOidcLogin',
+  method: 'GET',
+  path: '/oauth/oidc/{provider}/callback',
+  summary: 'Come back from an identity provider',
+  description:
+    'For browsers. Redirects to the dashboard with the session cookie set; to its page ' +
+    '/auth/second-factor if the account has a second factor; or to its login ' +
+    'page with `error`: oauth_failed, email_not_verified, domain_not_allowed, wrong_method ' +
+    '(the account of the address signs in in another way), not_invited or ' +
+    'provider_unavailable.',
+  access: 'open',
+  status: 302,
+  params,
+  query: z.object({
+    code: z.unknown().optional(),
+    state: z.unknown().optional(),
+    iss: z.unknown().optional().describe('The issuer that answers'),
+    error: z.unknown().optional(),
+  }),
+  response: z.unknown(),
+  problems: ['OAUTH_NOT_CONFIGURED'],
+  async handle(call) {
+    const { db, config, request, query } = call;
+    const { id } = findProvider(call, call.params.provider).provider;
+    const forgotten = forgetAttempt(config);
+    try {
+      const { provider, oidc } = findProvider(call, id);
+      const attempt = await readAttempt(config, id, request.cookie, query.state);
+      // Before the code is used, so that of two parallel requests one goes on.
+      const isFirst = await useChallenge(db, hashState(attempt.state), attemptSeconds);
+      if (!isFirst) throw new LoginRefused('oauth_failed');
+      const claims = await oidc.readReturn(returnAddress(attempt.redirectUri, query), attempt);
+      const user = await findAccount(call, provider, claims);
+      const { kind, cookies } = await finishSignIn(call, user, signInOf(provider, claims));
+      const page = kind === 'pending' ? '/auth/second-factor' : '';
+      return goTo(`${config.dashboardUrl}${page}`, ...cookies, forgotten);
+    } catch (error) {
+      const reason = refusalOf(error);
+      logFailure(call, id, error);
+      call.noteRefusal({ event: 'login.refused', details: { by: 'OIDC', provider: id, reason } });
+      return goTo(`${config.dashboardUrl}/auth/login?error=${reason}`, forgotten);
+    }
+  },
+});
+
+export const oidcEndpoints = [getMethods, outbound, callback];
+
+/** @throws Problem OAUTH_NOT_CONFIGURED */
+function findProvider(
+  { config, oidc }: Pick<Services, 'config' | 'oidc'>,
+  id: string,
+): { provider: OidcProvider; oidc: Oidc } {
+  const provider = config.oidc.find((one) => one.id === id);
+  const found = oidc.get(id);
+  if (!provider || !found) throw new Problem('OAUTH_NOT_CONFIGURED');
+  return { provider, oidc: found };
+}
+
+/** Returns a sign-in, with a second factor if the provider has asked for one. */
+function signInOf({ id, acrValues, sessionHours }: OidcProvider, claims: OidcClaims): SignIn {
+  const { acr, amr } = claims;
+  const hasFactor =
+    (typeof acr === 'string' && acrValues.includes(acr)) ||
+    (Array.isArray(amr) && amr.includes('mfa'));
+  return {
+    method: 'oidc',
+    provider: id,
+    seconds: sessionHours * 3600,
+    ...(hasFactor && { secondFactor: 'provider' }),
+  };
+}
+
+/** Returns the address to which the provider has redirected. A repeated parameter is left out. */
+function returnAddress(redirectUri: string, query: Readonly<Record<string, unknown>>): URL {
+  const address = new URL(redirectUri);
+  for (const [name, value] of Object.entries(query)) {
+    if (typeof value === 'string') address.searchParams.set(name, value);
+  }
+  return address;
+}
+
+function refusalOf(error: unknown): LoginRefusal {
+  if (error instanceof LoginRefused) return error.code;
+  return error instanceof ProviderUnavailable ? 'provider_unavailable' : 'oauth_failed';
+}
+
+/** Logs the kind of an error only: its causes quote tokens and claims. */
+function logFailure({ log }: Pick<Services, 'log'>, provider: string, error: unknown): void {
+  if (error instanceof LoginRefused) return;
+  const { name, message, code } = error as Error & { code?: unknown };
+  log.warn({ provider, reason: `${name}: ${message}`, code }, 'sign-in by a provider failed');
+}

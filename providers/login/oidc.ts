@@ -1,0 +1,218 @@
+import { createRemoteJWKSet, customFetch as keyFetch, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import * as client from 'openid-client';
+import type { OidcProvider } from './oidc-file.ts';
+
+/** Sign-in by OpenID Connect: where to send a browser, and what its return proves. */
+
+/** Time for each request to a provider, in milliseconds. */
+const answerMs = 5_000;
+const answerBytesMax = 1024 * 1024;
+/** How long the endpoints that a provider has published are used, in milliseconds. */
+const discoveryMs = 10 * 60_000;
+/** The keys of an issuer are read again for an unknown one, at most this often, in milliseconds. */
+const keysMs = 10_000;
+/** Maximum difference between a provider's clock and ours, in seconds. */
+const skewSeconds = 60;
+/** Public-key algorithms. A token must never be signed with the secret of a client. */
+const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
+
+/** The provider does not answer. */
+export class ProviderUnavailable extends Error {}
+
+/** One sign-in, as its two halves know it. */
+export interface OidcAttempt {
+  redirectUri: string;
+  state: string;
+  nonce: string;
+  codeVerifier: string;
+  /** True: the provider must ask the user again. */
+  fresh: boolean;
+}
+
+/** Claims that a provider has proved. */
+export interface OidcClaims {
+  sub: string;
+  /** The id of the session at the provider. */
+  sid: string | null;
+  [claim: string]: unknown;
+}
+
+export interface Oidc {
+  /** @throws ProviderUnavailable */
+  authorizeUrl(attempt: OidcAttempt): Promise<string>;
+  /**
+   * Exchanges the code in the address to which the browser came back.
+   * @throws ProviderUnavailable, and other errors if anything is not proved
+   */
+  readReturn(returned: URL, attempt: OidcAttempt): Promise<OidcClaims>;
+}
+
+interface Discovered {
+  config: client.Configuration;
+  keys: JWTVerifyGetKey;
+}
+
+/** Creates the client of a provider. It asks the provider only when a user signs in. */
+export function createOidc(provider: OidcProvider): Oidc {
+  let known: { at: number; found: Promise<Discovered> } | null = null;
+  const discovered = () => {
+    if (known && Date.now() - known.at < discoveryMs) return known.found;
+    const begun = { at: Date.now(), found: discover(provider) };
+    known = begun;
+    // A failed attempt is not kept.
+    begun.found.catch(() => {
+      if (known === begun) known = null;
+    });
+    return begun.found;
+  };
+  return {
+    async authorizeUrl({ redirectUri, state, nonce, codeVerifier, fresh }) {
+      const { config } = await discovered();
+      return client.buildAuthorizationUrl(config, {
+        response_type: 'code',
+        redirect_uri: redirectUri,
+        scope: provider.scopes.join(' '),
+        state,
+        nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+        ...(fresh && { prompt: 'login', max_age: '0' }),
+      }).href;
+    },
+    async readReturn(returned, attempt) {
+      const found = await discovered();
+      return rethrown(() => readReturn(found, provider, returned, attempt));
+    },
+  };
+}
+
+async function readReturn(
+  { config, keys }: Discovered,
+  { issuer, clientId }: OidcProvider,
+  returned: URL,
+  { state, nonce, codeVerifier, fresh }: OidcAttempt,
+): Promise<OidcClaims> {
+  const tokens = await client.authorizationCodeGrant(config, returned, {
+    expectedState: state,
+    expectedNonce: nonce,
+    pkceCodeVerifier: codeVerifier,
+    idTokenExpected: true,
+    ...(fresh && { maxAge: 0 }),
+  });
+  const { payload } = await jwtVerify(tokens.id_token ?? '', keys, {
+    algorithms,
+    issuer,
+    audience: clientId,
+    requiredClaims: ['sub', 'exp', 'iat', 'nonce'],
+    clockTolerance: skewSeconds,
+    maxTokenAge: 1,
+  });
+  const { sub = '' } = payload;
+  const needsMore = payload['email'] === undefined || payload['email_verified'] === undefined;
+  const more =
+    needsMore && config.serverMetadata().userinfo_endpoint
+      ? await client.fetchUserInfo(config, tokens.access_token, sub)
+      : {};
+  const { sid } = payload;
+  return { ...more, ...payload, sub, sid: typeof sid === 'string' ? sid : null };
+}
+
+async function discover(provider: OidcProvider): Promise<Discovered> {
+  const { issuer, clientId, clientSecret } = provider;
+  // Only for an issuer on loopback: see the rules of the file.
+  // oxlint-disable-next-line typescript/no-deprecated
+  const execute = issuer.startsWith('http:') ? [client.allowInsecureRequests] : [];
+  try {
+    const first = await client.discovery(new URL(issuer), clientId, undefined, client.None(), {
+      execute,
+      [client.customFetch]: fetchBounded,
+    });
+    const server = first.serverMetadata();
+    if (server.issuer !== issuer) throw new Error(`The issuer calls itself ${server.issuer}.`);
+    if (server.jwks_uri === undefined) throw new Error('The issuer publishes no keys.');
+    const metadata = { [client.clockTolerance]: skewSeconds };
+    const auth = clientAuth(clientSecret, server.token_endpoint_auth_methods_supported);
+    const config = new client.Configuration(server, clientId, metadata, auth);
+    config[client.customFetch] = fetchBounded;
+    for (const allow of execute) {
+      // oxlint-disable-next-line typescript/no-deprecated
+      allow(config);
+    }
+    const keys = createRemoteJWKSet(new URL(server.jwks_uri), {
+      cooldownDuration: keysMs,
+      timeoutDuration: answerMs,
+      [keyFetch]: fetchKeys,
+    });
+    return { config, keys };
+  } catch (error) {
+    throw new ProviderUnavailable(`The provider ${provider.id} cannot be used.`, { cause: error });
+  }
+}
+
+function clientAuth(secret: string | undefined, methods = ['client_secret_basic']) {
+  if (secret === undefined) return client.None();
+  const isPostOnly =
+    methods.includes('client_secret_post') && !methods.includes('client_secret_basic');
+  return isPostOnly ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret);
+}
+
+/** The options that both libraries give. */
+interface FetchOptions {
+  method: string;
+  headers: NonNullable<RequestInit['headers']>;
+  body?: RequestInit['body'] | undefined;
+}
+
+/** Makes a request of limited time and size, and follows no redirect. */
+async function fetchBounded(url: string, options: FetchOptions): Promise<Response> {
+  let answered: Response;
+  let bytes: Buffer | null;
+  try {
+    const signal = AbortSignal.timeout(answerMs);
+    answered = await fetch(url, {
+      ...options,
+      body: options.body ?? null,
+      redirect: 'manual',
+      signal,
+    });
+    bytes = await readBounded(answered);
+  } catch (error) {
+    throw new ProviderUnavailable(`${new URL(url).host} does not answer.`, { cause: error });
+  }
+  const { status, headers } = answered;
+  if (status >= 500) throw new ProviderUnavailable(`${new URL(url).host} answered ${status}.`);
+  if (bytes === null) throw new Error(`${new URL(url).host} answered too much.`);
+  return new Response(bytes.length === 0 ? null : new Uint8Array(bytes), { status, headers });
+}
+
+/** null: the body is too long. */
+async function readBounded({ body }: Response): Promise<Buffer | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.length;
+    if (size > answerBytesMax) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function fetchKeys(url: string, options: FetchOptions): Promise<Response> {
+  const answered = await fetchBounded(url, options);
+  if (answered.status !== 200) {
+    throw new ProviderUnavailable(`The keys at ${new URL(url).host} cannot be read.`);
+  }
+  return answered;
+}
+
+/** The libraries wrap errors of `fetch` in their own. */
+async function rethrown<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    for (let cause = error; cause instanceof Error; cause = cause.cause) {
+      if (cause instanceof ProviderUnavailable) throw cause;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,48 @@
+import { ConfigError } from '../../config-fields.ts';
+import { readOidcFile } from './oidc-file.ts';
+
+/** The variables that choose the ways to sign in. */
+interface Variables {
+  PASSWORD_SIGN_IN: boolean;
+  OIDC_PROVIDERS_FILE?: string | undefined;
+  GITHUB_OAUTH_CLIENT?: string | undefined;
+  GITHUB_OAUTH_SECRET?: string | undefined;
+  GOOGLE_OAUTH_CLIENT?: string | undefined;
+  GOOGLE_OAUTH_SECRET?: string | undefined;
+}
+
+/**
+ * Returns the ways to sign in.
+ * @param environment has the values that the file of OpenID providers names
+ * @throws ConfigError if there is no way, or the file has faults
+ */
+export function signInSettings(
+  env: Variables,
+  environment: Readonly<Record<string, string | undefined>>,
+) {
+  const oauth = {
+    github: clientOf(env.GITHUB_OAUTH_CLIENT, env.GITHUB_OAUTH_SECRET),
+    google: clientOf(env.GOOGLE_OAUTH_CLIENT, env.GOOGLE_OAUTH_SECRET),
+  };
+  const oidc = readOidcFile(env.OIDC_PROVIDERS_FILE, environment);
+  if (!env.PASSWORD_SIGN_IN && !oauth.github && !oauth.google && oidc.length === 0) {
+    throw new ConfigError([
+      'PASSWORD_SIGN_IN can only be false with another way to sign in: set OIDC_PROVIDERS_FILE, or the client of GitHub or Google',
+    ]);
+  }
+  return {
+    oauth,
+    /** OpenID providers by which users sign in. */
+    oidc,
+    /** False: no password is accepted or set. */
+    passwordSignIn: env.PASSWORD_SIGN_IN,
+  };
+}
+
+/**
+ * Returns an application registered with a login provider; null: one of its two settings is
+ * missing.
+ */
+function clientOf(id: string | undefined, secret: string | undefined) {
+  return id && secret ? { id, secret } : null;
+}
