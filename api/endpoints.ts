@@ -61,6 +61,7 @@ import { keyEndpoints } from './keys/keys.ts';
 import { providerEndpoints } from './providers/providers.ts';
 import { projectEndpoints } from './projects/projects.ts';
 import { requestEndpoints } from './requests/requests.ts';
+import { securityEventEndpoints } from './security-events/security-events.ts';
 import { suppressionEndpoints } from './suppression/list.ts';
 import { uploadEndpoints } from './uploads/uploads.ts';
 import { paymentEndpoints } from './webhooks/payments.ts';
@@ -113,6 +114,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Local mailbox', mailboxEndpoints],
   ['API keys', keyEndpoints],
   ['Requests', requestEndpoints],
+  ['Security events', securityEventEndpoints],
   ['Secrets', secretEndpoints],
   ['Ramps', rampEndpoints],
   ['Projects', [...sendPolicyEndpoints, ...consentPolicyEndpoints, ...signInPolicyEndpoints]],

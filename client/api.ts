@@ -1341,6 +1341,28 @@ export interface Api {
       };
       answer: LoggedRequestDetail;
     };
+    /** List the security events of the project, newest first */
+    '/security-events': {
+      request: {
+        query?: {
+          /** Maximum number of items per page */
+          limit?: number;
+          /** The `cursor` of the previous page */
+          cursor?: string;
+          /** Names, or prefixes such as `member.*`, separated by commas */
+          event?: string;
+          /** Id of a user or named key; `secret` or `public` for a key of the pair */
+          actorId?: string;
+          /** Id of the changed record */
+          targetId?: string;
+          /** Only events at this time or later */
+          from?: string;
+          /** Only events before this time */
+          to?: string;
+        };
+      };
+      answer: SecurityEventList;
+    };
     /** List the secrets for webhooks by name; their values are never returned */
     '/secrets': {
       request: {};
@@ -6375,7 +6397,7 @@ export type CreateApiKeyRequest = {
   name: string;
   kind?: 'secret' | 'public';
   /** Required for a secret key */
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
   /** The only sender domains it may send from; null: any */
   domains?: Array<string> | null;
   /** The only networks it works from; null: any */
@@ -6397,7 +6419,7 @@ export type UpdateApiKeyRequest = {
   /** From then on it is refused; null: never */
   expiresAt?: string | null;
   kind?: 'secret' | 'public';
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
 };
 
 export type RotateApiKeyRequest = {
@@ -6459,6 +6481,43 @@ export type LoggedRequestDetail = {
   errors: Array<LoggedRequestDetailErrorsItem> | null;
   /** The details of an error if they hold only ids, codes and numbers */
   details: Record<string, unknown> | null;
+};
+
+export type SecurityEventList = {
+  data: Array<SecurityEvent>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All matches, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type SecurityEventTarget = {
+  type: string;
+  id: string;
+};
+
+export type SecurityEventChangesItem = {
+  field: string;
+  before: unknown;
+  after: unknown;
+};
+
+export type SecurityEvent = {
+  id: string;
+  event: string;
+  at: string;
+  actor: Actor | null;
+  ip: string | null;
+  /** As in the header X-Request-ID of the response */
+  requestId: string | null;
+  /** The changed record; null: the change concerns no single record */
+  target: SecurityEventTarget | null;
+  /** The fields that changed. Secret values are `•••`; of a value longer than 200 characters, `{length, sha256}` is kept */
+  changes: Array<SecurityEventChangesItem> | null;
+  /** Further ids and short texts */
+  details: Record<string, unknown>;
+  /** Number of equal events within a minute that the entry stands for */
+  count: number;
 };
 
 export type Secret = {

@@ -946,6 +946,9 @@ export interface Secret {
 }
 
 export interface SecurityEvent {
+  actor: string | null;
+  changes: Json | null;
+  count: Generated<number>;
   created_at: Generated<Timestamp>;
   details: Generated<Json>;
   event: string;
@@ -953,6 +956,8 @@ export interface SecurityEvent {
   ip: string | null;
   project_id: string | null;
   request_id: string | null;
+  target_id: string | null;
+  target_type: string | null;
   user_id: string | null;
 }
 
@@ -1424,7 +1429,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   request_log: ["actor", "at", "details", "error_code", "errors", "id", "idempotency", "ip", "method", "ms", "owner_id", "request_id", "route", "sample", "status"],
   request_log_count: ["day", "owner_id", "rows"],
   secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
-  security_event: ["created_at", "details", "event", "id", "ip", "project_id", "request_id", "user_id"],
+  security_event: ["actor", "changes", "count", "created_at", "details", "event", "id", "ip", "project_id", "request_id", "target_id", "target_type", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],
   segment_member: ["contact_id", "created_at", "project_id", "segment_id"],
   send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "time_zone", "updated_at"],

@@ -69,3 +69,10 @@ export type CallerOf<A extends Access> = A extends 'open'
     : A extends 'project'
       ? ProjectCaller | UserCaller
       : ProjectCaller;
+
+/** Returns the caller of a request in the form that is stored. */
+export function actorOf({ userId, isPublic, key }: ProjectCaller): string {
+  if (userId !== null) return `user:${userId}`;
+  if (key) return `key:${key.id}`;
+  return isPublic ? 'key:public' : 'key:secret';
+}

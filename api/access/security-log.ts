@@ -6,7 +6,7 @@ import {
   type SecurityEvent,
   type SecurityEventName,
 } from '../../db/accounts/security-events.ts';
-import type { Caller } from './caller.ts';
+import { actorOf, type Caller } from './caller.ts';
 
 /** An event as a handler reports it. The log adds the actor and the client. */
 export interface NotedEvent {
@@ -14,8 +14,12 @@ export interface NotedEvent {
   /** The actor, if it is not the caller, for example before the login. */
   userId?: string | null;
   projectId?: string | null;
+  /** The changed record. */
+  target?: SecurityEvent['target'];
+  /** The changed fields: see `changesBetween`. */
+  changes?: SecurityEvent['changes'];
   /** Ids and short texts, never a secret. */
-  details?: Record<string, string>;
+  details?: SecurityEvent['details'];
 }
 
 /** The security log of one request. */
@@ -65,24 +69,28 @@ export class SecurityLog {
     // For a reset project, this is the public id.
     const projectId = (this.#ctx.state['projectId'] as string | undefined) ?? event.projectId;
     // The id of a contact is the secret of its pages, so it is stored in the row but never logged.
+    // Changed values may be addresses of members.
+    const { target, changes: _changes, ...logged } = event;
     const { contactId: _, ...details } = event.details;
-    this.#services.log.info({ ...event, projectId, details }, 'security');
+    const shown = target?.type === 'contact' ? { type: target.type } : target;
+    this.#services.log.info({ ...logged, target: shown, projectId, details }, 'security');
   }
 
   #complete(given: NotedEvent): SecurityEvent {
+    const { event, projectId = null, target = null, changes = null, details = {} } = given;
     const caller = this.#caller;
+    const userId = given.userId === undefined ? (caller?.userId ?? null) : given.userId;
+    const isKey = given.userId === undefined && caller?.kind === 'project';
     return {
-      event: given.event,
-      userId: given.userId === undefined ? (caller?.userId ?? null) : given.userId,
-      projectId: given.projectId ?? null,
+      event,
+      userId,
+      actor: isKey ? actorOf(caller) : userId && `user:${userId}`,
+      projectId,
       ip: this.#ctx.ip,
       requestId: this.#ctx.state['requestId'] as string,
-      details: {
-        ...(caller?.kind === 'project' && caller.userId === null
-          ? { by: caller.key ? `key ${caller.key.id}` : 'secret key' }
-          : {}),
-        ...given.details,
-      },
+      target,
+      changes,
+      details,
     };
   }
 }

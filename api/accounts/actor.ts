@@ -4,7 +4,6 @@ import { listKeyNames } from '../../db/projects/api-keys.ts';
 import type { Database } from '../../db/database.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { named } from '../http/schemas.ts';
-import type { ProjectCaller } from '../access/caller.ts';
 
 /** Actors: the users and keys that cause something. They are stored as `<type>:<id>`. */
 
@@ -21,13 +20,6 @@ export const Actor = named('Actor', {
         '`Public key`',
     ),
 }).meta({ examples: [{ type: 'key', id: 'secret', name: 'Secret key' }] });
-
-/** Returns the caller of a request in the form that is stored. */
-export function actorOf({ userId, isPublic, key }: ProjectCaller): string {
-  if (userId !== null) return `user:${userId}`;
-  if (key) return `key:${key.id}`;
-  return isPublic ? 'key:public' : 'key:secret';
-}
 
 const pairNames: Readonly<Record<string, string>> = { secret: 'Secret key', public: 'Public key' };
 

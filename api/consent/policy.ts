@@ -8,6 +8,7 @@ import {
 import { type Database, transact } from '../../db/database.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 import { findTemplate, holdTemplates } from '../../db/templates/templates.ts';
+import { changesBetween } from '../access/changes.ts';
 import { type ConsentPolicy, usesConfirmUrl } from '../../domain/consent/policy.ts';
 import { invalidField, notFound, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -117,7 +118,8 @@ const putConsentPolicy = endpoint({
       await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
       const stored = await updateConsentPolicy(tx, projectId, policy);
       const details = { fields: Object.keys(change).join(', ') };
-      await note({ event: 'consent_policy.changed', projectId, details }, tx);
+      const changes = changesBetween(before, policy);
+      await note({ event: 'consent_policy.changed', projectId, changes, details }, tx);
       return present(stored);
     });
   },

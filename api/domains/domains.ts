@@ -187,7 +187,8 @@ const removeDomain = endpoint({
       await deleteDomains(tx, { id: domain.id });
       const { id: domainId, name, project_id: projectId } = domain;
       const details = { domainId, domain: name };
-      await call.note({ event: 'domain.removed', projectId, details }, tx);
+      const target = { type: 'domain', id: domainId };
+      await call.note({ event: 'domain.removed', projectId, target, details }, tx);
     });
     return { success: true as const };
   },
@@ -298,7 +299,8 @@ async function registerDomain(
     const made = await completeDomain(tx, claim, domain);
     if (!made || made === 'taken') return made;
     const details = { domainId: made.id, domain: made.name };
-    await note({ event: 'domain.added', projectId, details }, tx);
+    const target = { type: 'domain', id: made.id };
+    await note({ event: 'domain.added', projectId, target, details }, tx);
     return made;
   });
 }

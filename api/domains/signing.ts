@@ -91,7 +91,8 @@ async function change(
       const changed = await changeDomain(tx, now, changes);
       const { id: domainId, name, project_id: projectId } = now;
       const details = { domainId, domain: name, fields };
-      if (changed) await note({ event: 'domain.changed', projectId, details }, tx);
+      const target = { type: 'domain', id: domainId };
+      if (changed) await note({ event: 'domain.changed', projectId, target, details }, tx);
       return changed;
     });
     if (row) return row;

@@ -5,6 +5,7 @@ import { columnsFrom } from '../../db/columns.ts';
 import { keyFaults } from '../../domain/access/key-rules.ts';
 import { type FieldProblem, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { changesBetween } from '../access/changes.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { ById } from '../http/schemas.ts';
 import { KeyEnd, keyFields, KeyScopes } from './input.ts';
@@ -49,8 +50,12 @@ export const updateKey = endpoint({
       if (Object.keys(change).length === 0) return presentKey(tx, project.publicId, before);
       const row = await updateApiKey(tx, id, change);
       const details = { keyId: id, fields: Object.keys(fields).join(', ') };
-      await note({ event: 'api_key.changed', projectId, details }, tx);
-      return presentKey(tx, project.publicId, row);
+      const target = { type: 'api_key', id };
+      const shown = await presentKey(tx, project.publicId, row);
+      const former = await presentKey(tx, project.publicId, before);
+      const changes = changesBetween(former, shown, { fields: Object.keys(fields) });
+      await note({ event: 'api_key.changed', projectId, target, changes, details }, tx);
+      return shown;
     });
   },
 });
@@ -100,7 +105,8 @@ export const rotateKey = endpoint({
       refuseExcess({ ...rightsOf(before), expiresAt }, maker);
       if (isExpired({ expires_at: expiresAt })) throw new Problem('API_KEY_EXPIRED');
       const { value, row } = await replaceValue(tx, before, { expiresAt, overlapSeconds });
-      await note({ event: 'api_key.rotated', projectId, details: { keyId: id } }, tx);
+      const target = { type: 'api_key', id };
+      await note({ event: 'api_key.rotated', projectId, target, details: { keyId: id } }, tx);
       const record = { ...(await presentKey(tx, project.publicId, row)), key: value };
       await keyUse?.completeIn(tx, record);
       return record;

@@ -3,7 +3,7 @@ import { transact } from '../../db/database.ts';
 import { findApiKey, listApiKeys, revokeKeys } from '../../db/projects/api-keys.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { found, notFound } from '../../domain/errors.ts';
-import { actorOf } from '../accounts/actor.ts';
+import { actorOf } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { ById, queryBoolean } from '../http/schemas.ts';
 import { updateKey, rotateKey } from './change.ts';
@@ -92,7 +92,8 @@ const removeKey = endpoint({
       await changeableKey(tx, projectId, id, maker?.id === id ? null : maker);
       for (const keyId of await revokeKeys(tx, projectId, { id }, actorOf(caller))) {
         const by = keyId === id ? {} : { by: 'key' };
-        await note({ event: 'api_key.revoked', projectId, details: { keyId, ...by } }, tx);
+        const target = { type: 'api_key', id: keyId };
+        await note({ event: 'api_key.revoked', projectId, target, details: { keyId, ...by } }, tx);
       }
     });
   },

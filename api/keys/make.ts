@@ -6,7 +6,7 @@ import { keyFaults } from '../../domain/access/key-rules.ts';
 import { Problem, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { hashKey } from '../access/keys.ts';
-import { actorOf } from '../accounts/actor.ts';
+import { actorOf } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { keyFields, KeyScopes } from './input.ts';
 import { lockMaker, refuseExcess } from './maker.ts';
@@ -88,7 +88,8 @@ export const createKey = endpoint({
         expires_at: body.expiresAt,
         created_by: actorOf(caller),
       });
-      await note({ event: 'api_key.created', projectId, details: { keyId: row.id } }, tx);
+      const target = { type: 'api_key', id: row.id };
+      await note({ event: 'api_key.created', projectId, target, details: { keyId: row.id } }, tx);
       const record = { ...(await presentKey(tx, project.publicId, row)), key: value };
       await keyUse?.completeIn(tx, record);
       return record;

@@ -38,7 +38,9 @@ export const eraseContact = endpoint({
       const jobId = await beginErasure(tx, caller.projectId, id, { suppress });
       if (jobId === undefined) throw notFound('CONTACT', id);
       const { projectId } = caller;
-      await note({ event: 'contact.erased', projectId, details: { contactId: id, jobId } }, tx);
+      const target = { type: 'contact', id };
+      const details = { contactId: id, jobId };
+      await note({ event: 'contact.erased', projectId, target, details }, tx);
       const answer = { message: 'The contact is being erased.', jobId };
       await keyUse?.completeIn(tx, answer, 202);
       return answer;

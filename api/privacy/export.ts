@@ -91,7 +91,8 @@ const exportContact = endpoint({
     note,
   }) {
     const contact = found('CONTACT', id, await findContact(db, projectId, id));
-    await note({ event: 'contact.exported', projectId, details: { contactId: id } });
+    const target = { type: 'contact', id };
+    await note({ event: 'contact.exported', projectId, target, details: { contactId: id } });
     const end = new AbortController();
     const room = { slots, projectId, giveWay: () => end.abort() };
     const text = readSnapshot(db, room, (snapshot) =>

@@ -78,7 +78,8 @@ const acceptMyInvitation = endpoint({
       await holdProject(tx, projectId);
       const role = await acceptInvitation(tx, projectId, userId);
       if (!role) throw notFound('PROJECT', params.projectId);
-      await note({ event: 'member.joined', projectId, details: { role } }, tx);
+      const target = { type: 'user', id: userId };
+      await note({ event: 'member.joined', projectId, target, details: { role } }, tx);
       return { ...found('PROJECT', params.projectId, await findProject(tx, projectId)), role };
     });
     return presentProject(row, cipher, { session: caller });
@@ -116,7 +117,7 @@ const leaveProject = endpoint({
     await transact(db, async (tx) => {
       if (!(await deleteMember(tx, projectId, userId))) throw notFound('PROJECT', id);
       const event = membership ? 'member.left' : 'member.declined';
-      await note({ event, projectId }, tx);
+      await note({ event, projectId, target: { type: 'user', id: userId } }, tx);
     });
     const message = membership ? 'You are no longer a member.' : 'The invitation is declined.';
     return { success: true as const, message };

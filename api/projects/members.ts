@@ -10,6 +10,7 @@ import {
 } from '../../db/accounts/members.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
 import { findUser, findUserByEmail } from '../../db/accounts/users.ts';
+import { changesBetween } from '../access/changes.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { roles } from '../../domain/roles.ts';
 import type { ProjectCaller, UserCaller } from '../access/caller.ts';
@@ -91,7 +92,8 @@ const addMember = endpoint({
       if (outcome === 'exists') throw new Problem('MEMBER_EXISTS');
       const event = status === 'active' ? 'member.added' : 'member.invited';
       const details = { memberId: user.id, role: body.role };
-      await note({ event, projectId, details }, tx);
+      const target = { type: 'user', id: user.id };
+      await note({ event, projectId, target, details }, tx);
       const project = found('PROJECT', params.id, await findProject(tx, projectId));
       const by = await addressOf(tx, caller);
       await recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
@@ -137,7 +139,9 @@ const changeMember = endpoint({
       const administrators = await findAdministrators(tx, projectId);
       const isChanged = await updateMemberRole(tx, projectId, row.user_id, { role, isByKey });
       if (!isChanged) throw notFound('MEMBER', row.user_id);
-      await note({ event: 'member.role_changed', projectId, details }, tx);
+      const target = { type: 'user', id: row.user_id };
+      const changes = changesBetween({ role: row.role }, { role });
+      await note({ event: 'member.role_changed', projectId, target, changes, details }, tx);
       if (!isByKey) return;
       const { name: project } = found('PROJECT', params.id, await findProject(tx, projectId));
       const what = { project, member: row.email, change: 'changed', role } as const;
@@ -171,7 +175,9 @@ const removeMember = endpoint({
       const administrators = await findAdministrators(tx, projectId);
       const isRemoved = await deleteMember(tx, projectId, row.user_id);
       if (!isRemoved) throw notFound('MEMBER', row.user_id);
-      await note({ event: 'member.removed', projectId, details: { memberId: row.user_id } }, tx);
+      const target = { type: 'user', id: row.user_id };
+      const details = { memberId: row.user_id };
+      await note({ event: 'member.removed', projectId, target, details }, tx);
       if (!isKey(caller)) return;
       const { name: project } = found('PROJECT', params.id, await findProject(tx, projectId));
       const what = { project, member: row.email, change: 'removed', role: row.role } as const;

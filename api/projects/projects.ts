@@ -11,7 +11,7 @@ import {
 import { lockKeys, revokeKeys } from '../../db/projects/api-keys.ts';
 import { listMembersAndInvited } from '../../db/accounts/members.ts';
 import { found } from '../../domain/errors.ts';
-import { actorOf } from '../accounts/actor.ts';
+import { actorOf } from '../access/caller.ts';
 import { refuseDisabled, requireVerified } from '../access/auth.ts';
 import { hashKey } from '../access/keys.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -64,7 +64,8 @@ const createProject = endpoint({
         webhookSigningSecret: cipher.encrypt(newWebhookSecret()),
         ownerId: caller.userId,
       });
-      await note({ event: 'project.created', projectId: made.id }, tx);
+      const target = { type: 'project', id: made.public_id ?? made.id };
+      await note({ event: 'project.created', projectId: made.id, target }, tx);
       return made;
     });
     return presentProject(row, cipher, { secret: keys.secret });
@@ -130,7 +131,10 @@ const regenerateKeys = endpoint({
       const changed = await updateProjectKeys(tx, projectId, keys.stored);
       await lockKeys(tx, projectId);
       await revokeKeys(tx, projectId, 'made by the pair', actorOf(member));
-      await note({ event: 'keys.regenerated', projectId }, tx);
+      await note(
+        { event: 'keys.regenerated', projectId, target: { type: 'project', id: params.id } },
+        tx,
+      );
       return found('PROJECT', params.id, changed);
     });
     const byKey = await listMembersAndInvited(db, projectId, { byKeyDays: 30 });
@@ -161,7 +165,14 @@ const regenerateWebhookSecret = endpoint({
     await transact(db, async (tx) => {
       const row = await updateWebhookSecret(tx, projectId, cipher.encrypt(webhookSigningSecret));
       found('PROJECT', params.id, row);
-      await note({ event: 'webhook_secret.regenerated', projectId }, tx);
+      await note(
+        {
+          event: 'webhook_secret.regenerated',
+          projectId,
+          target: { type: 'project', id: params.id },
+        },
+        tx,
+      );
     });
     return { webhookSigningSecret };
   },

@@ -25,7 +25,9 @@ const deleteProject = endpoint({
   async handle({ db, member: { projectId, project }, params, note }) {
     await transact(db, async (tx) => {
       // The log entry outlives the project, so the id is in its `details`.
-      await note({ event: 'project.deleted', details: { projectId: project.publicId } }, tx);
+      const target = { type: 'project', id: project.publicId };
+      const details = { projectId: project.publicId };
+      await note({ event: 'project.deleted', target, details }, tx);
       if (!(await removeProject(tx, projectId))) throw notFound('PROJECT', params.id);
     });
     return { success: true as const, message: 'The project is deleted.' };
@@ -49,7 +51,10 @@ const resetMyProject = endpoint({
   example: { response: { success: true, message: 'The project is empty.' } },
   async handle({ db, member: { projectId }, params, note }) {
     await transact(db, async (tx) => {
-      await note({ event: 'project.reset', projectId }, tx);
+      await note(
+        { event: 'project.reset', projectId, target: { type: 'project', id: params.id } },
+        tx,
+      );
       if (!(await resetProject(tx, projectId))) throw notFound('PROJECT', params.id);
     });
     return { success: true as const, message: 'The project is empty.' };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { transact } from '../../db/database.ts';
 import { deleteSecret, listSecrets, recordSecret } from '../../db/projects/secrets.ts';
 import { notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -110,12 +111,15 @@ const putSecret = endpoint({
     const { value, hosts } = body;
     const bound = hosts === undefined ? {} : { hosts };
     const secret = { name, value: cipher.encrypt(value), ...bound };
-    if (!(await recordSecret(db, projectId, secret))) {
-      const message = `The project already has ${limits.secrets} secrets, the maximum.`;
-      throw new Problem('SECRET_LIMIT', { message, details: { limit: limits.secrets } });
-    }
+    const target = { type: 'secret', id: name };
     const details = hosts === undefined ? { name } : { name, hosts: hosts?.join(', ') ?? 'any' };
-    await note({ event: 'secret.set', projectId, details });
+    await transact(db, async (tx) => {
+      if (!(await recordSecret(tx, projectId, secret))) {
+        const message = `The project already has ${limits.secrets} secrets, the maximum.`;
+        throw new Problem('SECRET_LIMIT', { message, details: { limit: limits.secrets } });
+      }
+      await note({ event: 'secret.set', projectId, target, details }, tx);
+    });
   },
 });
 
@@ -134,10 +138,13 @@ const removeSecret = endpoint({
   problems: ['SECRET_NOT_FOUND', 'SECRET_IN_USE'],
   async handle({ db, caller, params: { name }, note }) {
     const { projectId } = caller;
-    const usedIn = await deleteSecret(db, projectId, name);
-    if (usedIn === null) throw notFound('SECRET', name);
-    if (usedIn.length > 0) throw new Problem('SECRET_IN_USE', { details: listed({ usedIn }) });
-    await note({ event: 'secret.deleted', projectId, details: { name } });
+    await transact(db, async (tx) => {
+      const usedIn = await deleteSecret(tx, projectId, name);
+      if (usedIn === null) throw notFound('SECRET', name);
+      if (usedIn.length > 0) throw new Problem('SECRET_IN_USE', { details: listed({ usedIn }) });
+      const target = { type: 'secret', id: name };
+      await note({ event: 'secret.deleted', projectId, target, details: { name } }, tx);
+    });
   },
 });
 

@@ -6,6 +6,7 @@ import {
   type StoredSendPolicy,
   updateSendPolicy,
 } from '../../db/projects/send-policy.ts';
+import { changesBetween } from '../access/changes.ts';
 import { whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secondOfDay, secondsOfDay } from '../../domain/mail/quiet-hours.ts';
@@ -135,10 +136,13 @@ const putSendPolicy = endpoint({
   },
   async handle({ db, caller: { projectId }, body, note }) {
     await transact(db, async (tx) => {
+      const before = await readSendPolicy(tx, projectId);
       await updateSendPolicy(tx, projectId, body);
       await requestRelease(tx, projectId);
       const details = { fields: Object.keys(body).join(', ') };
-      await note({ event: 'send_policy.changed', projectId, details }, tx);
+      const after = await readSendPolicy(tx, projectId);
+      const changes = changesBetween(before, after, { fields: Object.keys(body) });
+      await note({ event: 'send_policy.changed', projectId, changes, details }, tx);
     });
     const end = Date.now() + releasingMs;
     await releaseHeldMail(db, projectId, () => Date.now() > end);

@@ -116,7 +116,8 @@ const createProvider = endpoint({
       });
       const { successReports } = config.mail;
       const details = { providerId: row.id, name, kind };
-      await note({ event: 'provider.created', projectId, details }, tx);
+      const target = { type: 'provider', id: row.id };
+      await note({ event: 'provider.created', projectId, target, details }, tx);
       const shown = {
         ...presentOwn(row, project, { circuits: new Map(), successReports }),
         feedbackUrl: reportsHere ? feedbackUrlOf(config, row.id, token) : null,
@@ -191,7 +192,8 @@ export const patchProvider = endpoint({
       if (isElsewhere) await probeSoon(tx, circuitName(id));
       await releaseChangedWaits(tx, projectId, [id]);
       const details = { providerId: id, name, fields: Object.keys(body).join(', ') };
-      await note({ event: 'provider.changed', projectId, details }, tx);
+      const target = { type: 'provider', id };
+      await note({ event: 'provider.changed', projectId, target, details }, tx);
       return changed;
     });
     return showOwn(call, row, project);
@@ -225,7 +227,9 @@ const removeProvider = endpoint({
         throw new Problem('PROVIDER_IN_USE', { details: { ...uses } });
       }
       await deleteProviders(tx, projectId, id);
-      await note({ event: 'provider.deleted', projectId, details: { providerId: id, name } }, tx);
+      const target = { type: 'provider', id };
+      const details = { providerId: id, name };
+      await note({ event: 'provider.deleted', projectId, target, details }, tx);
     });
   },
 });

@@ -58,7 +58,9 @@ export const rotateProviderToken = endpoint({
         throw invalidField('feedback', 'not_allowed', message);
       }
       await rotateToken(tx, id, tokenHash);
-      await note({ event: 'provider.token_rotated', projectId, details: { providerId: id } }, tx);
+      const target = { type: 'provider', id };
+      const details = { providerId: id };
+      await note({ event: 'provider.token_rotated', projectId, target, details }, tx);
       await keyUse?.completeIn(tx, answer);
     });
     return answer;

@@ -4,9 +4,8 @@ import ipaddr from 'ipaddr.js';
 import type { StoredRequest } from '../../db/requests/store.ts';
 import type { Problem } from '../../domain/errors.ts';
 import { loggedDetails, loggedErrors } from '../../domain/access/logged-error.ts';
-import type { ProjectCaller } from '../access/caller.ts';
+import { actorOf, type ProjectCaller } from '../access/caller.ts';
 import { findRequester, type Requester } from '../access/requester.ts';
-import { actorOf } from '../accounts/actor.ts';
 import type { Services } from '../services/services.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
 

@@ -120,7 +120,8 @@ export const retryOne = endpoint({
       const retried = await retryDelivery(tx, subscription, eventOf(params));
       if (typeof retried === 'string' || 'gone' in retried) return retried;
       const details = { subscriptionId: params.id, deliveryId: params.deliveryId };
-      await note({ event: 'event_subscription.retried', projectId, details }, tx);
+      const target = { type: 'event_subscription', id: params.id };
+      await note({ event: 'event_subscription.retried', projectId, target, details }, tx);
       return retried;
     });
     if (result === 'missing') throw notFound('EVENT_DELIVERY', params.deliveryId);

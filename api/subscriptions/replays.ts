@@ -104,7 +104,8 @@ export const replayEvents = endpoint({
         throw new Problem('REPLAY_IN_PROGRESS', { details: { jobId: result.inProgress } });
       }
       const details = { subscriptionId: id, jobId };
-      await note({ event: 'event_subscription.replayed', projectId, details }, tx);
+      const target = { type: 'event_subscription', id };
+      await note({ event: 'event_subscription.replayed', projectId, target, details }, tx);
       await keyUse?.completeIn(tx, answer, 202);
       return answer;
     });

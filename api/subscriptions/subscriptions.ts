@@ -7,7 +7,12 @@ import {
   insertSubscription,
   updateSubscription,
 } from '../../db/transactions/subscriptions/change-subscription.ts';
-import { listSubscriptions, rotateSecret } from '../../db/subscriptions/subscriptions.ts';
+import {
+  listSubscriptions,
+  rotateSecret,
+  type SubscriptionRow,
+} from '../../db/subscriptions/subscriptions.ts';
+import { changesBetween } from '../access/changes.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { secretOf } from '../../providers/signed-request.ts';
@@ -97,7 +102,8 @@ const createSubscription = endpoint({
       if ('missingSecret' in inserted) throw unknownSecret(inserted.missingSecret);
       await refuseForeignHeaders(tx, cipher, inserted);
       const details = { subscriptionId: inserted.id, host: new URL(inserted.url).host };
-      await note({ event: 'event_subscription.created', projectId, details }, tx);
+      const target = { type: 'event_subscription', id: inserted.id };
+      await note({ event: 'event_subscription.created', projectId, target, details }, tx);
       const shown = { ...presentSubscription(inserted, project), secret };
       await keyUse?.completeIn(tx, shown, 201);
       return shown;
@@ -180,6 +186,7 @@ export const patchSubscription = endpoint({
     const batch = body.batch === undefined ? {} : { batch_max: body.batch?.max ?? null };
     const change = { url, events, description, enabled, paused, ...batch, ...sealed };
     const row = await transact(db, async (tx) => {
+      const before = await requireSubscription(tx, projectId, id);
       const changed = await updateSubscription(tx, projectId, id, change);
       if (changed && 'missingSecret' in changed) throw unknownSecret(changed.missingSecret);
       const isElsewhere = url !== undefined || headers !== undefined;
@@ -187,12 +194,22 @@ export const patchSubscription = endpoint({
       const stored = found('EVENT_SUBSCRIPTION', id, changed);
       const fields = Object.keys(body).join(', ');
       const details = { subscriptionId: id, host: new URL(stored.url).host, fields };
-      await note({ event: 'event_subscription.changed', projectId, details }, tx);
+      const target = { type: 'event_subscription', id };
+      const changes = changesBetween(comparable(before), comparable(stored), {
+        fields: Object.keys(body),
+        secret: ['headers'],
+      });
+      await note({ event: 'event_subscription.changed', projectId, target, changes, details }, tx);
       return stored;
     });
     return presentSubscription(row, project);
   },
 });
+
+/** Returns the fields of a subscription that PATCH changes. New headers are always encrypted anew. */
+function comparable({ batch_max: max, headers, ...row }: SubscriptionRow) {
+  return { ...row, batch: max && { max }, headers: headers?.toString('base64') };
+}
 
 const removeSubscription = endpoint({
   id: 'deleteEventSubscription',
@@ -212,7 +229,8 @@ const removeSubscription = endpoint({
         throw notFound('EVENT_SUBSCRIPTION', id);
       }
       const details = { subscriptionId: id };
-      await note({ event: 'event_subscription.deleted', projectId, details }, tx);
+      const target = { type: 'event_subscription', id };
+      await note({ event: 'event_subscription.deleted', projectId, target, details }, tx);
     });
   },
 });
@@ -235,7 +253,8 @@ const rotateSubscriptionSecret = endpoint({
       const isRotated = await rotateSecret(tx, projectId, id, cipher.encrypt(secret));
       if (!isRotated) throw notFound('EVENT_SUBSCRIPTION', id);
       const details = { subscriptionId: id };
-      await note({ event: 'event_subscription.secret_rotated', projectId, details }, tx);
+      const target = { type: 'event_subscription', id };
+      await note({ event: 'event_subscription.secret_rotated', projectId, target, details }, tx);
     });
     return { secret };
   },

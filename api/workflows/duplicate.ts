@@ -10,7 +10,7 @@ import {
   lockWorkflows,
 } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
-import { actorOf } from '../accounts/actor.ts';
+import { actorOf } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { copyName } from '../http/schemas.ts';
 import { presentWorkflow, Workflow, WorkflowById, workflowExample } from './graph/record.ts';

@@ -23,7 +23,7 @@ import { Problem, found, foundAll, together } from '../../domain/errors.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { ExitRules, ExpectedEvent, TriggerWhere } from '../../domain/workflow/steps/schemas.ts';
 import { triggerKey } from '../../domain/workflow/portable/step-keys.ts';
-import { actorOf } from '../accounts/actor.ts';
+import { actorOf } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,

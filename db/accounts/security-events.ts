@@ -61,31 +61,56 @@ export type SecurityEventName =
   | 'member.role_changed'
   | 'member.removed';
 
+/** A changed field, as the security log keeps it. */
+export interface Change {
+  field: string;
+  before: unknown;
+  after: unknown;
+}
+
 export interface SecurityEvent {
   event: SecurityEventName;
-  /** User who acted; null: a secret key, or a client that is not logged in. */
+  /** User who acted; null: a key, or a client that is not logged in. */
   userId: string | null;
+  /** Who acted, as `actorOf` writes it; null: a client that is not logged in. */
+  actor: string | null;
   /** null: the event concerns only the user, or its row must outlive the project. */
   projectId: string | null;
   /** null: the operator acted at the server. */
   ip: string | null;
   requestId: string | null;
+  /** The record that was changed. */
+  target: { type: string; id: string } | null;
+  changes: readonly Change[] | null;
   /** Ids and words, never a secret. */
-  details: Record<string, string>;
+  details: Record<string, string | number>;
 }
 
+/**
+ * Stores an event. Within a minute, equal events of a project are counted in one row. A row that
+ * another transaction is counting in is left alone, so that no transaction waits for another.
+ */
 export async function insertSecurityEvent(db: Database, event: SecurityEvent): Promise<void> {
-  await db
-    .insertInto('security_event')
-    .values({
-      event: event.event,
-      user_id: event.userId,
-      project_id: event.projectId,
-      ip: event.ip,
-      request_id: event.requestId,
-      details: JSON.stringify(event.details),
-    })
-    .execute();
+  const { projectId, actor, target, ip } = event;
+  const changes = event.changes && JSON.stringify(event.changes);
+  const details = JSON.stringify(event.details);
+  await sql`
+    with equal as (
+      select id from security_event
+        where project_id = ${projectId}::uuid and actor = ${actor} and event = ${event.event}
+          and target_id = ${target?.id ?? null} and target_type = ${target?.type ?? null}
+          and ip = ${ip} and changes is null and ${changes}::jsonb is null
+          and details = ${details}::jsonb and created_at > now() - interval '1 minute'
+        order by created_at desc, id desc limit 1 for update skip locked),
+    counted as (
+      update security_event set count = count + 1 from equal where security_event.id = equal.id
+        returning security_event.id)
+    insert into security_event (event, user_id, actor, project_id, ip, request_id, target_type,
+        target_id, changes, details)
+      select ${event.event}, ${event.userId}::uuid, ${actor}, ${projectId}::uuid, ${ip},
+          ${event.requestId}, ${target?.type ?? null}, ${target?.id ?? null}, ${changes}::jsonb,
+          ${details}::jsonb
+        where not exists (select from counted)`.execute(db);
 }
 
 /** Number of a user's newest events that `listLoginAddresses` searches. */

@@ -89,28 +89,6 @@ $$;
 create trigger membership_invitation after insert on membership for each row
   execute function end_invitation();
 
--- Security-relevant actions: who did it, from where, when. Rows are removed after
--- SECURITY_LOG_RETENTION_DAYS, and with their project or, without one, with their user.
-create table security_event (
-  id uuid primary key default uuid_v7(),
-  event text not null,
-  -- User who acted; null: a secret key, a client that was not logged in, or a user whose account is
-  -- deleted.
-  user_id uuid references app_user on delete set null,
-  project_id uuid,
-  ip text,
-  -- Id of the request, as the log of the API has it.
-  request_id text,
-  -- Subject of the action: ids and short texts, never a secret.
-  details jsonb not null default '{}',
-  created_at timestamptz(3) not null default now()
-);
-comment on table security_event is 'Logins, refusals and changes of keys, roles and members: who, from where, when';
-create index security_event_user on security_event (user_id, id) where user_id is not null;
-create index security_event_project on security_event (project_id, id)
-  where project_id is not null;
-create index security_event_age on security_event (created_at);
-
 -- When and why a project was disabled. Rows without an end are the current reasons, and the project
 -- shows the strongest. A trigger keeps the rows, because operators also change the project in the
 -- database: they write a reason to add it, and null to lift the shown one.

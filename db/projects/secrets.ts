@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { limits } from '../../domain/limits.ts';
-import { type Database, transact } from '../database.ts';
+import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import { pinnedParts } from '../sql/pinned-versions.ts';
 import { holdProject } from './projects.ts';
@@ -82,32 +82,30 @@ export async function findSecrets(
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function recordSecret(
-  db: Database,
+  tx: Database,
   projectId: string,
   secret: { name: string; value: Buffer; hosts?: string[] | null },
 ): Promise<boolean> {
   const { name, ...given } = secret;
-  return transact(db, async (tx) => {
-    await holdProject(tx, projectId);
-    await lockSecrets(tx, projectId);
-    const { others } = await tx
-      .selectFrom('secret')
-      .select(sql<number>`count(*)::int`.as('others'))
-      .where('project_id', '=', projectId)
-      .where('name', '<>', name)
-      .executeTakeFirstOrThrow();
-    if (others >= limits.secrets) return false;
-    await tx
-      .insertInto('secret')
-      .values({ project_id: projectId, ...secret })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['project_id', 'name'])
-          .doUpdateSet({ ...given, updated_at: sql<Date>`now()` }),
-      )
-      .execute();
-    return true;
-  });
+  await holdProject(tx, projectId);
+  await lockSecrets(tx, projectId);
+  const { others } = await tx
+    .selectFrom('secret')
+    .select(sql<number>`count(*)::int`.as('others'))
+    .where('project_id', '=', projectId)
+    .where('name', '<>', name)
+    .executeTakeFirstOrThrow();
+  if (others >= limits.secrets) return false;
+  await tx
+    .insertInto('secret')
+    .values({ project_id: projectId, ...secret })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['project_id', 'name'])
+        .doUpdateSet({ ...given, updated_at: sql<Date>`now()` }),
+    )
+    .execute();
+  return true;
 }
 
 /**
@@ -115,24 +113,22 @@ export async function recordSecret(
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function deleteSecret(
-  db: Database,
+  tx: Database,
   projectId: string,
   name: string,
 ): Promise<SecretUse[] | null> {
-  return transact(db, async (tx) => {
-    await holdProject(tx, projectId);
-    await lockSecrets(tx, projectId);
-    const [known] = await findSecrets(tx, projectId, [name]);
-    if (!known) return null;
-    const uses = usesOf(name, await listUses(tx, projectId));
-    if (uses.length > 0) return uses;
-    await tx
-      .deleteFrom('secret')
-      .where('project_id', '=', projectId)
-      .where('name', '=', name)
-      .execute();
-    return [];
-  });
+  await holdProject(tx, projectId);
+  await lockSecrets(tx, projectId);
+  const [known] = await findSecrets(tx, projectId, [name]);
+  if (!known) return null;
+  const uses = usesOf(name, await listUses(tx, projectId));
+  if (uses.length > 0) return uses;
+  await tx
+    .deleteFrom('secret')
+    .where('project_id', '=', projectId)
+    .where('name', '=', name)
+    .execute();
+  return [];
 }
 
 /**

@@ -7,6 +7,7 @@
 /** The scopes that a key can have, besides `*` and `*:read`. */
 export const scopes = [
   'analytics:read',
+  'audit:read',
   'campaigns:read',
   'campaigns:send',
   'campaigns:write',
@@ -65,6 +66,7 @@ const resources: readonly (readonly [beginning: string, resource: string])[] = [
   ['/projects', 'project'],
   ['/ramps', 'providers'],
   ['/routing', 'providers'],
+  ['/security-events', 'audit'],
   ['/send-policy', 'policies'],
   ['/suppression-list', 'suppression'],
   ['/workflows/{id}/executions', 'executions'],

@@ -41,6 +41,10 @@ export async function issueLink(
       insertSecurityEvent(tx, {
         event,
         userId: user.id,
+        // An operator is no caller of the API.
+        actor: null,
+        target: null,
+        changes: null,
         projectId: null,
         ip: null,
         requestId: null,

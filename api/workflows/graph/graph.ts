@@ -16,8 +16,7 @@ import { type Graph, type GraphStep, findStep } from '../../../domain/workflow/g
 import { transitionFault, branchesOf } from '../../../domain/workflow/graph-rules.ts';
 import { waitBranches } from '../../../domain/workflow/steps/step.ts';
 import { limits } from '../../../domain/limits.ts';
-import { actorOf } from '../../accounts/actor.ts';
-import type { ProjectCaller } from '../../access/caller.ts';
+import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { named, Uuid } from '../../http/schemas.ts';
 import { Transition, WorkflowById, presentTransition, transitionExample } from './record.ts';

@@ -8,7 +8,7 @@ import { segmentsOfStep } from '../../../domain/workflow/field-uses.ts';
 import { type Condition, segmentIdsOf } from '../../../domain/filter/filter.ts';
 import { ExitRules } from '../../../domain/workflow/steps/schemas.ts';
 import type { DrawnVersion } from '../../../domain/workflow/versions/version.ts';
-import { actorOf } from '../../accounts/actor.ts';
+import { actorOf } from '../../access/caller.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { findBrokenTemplates, refuseBroken } from '../graph/enabling.ts';
 import { workflowGraphExample } from '../graph/record.ts';

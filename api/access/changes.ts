@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import type { Change } from '../../db/accounts/security-events.ts';
+
+/** Length up to which a text is kept; of longer ones only length and hash. */
+const textChars = 200;
+/** Stands for a value that is secret. */
+const maskedValue = '•••';
+
+/**
+ * Returns the fields whose values differ.
+ * @param fields the fields to compare, by default all
+ * @param secret fields whose values are not kept
+ */
+export function changesBetween(
+  before: object,
+  after: object,
+  {
+    fields = [...new Set([...Object.keys(before), ...Object.keys(after)])],
+    secret = [],
+  }: { fields?: readonly string[]; secret?: readonly string[] } = {},
+): Change[] {
+  return fields.flatMap((field) => {
+    const [was, is] = [valueOf(before, field), valueOf(after, field)];
+    if (sortedJson(was) === sortedJson(is)) return [];
+    const shown = secret.includes(field) ? masked : shortened;
+    return [{ field, before: shown(was), after: shown(is) }];
+  });
+}
+
+function valueOf(record: object, field: string): unknown {
+  return (record as Record<string, unknown>)[field] ?? null;
+}
+
+function masked(value: unknown): unknown {
+  return value === null ? null : maskedValue;
+}
+
+function shortened(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : sortedJson(value);
+  if (text.length <= textChars) return value;
+  return { length: text.length, sha256: createHash('sha256').update(text).digest('hex') };
+}
+
+/** Returns JSON that does not depend on the order of keys, as PostgreSQL does not keep it. */
+function sortedJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
