@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { requireRights } from '../access/auth.ts';
+import { fieldsOf, requireRights } from '../access/auth.ts';
 import type { Caller } from '../access/caller.ts';
 import { type AnyEndpoint, Answer, type Call } from '../http/endpoint.ts';
 import { checkRequest } from '../http/validation.ts';
@@ -40,11 +40,12 @@ export async function ask<R extends z.ZodType>(
  * response, such as the cookie of a login.
  */
 export async function askAs<R extends z.ZodType>(
-  call: object,
+  call: Pick<MemberCall, 'config'>,
   caller: Caller,
   endpoint: Asked<R>,
   { params = {}, query = {}, body }: Request,
 ): Promise<Answer<z.output<R>>> {
+  endpoint.refuseFirst?.({ config: call.config, caller, body: fieldsOf(body) });
   const given = checkRequest(endpoint, { params, query, body });
   // Inherits the other properties from this request's call.
   const own: object = Object.create(call) as object;
