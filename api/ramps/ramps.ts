@@ -108,7 +108,7 @@ const createRamp = endpoint({
       updatedAt: rampExample.createdAt,
     },
   },
-  async handle({ db, keyUse, config, mailPool, caller: { projectId, project }, body }) {
+  async handle({ db, keyUse, config, mailPool, note, caller: { projectId, project }, body }) {
     const { stopWhen } = body;
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -128,6 +128,8 @@ const createRamp = endpoint({
         min_sent: stopWhen?.minSent ?? null,
         day_seconds: config.rampDaySeconds,
       });
+      const target = { type: 'ramp', id: row.id };
+      await note({ event: 'ramp.created', projectId, target }, tx);
       const record = await onlyRecord(tx, row, project);
       await keyUse?.completeIn(tx, record, 201);
       return record;
@@ -190,11 +192,12 @@ const deleteRamp = endpoint({
   params: ById,
   response: z.void(),
   problems: ['RAMP_NOT_FOUND'],
-  async handle({ db, caller, params: { id } }) {
+  async handle({ db, caller, params: { id }, note }) {
     const { projectId } = caller;
     await changeRamp(db, caller, id, async (tx, ramp) => {
       await deleteRow(tx, ramp);
       await requestRelease(tx, projectId);
+      await note({ event: 'ramp.deleted', projectId, target: { type: 'ramp', id } }, tx);
     });
     const end = Date.now() + releasingMs;
     await releaseHeldMail(db, projectId, () => Date.now() > end);
@@ -213,11 +216,13 @@ export const pauseRamp = endpoint({
   response: Ramp,
   problems: ['RAMP_NOT_FOUND', 'RAMP_NOT_RUNNING'],
   example: { response: { ...rampExample, status: 'PAUSED', nextDayAt: null } },
-  async handle({ db, caller, params: { id } }) {
+  async handle({ db, caller, params: { id }, note }) {
     await changeRamp(db, caller, id, async (tx, ramp) => {
       const { status } = ramp;
       if (status !== 'RUNNING') throw new Problem('RAMP_NOT_RUNNING', { details: { status } });
       await haltRamp(tx, ramp, { status: 'PAUSED' });
+      const target = { type: 'ramp', id };
+      await note({ event: 'ramp.paused', projectId: caller.projectId, target }, tx);
     });
     return readRamp(db, caller, id);
   },
@@ -236,13 +241,15 @@ export const resumeRamp = endpoint({
   response: Ramp,
   problems: ['RAMP_NOT_FOUND', 'RAMP_NOT_PAUSED'],
   example: { response: rampExample },
-  async handle({ db, caller, params: { id } }) {
+  async handle({ db, caller, params: { id }, note }) {
     await changeRamp(db, caller, id, async (tx, ramp) => {
       const { status } = ramp;
       if (status !== 'PAUSED' && status !== 'STOPPED') {
         throw new Problem('RAMP_NOT_PAUSED', { details: { status } });
       }
       await resumeRow(tx, ramp);
+      const target = { type: 'ramp', id };
+      await note({ event: 'ramp.resumed', projectId: caller.projectId, target }, tx);
     });
     return readRamp(db, caller, id);
   },

@@ -15,6 +15,7 @@ import {
   lockSegmentReferences,
   updateSegment as updateSegmentRow,
 } from '../../db/segments/segments.ts';
+import { changesBetween } from '../access/changes.ts';
 import { segmentSlug } from '../../domain/contact/segment-slug.ts';
 import { Problem, found, invalidField, whenRight, together } from '../../domain/errors.ts';
 import {
@@ -101,7 +102,7 @@ export const createSegment = endpoint({
   async check({ db, caller: { projectId }, body }) {
     await refuseBadReferences(db, projectId, givenCondition(body));
   },
-  async handle({ db, caller: { projectId, project }, body }) {
+  async handle({ db, caller: { projectId, project }, body, note }) {
     const given = givenCondition(body);
     const memberCount = given ? await countMatches(db, projectId, given.condition, new Date()) : 0;
     return transact(db, async (tx) => {
@@ -114,6 +115,8 @@ export const createSegment = endpoint({
         condition: given && given.condition,
         member_count: memberCount,
       });
+      const target = { type: 'segment', id: segment.id };
+      await note({ event: 'segment.created', projectId, target }, tx);
       return presentSegment(segment, project);
     });
   },
@@ -218,7 +221,7 @@ export const updateSegment = endpoint({
       () => refuseBadReferences(db, projectId, givenCondition(body), id),
     );
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body, note }) {
     const given = givenCondition(body);
     // Counted before any lock, because counting may take seconds.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
@@ -238,7 +241,17 @@ export const updateSegment = endpoint({
         ...(given ? { condition: given.condition } : {}),
         ...(memberCount === null ? {} : { member_count: memberCount }),
       });
-      return { ...presentSegment(after, project), ...(await renameWarnings(tx, locked, after)) };
+      const shown = presentSegment(after, project);
+      const target = { type: 'segment', id };
+      const changes = changesBetween(presentSegment(locked, project), shown, {
+        fields: ['name', 'description', 'condition', 'trackMembership'],
+        // A condition may name the address of a contact.
+        secret: ['condition'],
+      });
+      if (Object.keys(body).length > 0) {
+        await note({ event: 'segment.changed', projectId, target, changes }, tx);
+      }
+      return { ...shown, ...(await renameWarnings(tx, locked, after)) };
     });
   },
 });
@@ -300,7 +313,7 @@ export const deleteSegment = endpoint({
   params: ById,
   response: z.void(),
   problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_IN_USE'],
-  async handle({ db, caller: { projectId }, params: { id } }) {
+  async handle({ db, caller: { projectId }, params: { id }, note }) {
     await transact(db, async (tx) => {
       await lockSegmentReferences(tx, projectId);
       found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'delete' }));
@@ -309,6 +322,7 @@ export const deleteSegment = endpoint({
         throw new Problem('SEGMENT_IN_USE', { details: listed({ ...users }) });
       }
       await deleteSegmentRow(tx, id);
+      await note({ event: 'segment.deleted', projectId, target: { type: 'segment', id } }, tx);
     });
   },
 });

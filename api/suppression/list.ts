@@ -140,12 +140,16 @@ const addSuppressions = endpoint({
     body: { emails: ['bo@x.example', 'no address'], scope: 'all' },
     response: { added: 1, updated: 0, unchanged: 0, invalid: ['no address'] },
   },
-  async handle({ db, caller, body: { emails, scope, reason, until = null }, keyUse }) {
+  async handle({ db, caller, body: { emails, scope, reason, until = null }, keyUse, note }) {
     const stored = emails.map(normaliseEmail);
     const valid = [...new Set(stored.flatMap((email) => email ?? []))];
     const given = valid.map((email) => ({ email, scope, reason, until }));
     return transact(db, async (tx) => {
       const { added, updated } = await recordSuppressions(tx, caller.projectId, given);
+      if (added + updated > 0) {
+        const details = { added, updated };
+        await note({ event: 'suppression.added', projectId: caller.projectId, details }, tx);
+      }
       const answer = {
         added,
         updated,
@@ -189,9 +193,12 @@ const removeSuppression = endpoint({
   params: ByEmail,
   response: z.void(),
   problems: ['SUPPRESSION_NOT_FOUND'],
-  async handle({ db, caller, params: { email } }) {
-    const wasThere = await deleteSuppression(db, caller.projectId, email);
-    if (!wasThere) throw notFound('SUPPRESSION', email);
+  async handle({ db, caller: { projectId }, params: { email }, note }) {
+    await transact(db, async (tx) => {
+      const wasThere = await deleteSuppression(tx, projectId, email);
+      if (!wasThere) throw notFound('SUPPRESSION', email);
+      await note({ event: 'suppression.removed', projectId }, tx);
+    });
   },
 });
 

@@ -14,11 +14,12 @@ import { listTemplateSteps } from '../../db/reads/uses/steps.ts';
 import { isPolicyTemplate, readConsentPolicy } from '../../db/consent/policy.ts';
 import { columnsFrom } from '../../db/columns.ts';
 import { type Database, transact } from '../../db/database.ts';
+import { changesBetween } from '../access/changes.ts';
 import { Problem, found, foundAll, invalidField, together, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { checkTemplate, compileTemplate } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
-import { endpoint } from '../http/endpoint.ts';
+import { type Call, endpoint } from '../http/endpoint.ts';
 import { listed } from '../http/uses.ts';
 import {
   BulkUpdate,
@@ -147,12 +148,15 @@ export const createTemplate = endpoint({
       () => requireReadable(renderer, body, projectId),
     );
   },
-  async handle({ db, caller: { projectId, project }, body }) {
+  async handle({ db, caller: { projectId, project }, body, note }) {
     const row = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await requireTopics(tx, projectId, [body.topicId]);
       if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
-      return insertTemplate(tx, { project_id: projectId, ...valuesOf(body) });
+      const made = await insertTemplate(tx, { project_id: projectId, ...valuesOf(body) });
+      const target = { type: 'template', id: made.id };
+      await note({ event: 'template.created', projectId, target }, tx);
+      return made;
     });
     return presentTemplate(row, project);
   },
@@ -207,7 +211,7 @@ export const updateTemplate = endpoint({
       () => refuseChange(db, stored, body),
     );
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body, note }) {
     const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const changes = valuesOf(body);
     if (Object.keys(changes).length === 0) return presentTemplate(before, project);
@@ -221,9 +225,24 @@ export const updateTemplate = endpoint({
       // The stored sender is not checked. If its domain is no longer verified, other fields can still
       // be changed.
       if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
-      return updateTemplateRow(tx, projectId, id, changes);
+      const former = presentTemplate(
+        found('TEMPLATE', id, await findTemplate(tx, projectId, id)),
+        project,
+      );
+      const stored = found('TEMPLATE', id, await updateTemplateRow(tx, projectId, id, changes));
+      const shown = presentTemplate(stored, project);
+      await note(
+        {
+          event: 'template.changed',
+          projectId,
+          target: { type: 'template', id },
+          changes: changesBetween(former, shown, { fields: Object.keys(body) }),
+        },
+        tx,
+      );
+      return shown;
     });
-    return presentTemplate(found('TEMPLATE', id, row), project);
+    return row;
   },
 });
 
@@ -240,8 +259,8 @@ export const deleteTemplate = endpoint({
   params: ById,
   response: z.void(),
   problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
-  async handle({ db, caller, params: { id } }) {
-    await removeTemplates(db, caller.projectId, [id]);
+  async handle(call) {
+    await removeTemplates(call, [call.params.id]);
   },
 });
 
@@ -258,14 +277,17 @@ export const duplicateTemplate = endpoint({
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND'],
   example: { response: { ...templateExample, name: copyName(templateExample.name) } },
-  async handle({ db, caller: { projectId, project }, params: { id } }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, note }) {
     const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     const { id: _, created_at: _c, updated_at: _u, ...values } = original;
     const copy = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       const topicId = await keptTopic(tx, projectId, values.topic_id);
       const name = copyName(original.name);
-      return insertTemplate(tx, { ...values, topic_id: topicId, name });
+      const made = await insertTemplate(tx, { ...values, topic_id: topicId, name });
+      const target = { type: 'template', id: made.id };
+      await note({ event: 'template.created', projectId, target, details: { copyOf: id } }, tx);
+      return made;
     });
     return presentTemplate(copy, project);
   },
@@ -286,8 +308,8 @@ export const bulkUpdateTemplates = endpoint({
   response: BulkUpdated,
   problems: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_IN_USE'],
   example: bulkUpdateExample,
-  async handle({ db, caller, body }) {
-    return bulkUpdate(body, (ids, options) => removeTemplates(db, caller.projectId, ids, options));
+  async handle(call) {
+    return bulkUpdate(call.body, (ids, options) => removeTemplates(call, ids, options));
   },
 });
 
@@ -344,8 +366,11 @@ async function requireForPolicy(
  * @throws Problem TEMPLATE_NOT_FOUND, TEMPLATE_IN_USE with all uses of any of them.
  */
 async function removeTemplates(
-  db: Database,
-  projectId: string,
+  {
+    db,
+    note,
+    caller: { projectId },
+  }: Pick<Call<'secret', unknown, unknown, unknown>, 'db' | 'note' | 'caller'>,
   ids: readonly string[],
   options = { delete: true },
 ): Promise<void> {
@@ -359,6 +384,12 @@ async function removeTemplates(
       throw new Problem('TEMPLATE_IN_USE', { details });
     }
     await deleteTemplates(tx, ids);
+    const [id] = ids;
+    const of =
+      id !== undefined && ids.length === 1
+        ? { target: { type: 'template', id } }
+        : { details: { count: ids.length } };
+    await note({ event: 'template.deleted', projectId, ...of }, tx);
   });
 }
 

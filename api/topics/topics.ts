@@ -13,6 +13,7 @@ import {
   updateTopic as updateRow,
 } from '../../db/topics/topics.ts';
 import { listTopicUses } from '../../db/reads/uses/steps.ts';
+import { changesBetween } from '../access/changes.ts';
 import { found, invalidField, Problem, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -74,6 +75,7 @@ const createTopic = endpoint({
   async handle({
     db,
     keyUse,
+    note,
     caller: { projectId, project },
     body: { default: byDefault, ...fields },
   }) {
@@ -91,6 +93,8 @@ const createTopic = endpoint({
         ...columnsFrom(fields),
         by_default: byDefault === 'subscribed',
       });
+      const target = { type: 'topic', id: row.id };
+      await note({ event: 'topic.created', projectId, target }, tx);
       const answer = presentTopic(row, project);
       await keyUse?.completeIn(tx, answer);
       return answer;
@@ -156,13 +160,19 @@ const updateTopic = endpoint({
     }
     refusals.throw();
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body, note }) {
     const { key: _, default: _d, ...fields } = body;
-    const before = found('TOPIC', id, await findTopic(db, projectId, id));
-    const stored = presentTopic(before, project);
-    const changes = columnsFrom(fields);
-    if (Object.keys(changes).length === 0) return stored;
-    return presentTopic(found('TOPIC', id, await updateRow(db, projectId, id, changes)), project);
+    const columns = columnsFrom(fields);
+    return transact(db, async (tx) => {
+      const before = presentTopic(found('TOPIC', id, await lockTopic(tx, projectId, id)), project);
+      if (Object.keys(columns).length === 0) return before;
+      const row = found('TOPIC', id, await updateRow(tx, projectId, id, columns));
+      const after = presentTopic(row, project);
+      const target = { type: 'topic', id };
+      const changes = changesBetween(before, after, { fields: Object.keys(fields) });
+      await note({ event: 'topic.changed', projectId, target, changes }, tx);
+      return after;
+    });
   },
 });
 
@@ -179,7 +189,7 @@ const deleteTopic = endpoint({
   params: ById,
   response: z.void(),
   problems: ['TOPIC_NOT_FOUND', 'TOPIC_IN_USE'],
-  async handle({ db, caller: { projectId }, params: { id } }) {
+  async handle({ db, caller: { projectId }, params: { id }, note }) {
     const until = Date.now() + deletingMs;
     await transact(db, async (tx) => {
       found('TOPIC', id, await lockTopic(tx, projectId, id));
@@ -188,6 +198,7 @@ const deleteTopic = endpoint({
         throw new Problem('TOPIC_IN_USE', { details: listed({ ...uses }) });
       }
       await deleteRow(tx, id);
+      await note({ event: 'topic.deleted', projectId, target: { type: 'topic', id } }, tx);
     });
     await completeRemoval(db, id, () => Date.now() > until);
   },

@@ -160,3 +160,53 @@ describe('the security events of a project', () => {
     expect(await names(other, `cursor=${cursor}`)).not.toContain('member.added');
   });
 });
+
+/** Changes of settings and content, each with its event. A path has the id that the one before made. */
+const template = { name: 'Hi', subject: 'Hi', body: '<p>Hi</p>', type: 'TRANSACTIONAL' };
+const changes: [method: string, path: string, body: unknown, event: string][] = [
+  ['POST', '/topics', { key: 'news', name: 'News', default: 'subscribed' }, 'topic.created'],
+  ['PATCH', '/topics/:id', { name: 'All news' }, 'topic.changed'],
+  ['DELETE', '/topics/:id', undefined, 'topic.deleted'],
+  ['POST', '/segments', { name: 'Team', type: 'STATIC' }, 'segment.created'],
+  ['PATCH', '/segments/:id', { name: 'All' }, 'segment.changed'],
+  ['DELETE', '/segments/:id', undefined, 'segment.deleted'],
+  ['POST', '/templates', template, 'template.created'],
+  ['PATCH', '/templates/:id', { subject: 'Hello' }, 'template.changed'],
+  ['POST', '/templates/:id/duplicate', undefined, 'template.created'],
+  ['DELETE', '/templates/:id', undefined, 'template.deleted'],
+  ['POST', '/ramps', { domain: 'news.test', startPerDay: 200, days: 14 }, 'ramp.created'],
+  ['POST', '/ramps/:id/pause', undefined, 'ramp.paused'],
+  ['POST', '/ramps/:id/resume', undefined, 'ramp.resumed'],
+  ['DELETE', '/ramps/:id', undefined, 'ramp.deleted'],
+  ['POST', '/suppression-list', { emails: ['ada@people.test'] }, 'suppression.added'],
+  ['DELETE', '/suppression-list/ada@people.test', undefined, 'suppression.removed'],
+];
+
+describe('each change of settings and content', () => {
+  it('has one entry with its event, and no address of a contact', async () => {
+    const project = await newProject();
+    let id = '';
+    const expected = ['project.created'];
+    for (const [method, path, body, event] of changes) {
+      const answer = await ask(method, path.replace(':id', id), project, body);
+      expect([method, path, answer.status]).toEqual([
+        method,
+        path,
+        expect.toSatisfy((status: number) => status < 300),
+      ]);
+      id = (answer.body as { id?: string } | null)?.id ?? id;
+      expected.push(event);
+      expect((await names(project, 'limit=100')).toReversed()).toEqual(expected);
+    }
+    expect(JSON.stringify(await exported(project))).not.toContain('people.test');
+  });
+
+  it('has none when it is refused', async () => {
+    const project = await newProject();
+    for (const [method, path, body] of changes) {
+      const answer = await ask(method, path.replace(':id', randomUUID()), project, body && {});
+      expect([path, answer.status >= 400]).toEqual([path, true]);
+    }
+    expect(await names(project)).toEqual(['project.created']);
+  });
+});
