@@ -110,6 +110,7 @@ const Environment = z.object({
   RATE_LIMIT_IP_PER_MINUTE: number(300, 1),
   RATE_LIMIT_AUTH_PER_MINUTE: number(10, 1),
   REAUTHENTICATION_MINUTES: number(120),
+  WEBAUTHN_RP_ID: z.hostname('must be a host name').optional(),
   SECURITY_LOG_RETENTION_DAYS: number(365, 1),
   IDEMPOTENCY_KEY_TTL_HOURS: number(24, 1),
   PLATFORM_FROM_ADDRESS: z.email('must be an email address').optional(),
@@ -229,6 +230,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
     /** Minutes after a login in which dangerous requests are allowed; 0: as long as the session. */
     reauthenticationMinutes: env.REAUTHENTICATION_MINUTES,
+    /** The host that passkeys belong to; null: the host of the dashboard. */
+    webauthnRpId: env.WEBAUTHN_RP_ID ?? null,
     securityLogDays: env.SECURITY_LOG_RETENTION_DAYS,
     databaseUrl: env.DATABASE_URL,
     databasePoolMax: env.DATABASE_POOL_MAX,

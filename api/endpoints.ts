@@ -1,3 +1,4 @@
+import { passkeyEndpoints } from './accounts/factors/passkeys.ts';
 import { breakGlassEndpoints } from './accounts/factors/break-glass.ts';
 import { signInPolicyEndpoints } from './projects/sign-in-policy.ts';
 import { factorEndpoints } from './accounts/factors/factors.ts';
@@ -103,7 +104,8 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Workflows', [getWorkflowStats, listStepRecipients, getWorkflowPicture, getExecutionPicture]],
   ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints, ...oidcEndpoints]],
   ['Accounts', [...userEndpoints, ...sessionEndpoints]],
-  ['Accounts', [...factorEndpoints, ...secondFactorEndpoints, ...breakGlassEndpoints]],
+  ['Accounts', [...factorEndpoints, ...secondFactorEndpoints, ...passkeyEndpoints]],
+  ['Accounts', breakGlassEndpoints],
   ['Projects', [...projectEndpoints, ...removalEndpoints, ...memberEndpoints]],
   ['Projects', [...invitationEndpoints, ...setupEndpoints, ...securityEndpoints]],
   ['Billing', [...billingEndpoints, ...invoiceEndpoints]],

@@ -2573,6 +2573,39 @@ export interface Api {
         data: Account;
       };
     };
+    /** Begin to add a passkey */
+    '/users/@me/factors/passkey/options': {
+      request: {};
+      answer: Record<string, unknown>;
+    };
+    /** Add a passkey to the account */
+    '/users/@me/factors/passkey': {
+      request: {
+        body: AddPasskeyRequest;
+      };
+      answer: NewFactor;
+    };
+    /** Begin to log in with a passkey */
+    '/auth/passkey/options': {
+      request: {
+        body?: UsePasskeyOptionsRequest;
+      };
+      answer: {
+        success: true;
+        /** Options of WebAuthn in their JSON form, for the browser */
+        data: Record<string, unknown>;
+      };
+    };
+    /** Log in with a passkey, or prove it as a second factor */
+    '/auth/passkey': {
+      request: {
+        body: UsePasskeyRequest;
+      };
+      answer: {
+        success: true;
+        data: Account;
+      };
+    };
     /** Log in by a link that the operator has made at the server */
     '/auth/break-glass': {
       request: {
@@ -5719,6 +5752,33 @@ export type ProveSecondFactorRequest = {
   code?: string;
   /** A recovery code, which works once */
   recoveryCode?: string;
+};
+
+export type AddPasskeyRequest = {
+  name?: string;
+  /** The answer of the browser to the options, in its JSON form */
+  response: {
+    id: string;
+    rawId: string;
+    response: Record<string, unknown>;
+    type: 'public-key';
+    clientExtensionResults?: Record<string, unknown>;
+    [key: string]: unknown;
+  };
+};
+
+export type UsePasskeyOptionsRequest = Record<string, unknown>;
+
+export type UsePasskeyRequest = {
+  /** The answer of the browser to the options, in its JSON form */
+  response: {
+    id: string;
+    rawId: string;
+    response: Record<string, unknown>;
+    type: 'public-key';
+    clientExtensionResults?: Record<string, unknown>;
+    [key: string]: unknown;
+  };
 };
 
 export type UseBreakGlassRequest = {

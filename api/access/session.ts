@@ -33,6 +33,7 @@ export function cookieName(
     | 'everpost_sign_in'
     | 'everpost_oauth'
     | 'everpost_oidc'
+    | 'everpost_passkey'
     | 'everpost_console',
   apiUrl: string,
 ): string {

@@ -177,3 +177,51 @@ export async function needsFactor(db: Database, userId: string): Promise<boolean
         and project.removal is null) as needs`.execute(db);
   return rows[0]?.needs ?? false;
 }
+
+/**
+ * Stores a passkey. Returns undefined when it belongs to an account already.
+ */
+export async function insertPasskey(
+  tx: Database,
+  passkey: {
+    userId: string;
+    name: string;
+    credentialId: string;
+    publicKey: Buffer;
+    counter: number;
+    transports: string[] | null;
+  },
+): Promise<FactorRow | undefined> {
+  return tx
+    .insertInto('factor')
+    .values({
+      user_id: passkey.userId,
+      type: 'passkey',
+      name: passkey.name,
+      credential_id: passkey.credentialId,
+      public_key: passkey.publicKey,
+      counter: String(passkey.counter),
+      transports: passkey.transports,
+      confirmed_at: sql<Date>`now()`,
+    })
+    .onConflict((conflict) => conflict.column('credential_id').doNothing())
+    .returning(factorColumns)
+    .executeTakeFirst();
+}
+
+export async function findPasskey(db: Database, credentialId: string) {
+  return db
+    .selectFrom('factor')
+    .select(factorColumns)
+    .where('credential_id', '=', credentialId)
+    .executeTakeFirst();
+}
+
+/** Stores the counter of a passkey after its use. */
+export async function updatePasskeyUse(tx: Database, id: string, counter: number): Promise<void> {
+  await tx
+    .updateTable('factor')
+    .set({ counter: String(counter), last_used_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+}

@@ -18,6 +18,7 @@ export type SecurityEventName =
   | 'password.reset'
   | 'break_glass.issued'
   | 'break_glass.used'
+  | 'passkey.cloned'
   | 'factor.added'
   | 'factor.removed'
   | 'factor.refused'
