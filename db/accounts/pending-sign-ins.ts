@@ -36,7 +36,8 @@ export async function insertPending(
 }
 
 const isValid = sql<boolean>`expires_at > now() and version =
-  (select session_version from app_user where app_user.id = pending_sign_in.user_id)`;
+  (select inner_user.session_version from app_user inner_user
+    where inner_user.id = pending_sign_in.user_id)`;
 
 /** Returns the user of a pending sign-in that may still be completed. */
 export async function findPendingUser(db: Database, hash: Buffer): Promise<string | undefined> {

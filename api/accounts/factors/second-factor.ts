@@ -9,7 +9,7 @@ import {
 import { replaceSession, type SecondFactor } from '../../../db/accounts/sessions.ts';
 import { findUser, lockUser, type UserRow } from '../../../db/accounts/users.ts';
 import { type Database, transact } from '../../../db/database.ts';
-import { Problem } from '../../../domain/errors.ts';
+import { Problem, whenRight } from '../../../domain/errors.ts';
 import type { UserCaller } from '../../access/caller.ts';
 import { type Signing, startSession } from '../../access/session.ts';
 import { answer, type Call, endpoint } from '../../http/endpoint.ts';
@@ -101,11 +101,14 @@ const Proof = z
     code: z.string().max(20).optional().describe('Code of an authenticator app: six digits'),
     recoveryCode: z.string().max(40).optional().describe('A recovery code, which works once'),
   })
-  .superRefine(({ code, recoveryCode }, context) => {
-    if ((code === undefined) === (recoveryCode === undefined)) {
-      addFault(context, 'custom', 'Send either `code` or `recoveryCode`.', ['code']);
-    }
-  });
+  .superRefine(
+    ({ code, recoveryCode }, context) => {
+      if ((code === undefined) === (recoveryCode === undefined)) {
+        addFault(context, 'custom', 'Send either `code` or `recoveryCode`.', ['code']);
+      }
+    },
+    whenRight('code', 'recoveryCode'),
+  );
 
 export const proveSecondFactor = endpoint({
   id: 'proveSecondFactor',

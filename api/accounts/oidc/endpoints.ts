@@ -38,7 +38,7 @@ const getMethods = endpoint({
     response: {
       password: true,
       signUp: true,
-      passkey: false,
+      passkey: true,
       github: true,
       google: false,
       oidc: [{ id: 'corp', name: 'Corp' }],
@@ -48,7 +48,7 @@ const getMethods = endpoint({
     return {
       password: passwordSignIn,
       signUp: passwordSignIn && signupsEnabled,
-      passkey: false,
+      passkey: true,
       github: oauth.github !== null,
       google: oauth.google !== null,
       oidc: oidc.map(({ id, name }) => ({ id, name })),
