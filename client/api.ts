@@ -804,6 +804,8 @@ export interface Api {
           from: string | null;
           to: string | null;
           detail: string | unknown | null;
+          /** Who caused it; only in the first entry */
+          causedBy?: Actor;
         }>;
       };
     };
@@ -3880,6 +3882,10 @@ export type Campaign = {
   sentAt: string | null;
   /** Topic of marketing mail */
   topicId?: string;
+  /** Who created it; null: not known */
+  createdBy: Actor | null;
+  /** Who sent or scheduled it last; null: not sent yet */
+  sentBy: Actor | null;
   pausedReason: 'requested' | 'provider_failures' | null;
   archived: boolean;
   /** The last count; the final number once it is SENT */
@@ -3918,6 +3924,15 @@ export type FlatCondition = {
     value?: unknown;
     unit?: 'minutes' | 'hours' | 'days';
   }>;
+};
+
+export type Actor = {
+  /** `contact`: by a link of a mail, or a page. `system`: without a request */
+  type: 'user' | 'key' | 'contact' | 'system';
+  /** Id of the user, named key or contact; `secret` or `public` for a key of the pair; null for `system` */
+  id: string | null;
+  /** Address of the user, null when the account is gone; name of the key, `Secret key` or `Public key`; null for a contact; `schedule`, `segment`, `inbound`, `feedback` or `server` for `system` */
+  name: string | null;
 };
 
 export type ConditionInput = Condition | FlatCondition;
@@ -4088,6 +4103,8 @@ export type EmailSummary = {
   campaignId: string | null;
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
+  /** Who sent it, sent its campaign or caused its execution; null: not known */
+  causedBy: Actor | null;
   topicId?: string;
   /** Its mail provider, if a route has chosen one */
   providerId?: string;
@@ -4147,6 +4164,8 @@ export type Email = {
   campaignId: string | null;
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
+  /** Who sent it, sent its campaign or caused its execution; null: not known */
+  causedBy: Actor | null;
   topicId?: string;
   /** Its mail provider, if a route has chosen one */
   providerId?: string;
@@ -4315,6 +4334,8 @@ export type ContactExport = {
     campaignId: string | null;
     workflowExecutionId: string | null;
     workflowStepExecutionId: string | null;
+    /** Who sent it, sent its campaign or caused its execution; null: not known */
+    causedBy: Actor | null;
     topicId?: string;
     /** Its mail provider, if a route has chosen one */
     providerId?: string;
@@ -4363,6 +4384,8 @@ export type ContactExport = {
     warnings: number;
     /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
     stuck: Stuck | null;
+    /** Who recorded the event that started it, or started it by hand; null: not known */
+    causedBy: Actor | null;
     startedAt: string;
     completedAt: string | null;
     /** Paused individually; its workflow may be paused, too */
@@ -4419,7 +4442,7 @@ export type ConsentLine = {
   textHash: string | null;
   /** Text that the person has read */
   text: string | null;
-  /** pk, sk or the id of a user; null: another source */
+  /** pk, sk, or the id of the named key or user; null: another source */
   actor: string | null;
 };
 
@@ -4584,6 +4607,8 @@ export type ImportJob = {
   };
   result: ImportJobResult | null;
   failedReason: string | null;
+  /** Who began it */
+  causedBy: Actor | null;
   createdAt: string;
   startedAt: string | null;
   finishedAt: string | null;
@@ -4622,6 +4647,8 @@ export type BulkJob = {
   };
   result: BulkJobResult | null;
   failedReason: string | null;
+  /** Who began it */
+  causedBy: Actor | null;
   createdAt: string;
   startedAt: string | null;
   finishedAt: string | null;
@@ -4833,6 +4860,8 @@ export type EventReplay = {
   };
   result: EventReplayResult | null;
   failedReason: string | null;
+  /** Who began it */
+  causedBy: Actor | null;
   createdAt: string;
   startedAt: string | null;
   finishedAt: string | null;
@@ -4870,6 +4899,8 @@ export type Execution = {
   warnings: number;
   /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
+  /** Who recorded the event that started it, or started it by hand; null: not known */
+  causedBy: Actor | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused individually; its workflow may be paused, too */
@@ -4906,6 +4937,8 @@ export type NamedExecution = {
   warnings: number;
   /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
+  /** Who recorded the event that started it, or started it by hand; null: not known */
+  causedBy: Actor | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused individually; its workflow may be paused, too */
@@ -4941,6 +4974,8 @@ export type ExecutionDetails = {
   warnings: number;
   /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
+  /** Who recorded the event that started it, or started it by hand; null: not known */
+  causedBy: Actor | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused individually; its workflow may be paused, too */
@@ -4991,6 +5026,8 @@ export type FoundExecution = {
   warnings: number;
   /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
+  /** Who recorded the event that started it, or started it by hand; null: not known */
+  causedBy: Actor | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused individually; its workflow may be paused, too */
@@ -5024,6 +5061,8 @@ export type ExecutionJob = {
   };
   result: MigrationResult | MoveResult | RetryResult | null;
   failedReason: string | null;
+  /** Who began it */
+  causedBy: Actor | null;
   createdAt: string;
   startedAt: string | null;
   finishedAt: string | null;
@@ -5109,6 +5148,8 @@ export type MovedExecution = {
   warnings: number;
   /** Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, or its step is retried again and again */
   stuck: Stuck | null;
+  /** Who recorded the event that started it, or started it by hand; null: not known */
+  causedBy: Actor | null;
   startedAt: string;
   completedAt: string | null;
   /** Paused individually; its workflow may be paused, too */
@@ -6443,14 +6484,6 @@ export type ApiKey = {
   createdAt: string | null;
   /** null for the secret key of the pair */
   updatedAt: string | null;
-};
-
-export type Actor = {
-  type: 'user' | 'key';
-  /** Id of the user or named key; `secret` or `public` for a key of the pair */
-  id: string;
-  /** Address of the user, null when the account is gone; name of the key, `Secret key` or `Public key` */
-  name: string | null;
 };
 
 export type CreateApiKeyRequest = {

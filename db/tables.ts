@@ -130,6 +130,7 @@ export interface Campaign {
   complained_count: Generated<number>;
   content_version: Generated<number>;
   created_at: Generated<Timestamp>;
+  created_by: string | null;
   delivered_count: Generated<number>;
   description: string | null;
   from_email: string;
@@ -163,6 +164,7 @@ export interface Campaign {
   scheduled_for: Timestamp | null;
   segment_id: string | null;
   sent_at: Timestamp | null;
+  sent_by: string | null;
   sent_count: Generated<number>;
   status: Generated<string>;
   subject: string;
@@ -315,6 +317,7 @@ export interface Email {
   bounce_listed: Generated<boolean>;
   bounced_at: Timestamp | null;
   campaign_id: string | null;
+  caused_by: string | null;
   clicked_at: Timestamp | null;
   clicks: Generated<number>;
   complained_at: Timestamp | null;
@@ -517,6 +520,7 @@ export interface EventTally {
 }
 
 export interface Execution {
+  caused_by: string | null;
   completed_at: Timestamp | null;
   contact_id: string;
   context: Json | null;
@@ -640,8 +644,8 @@ export interface Invitation {
 }
 
 export interface Job {
-  /** sk or the id of the user who started it; null: not known. */
-  actor: string | null;
+  /** Who started it, an actor; null: not known. */
+  caused_by: string | null;
   created_at: Generated<Timestamp>;
   data: Json;
   failed_reason: string | null;
@@ -754,6 +758,7 @@ export interface OptIn {
 
 export interface Outbox {
   action: string;
+  caused_by: string | null;
   created_at: Generated<Timestamp>;
   due_at: Generated<Timestamp>;
   generation: Generated<number>;
@@ -1370,7 +1375,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
   break_glass: ["expires_at", "token_hash", "user_id"],
-  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "zone_policy"],
+  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "waits_for"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "project_id", "sent"],
@@ -1382,7 +1387,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
   domain: ["created_at", "daily_check_at", "dkim_tokens", "ed25519", "failed_checks", "former_records", "id", "inbound", "is_registered", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_states", "revision", "signing", "status", "updated_at", "verified_at"],
   domain_key: ["algorithm", "created_at", "domain_id", "id", "private_key", "public_key", "remove_after", "seen_at", "selector", "state"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "waits_for", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "caused_by", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "waits_for", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id", "ramp_id", "waits_for"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],
@@ -1393,7 +1398,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "next_reconcile_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
-  execution: ["completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "starting_event_id", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
+  execution: ["caused_by", "completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "starting_event_id", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
   factor: ["confirmed_at", "counter", "created_at", "credential_id", "id", "last_used_at", "name", "public_key", "secret", "transports", "type", "used_step", "user_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
@@ -1403,7 +1408,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   identity: ["created_at", "id", "issuer", "last_used_at", "provider", "subject", "user_id"],
   import_file: ["content", "job_id", "project_id"],
   invitation: ["by_key_at", "created_at", "project_id", "role", "user_id"],
-  job: ["actor", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
+  job: ["caused_by", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   late_mail: ["contact_id", "email_id", "sent_at"],
   mail_provider: ["created_at", "domains", "enabled", "feedback", "feedback_secret", "feedback_token_hash", "former_token_hash", "former_token_until", "id", "kind", "max_message_mb", "name", "own_signing", "project_id", "rate_per_second", "revision", "secret", "settings", "updated_at"],
@@ -1412,7 +1417,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   membership: ["by_key_at", "created_at", "project_id", "role", "user_id"],
   not_started: ["at", "contact_id", "event_name", "id", "project_id", "reason", "workflow_id"],
   opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
-  outbox: ["action", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
+  outbox: ["action", "caused_by", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
   pending_sign_in: ["expires_at", "method", "provider", "seconds", "token_hash", "tries", "user_id", "version"],
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "requires_second_factor", "secret_key_hash", "secret_key_last4", "sign_in_policy_at", "subscription", "tracking", "updated_at", "webhook_signing_secret"],

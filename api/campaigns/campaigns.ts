@@ -1,27 +1,20 @@
 import { z } from 'zod';
 import {
-  deleteCampaigns,
   findCampaign,
   insertCampaign,
   listCampaigns as listCampaignRows,
   readCampaigns,
   lockCampaign,
-  lockCampaigns,
   updateCampaign as updateCampaignRow,
 } from '../../db/campaigns/campaigns.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
-import { campaignActions } from '../../domain/campaign/campaign.ts';
-import { Problem, found, foundAll, invalidField, together } from '../../domain/errors.ts';
+import { found, invalidField, together } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
-  BulkUpdate,
-  BulkUpdated,
-  bulkUpdate,
-  bulkUpdateExample,
   copyName,
   pageExample,
   pageOf,
@@ -35,6 +28,7 @@ import { requireReadable } from '../templates/templates.ts';
 import { keptTopic, requireTopics } from '../topics/references.ts';
 import { actionEndpoints } from './actions.ts';
 import { countRecipients, recounting, requireCounted } from './counting.ts';
+import { bulkUpdateCampaigns, deleteCampaign } from './delete.ts';
 import {
   CampaignChange,
   type CampaignValues,
@@ -52,10 +46,11 @@ import {
   CampaignDone,
   CampaignState,
   campaignExample,
+  campaignPresenter,
   presentCampaign,
 } from './record.ts';
 import { recipientEndpoints } from './recipients.ts';
-import type { Project } from '../access/caller.ts';
+import { actorOf, type Project } from '../access/caller.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 export const listCampaigns = endpoint({
@@ -80,13 +75,11 @@ export const listCampaigns = endpoint({
     const { rows, total } = await listCampaignRows(db, caller.projectId, query);
     return answerList(
       rows,
-      (ids) => readCampaigns(db, ids),
-      (items) =>
-        presentPage(
-          items.map((row) => presentCampaign(row, caller.project)),
-          total,
-          query,
-        ),
+      async (ids) => {
+        const items = await readCampaigns(db, ids);
+        return items.map(await campaignPresenter(db, items, caller.project));
+      },
+      (items) => presentPage(items, total, query),
     );
   },
 });
@@ -135,7 +128,8 @@ export const createCampaign = endpoint({
       () => refuseBadReferences(db, projectId, conditionIn(body)),
     );
   },
-  async handle({ db, caller: { projectId, project }, body }) {
+  async handle({ db, caller, body }) {
+    const { projectId, project } = caller;
     const values = await newValues(db, projectId, body);
     await requireReferences(db, projectId, values);
     await requireVerifiedSender(db, projectId, values.from_email);
@@ -143,7 +137,12 @@ export const createCampaign = endpoint({
     const id = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await holdReferences(tx, projectId, values, body);
-      return insertCampaign(tx, { ...values, project_id: projectId, total_recipients: total });
+      return insertCampaign(tx, {
+        ...values,
+        project_id: projectId,
+        total_recipients: total,
+        created_by: actorOf(caller),
+      });
     });
     return answerOf(db, project, id);
   },
@@ -213,7 +212,11 @@ async function holdReferences(
 }
 
 async function answerOf(db: Database, project: Project, id: string) {
-  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, project.id, id)), project);
+  return presentCampaign(
+    db,
+    found('CAMPAIGN', id, await findCampaign(db, project.id, id)),
+    project,
+  );
 }
 
 export const getCampaign = endpoint({
@@ -308,48 +311,6 @@ async function requireReferences(
   await requireTopics(db, projectId, [topicId]);
 }
 
-export const deleteCampaign = endpoint({
-  id: 'deleteCampaign',
-  method: 'DELETE',
-  path: '/campaigns/{id}',
-  summary: 'Delete a campaign; its sent mail stays in the activity feed',
-  description: 'CAMPAIGN_ACTIVE: it is SCHEDULED, SENDING or PAUSED; cancel it first.',
-  access: 'secret',
-  params: ById,
-  response: z.object({ success: z.literal(true), message: z.string() }),
-  problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
-  example: { response: { success: true, message: 'The campaign was deleted.' } },
-  async handle({ db, caller, params: { id } }) {
-    await removeCampaigns(db, caller.projectId, [id]);
-    return { success: true as const, message: 'The campaign was deleted.' };
-  },
-});
-
-/**
- * Deletes all these campaigns, or none of them.
- * @param options.delete false: only checks that all exist.
- * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE for the first that cannot be deleted.
- */
-async function removeCampaigns(
-  db: Database,
-  projectId: string,
-  ids: readonly string[],
-  options = { delete: true },
-): Promise<void> {
-  await transact(db, async (tx) => {
-    const campaigns = foundAll('CAMPAIGN', ids, await lockCampaigns(tx, projectId, ids));
-    if (!options.delete) return;
-    const deletable: readonly string[] = campaignActions.delete;
-    const active = campaigns.find(({ status }) => !deletable.includes(status));
-    if (active) {
-      const { id, status } = active;
-      const message = `The campaign ${id} is ${status}. A scheduled, sending or paused campaign cannot be deleted.`;
-      throw new Problem('CAMPAIGN_ACTIVE', { message, details: { ...active } });
-    }
-    await deleteCampaigns(tx, ids);
-  });
-}
-
 export const duplicateCampaign = endpoint({
   id: 'duplicateCampaign',
   method: 'POST',
@@ -371,7 +332,8 @@ export const duplicateCampaign = endpoint({
       message: 'The campaign was copied.',
     },
   },
-  async handle({ db, caller: { projectId, project }, params: { id } }) {
+  async handle({ db, caller, params: { id } }) {
+    const { projectId, project } = caller;
     const copyId = await recounting(async () => {
       const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
       const total = await countRecipients(db, projectId, original);
@@ -387,30 +349,12 @@ export const duplicateCampaign = endpoint({
           topic_id: await keptTopic(tx, projectId, row.topic_id),
           name: copyName(row.name),
           total_recipients: total,
+          created_by: actorOf(caller),
         });
       });
     });
     const data = await answerOf(db, project, copyId);
     return { success: true as const, data, message: 'The campaign was copied.' };
-  },
-});
-
-export const bulkUpdateCampaigns = endpoint({
-  id: 'bulkUpdateCampaigns',
-  method: 'POST',
-  path: '/campaigns/bulk-update',
-  summary: 'Delete many campaigns: all of them or none',
-  description:
-    '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
-    'CAMPAIGN_NOT_FOUND and CAMPAIGN_ACTIVE name the first campaign that prevents it.',
-  access: 'secret',
-  bodyBytesMax: limits.contentBodyBytes,
-  body: BulkUpdate,
-  response: BulkUpdated,
-  problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
-  example: bulkUpdateExample,
-  async handle({ db, caller, body }) {
-    return bulkUpdate(body, (ids, options) => removeCampaigns(db, caller.projectId, ids, options));
   },
 });
 

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
 import type { NamedCampaignRow } from '../../db/campaigns/campaigns.ts';
 import { lateRules } from '../../domain/campaign/local-time.ts';
 import { audienceTypes, campaignStatuses } from '../../domain/campaign/campaign.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
+import { Actor, readActors } from '../actors/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
 import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
@@ -52,6 +54,8 @@ export const Campaign = named('Campaign', {
     .describe('Maximum number of mails per minute; null: no limit of its own'),
   sentAt: Time.nullable(),
   topicId: z.uuid().optional().describe('Topic of marketing mail'),
+  createdBy: Actor.nullable().describe('Who created it; null: not known'),
+  sentBy: Actor.nullable().describe('Who sent or scheduled it last; null: not sent yet'),
   pausedReason: z.enum(['requested', 'provider_failures']).nullable(),
   archived: z.boolean(),
   totalRecipients: z.int().describe('The last count; the final number once it is SENT'),
@@ -72,7 +76,26 @@ export const CampaignDone = z.object({
   message: z.string(),
 });
 
-export function presentCampaign(row: NamedCampaignRow, { publicId: projectId }: OwnerProject) {
+export async function presentCampaign(db: Database, row: NamedCampaignRow, project: OwnerProject) {
+  return (await campaignPresenter(db, [row], project))(row);
+}
+
+/** Returns a function that presents these campaigns, with the present names of their actors. */
+export async function campaignPresenter(
+  db: Database,
+  rows: readonly NamedCampaignRow[],
+  project: OwnerProject,
+) {
+  const actors = rows.flatMap((row) => [row.created_by, row.sent_by]);
+  const presentActor = await readActors(db, actors);
+  return (row: NamedCampaignRow) => recordOf(row, project, presentActor);
+}
+
+function recordOf(
+  row: NamedCampaignRow,
+  { publicId: projectId }: OwnerProject,
+  presentActor: Awaited<ReturnType<typeof readActors>>,
+) {
   const { audience_condition: condition, segment_id: segmentId, segment_name: segmentName } = row;
   const audienceType = row.audience_type as z.input<typeof AudienceType>;
   return present(Campaign, row, {
@@ -85,6 +108,8 @@ export function presentCampaign(row: NamedCampaignRow, { publicId: projectId }: 
     messageType: row.message_class as z.input<typeof MessageType>,
     scheduledAt: time(row.scheduled_for),
     topicId: row.topic_id ?? undefined,
+    createdBy: presentActor(row.created_by),
+    sentBy: presentActor(row.sent_by),
   });
 }
 

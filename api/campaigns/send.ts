@@ -1,3 +1,4 @@
+import { actorOf } from '../access/caller.ts';
 import { z } from 'zod';
 import { requireAllowance } from '../../db/billing/billing.ts';
 import { audienceOf, kindOf } from '../../db/reads/audience.ts';
@@ -126,7 +127,8 @@ export const sendCampaign = endpoint({
       },
     );
   },
-  async handle({ db, config, caller: { projectId, project }, params: { id }, body }) {
+  async handle({ db, config, caller, params: { id }, body }) {
+    const { projectId, project } = caller;
     const local = body.local
       ? { local_time: body.local.localTime, late: body.local.late }
       : { local_time: null, late: null };
@@ -144,7 +146,8 @@ export const sendCampaign = endpoint({
       });
       const data = await act(db, { project, id, action: 'send' }, async (tx, row) => {
         requireCounted(before, row);
-        const planned = { total_recipients: total, scheduled_for: at, ...local };
+        const sent = { scheduled_for: at, sent_by: actorOf(caller) };
+        const planned = { total_recipients: total, ...sent, ...local };
         await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });
         if (isNow) await startCampaign(tx, { ...row, ...local });
       });

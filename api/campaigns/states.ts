@@ -51,5 +51,9 @@ export async function act(
     await change(tx, row);
     if (action !== 'archive') await signalCampaign(tx, row);
   });
-  return presentCampaign(found('CAMPAIGN', id, await findCampaign(db, project.id, id)), project);
+  return presentCampaign(
+    db,
+    found('CAMPAIGN', id, await findCampaign(db, project.id, id)),
+    project,
+  );
 }

@@ -1,5 +1,5 @@
 import type { Evidence } from '../../db/consent/log.ts';
-import type { ProjectCaller } from '../access/caller.ts';
+import { actorOf, type ProjectCaller } from '../access/caller.ts';
 import type { Call } from '../http/endpoint.ts';
 
 /** The evidence in the consent log: who made a change, and how. */
@@ -16,11 +16,6 @@ export interface Proof {
   userAgent?: string | undefined;
 }
 
-/** Returns the caller's name in the consent log: the id of the user or named key, `pk` or `sk`. */
-export function consentActorOf({ userId, isPublic, key }: ProjectCaller): string {
-  return userId ?? key?.id ?? (isPublic ? 'pk' : 'sk');
-}
-
 /**
  * Returns the evidence of a change by key or session. A request with a public key comes from the
  * person's own browser or app, so its IP address and user agent are stored, and those in `proof` are
@@ -32,7 +27,7 @@ export function evidenceOf(
   request: Request,
   proof: Proof | undefined = {},
 ): Evidence {
-  const actor = consentActorOf(caller);
+  const actor = actorOf(caller);
   const text = proof.text ?? null;
   if (caller.isPublic) return { ...connectionOf(request), actor, text };
   return { actor, ip: proof.ip ?? null, userAgent: proof.userAgent ?? null, text };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { listConsent } from '../../db/consent/log.ts';
 import { findContact } from '../../db/contacts/contacts.ts';
+import { consentNameOf } from '../../domain/access/actor.ts';
 import { found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -58,7 +59,10 @@ export const ConsentLine = named('ConsentLine', {
     .meta({
       examples: ['Subscribe\nDo you want to add a…@shop.example to the mailing list of My shop?'],
     }),
-  actor: z.string().nullable().describe('pk, sk or the id of a user; null: another source'),
+  actor: z
+    .string()
+    .nullable()
+    .describe('pk, sk, or the id of the named key or user; null: another source'),
 });
 
 export const listContactConsent = endpoint({
@@ -85,7 +89,7 @@ export const listContactConsent = endpoint({
 export function presentConsent(line: Awaited<ReturnType<typeof listConsent>>[number]) {
   const { text } = line;
   const textHash = text === null ? null : createHash('sha256').update(text).digest('hex');
-  return present(ConsentLine, line, { textHash });
+  return present(ConsentLine, line, { textHash, actor: consentNameOf(line.actor) });
 }
 
 export const consentLogEndpoints = [listContactConsent];

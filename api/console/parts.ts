@@ -56,6 +56,13 @@ export function figures(rows: readonly (readonly [string, Content])[]): Html {
   </dl>`;
 }
 
+/** Returns who caused something: a name, or the id of a contact; null: not known. */
+export function actorText(
+  actor: { id: string | null; name: string | null } | null | undefined,
+): string | null {
+  return actor?.name ?? actor?.id ?? null;
+}
+
 /** Names and values one below the other. */
 export function facts(rows: readonly (readonly [string, Content])[]): Html {
   return html`<dl class="facts">

@@ -1,3 +1,4 @@
+import { actorOf } from '../access/caller.ts';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { insertBulk } from '../../db/transactions/contacts/change-in-bulk.ts';
@@ -5,7 +6,6 @@ import { holdProject } from '../../db/projects/projects.ts';
 import type { BulkOperation } from '../../domain/contact/job.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { limits } from '../../domain/limits.ts';
-import { consentActorOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid, fault, ignoring } from '../http/schemas.ts';
 import { JobAccepted } from '../jobs/record.ts';
@@ -86,7 +86,7 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
           : { query: { filter: filter ?? {}, excludeIds } };
       await transact(db, async (tx) => {
         await holdProject(tx, caller.projectId);
-        await insertBulk(tx, job, { operation, actor: consentActorOf(caller), ...which });
+        await insertBulk(tx, job, { operation, causedBy: actorOf(caller), ...which });
       });
       return { message: 'The bulk action has been queued.', jobId };
     },

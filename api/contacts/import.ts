@@ -1,3 +1,4 @@
+import { actorOf } from '../access/caller.ts';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { insertImport } from '../../db/transactions/contacts/import-batch.ts';
@@ -5,7 +6,6 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { cutText } from '../../domain/text-rules.ts';
-import { consentActorOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { UploadFile, type UploadedFile } from '../http/bodies/upload.ts';
 import { JobAccepted } from '../jobs/record.ts';
@@ -48,7 +48,7 @@ export const importContacts = endpoint({
     await transact(db, async (tx) => {
       await holdProject(tx, caller.projectId);
       await insertImport(tx, job, {
-        actor: consentActorOf(caller),
+        causedBy: actorOf(caller),
         filename,
         content: file.bytes(),
       });

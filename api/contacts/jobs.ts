@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
 import { findJob, type JobRow, listImports as listRows } from '../../db/jobs/jobs.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { found } from '../../domain/errors.ts';
@@ -7,7 +8,13 @@ import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { cursorListOf, cursorQuery, presentCursorList, time } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
-import { contentOf, exampleProjectId, exampleRunId, exampleTimes, jobOf } from '../jobs/record.ts';
+import {
+  readContents,
+  exampleProjectId,
+  exampleRunId,
+  exampleTimes,
+  jobOf,
+} from '../jobs/record.ts';
 
 const ImportJob = jobOf('ImportJob', {
   data: z.object({ projectId: z.uuid(), filename: z.string(), totalRows: z.int().nullable() }),
@@ -61,8 +68,10 @@ const importExample = {
   ...exampleTimes,
 };
 
-const presentImport = (job: JobRow, project: OwnerProject) =>
-  present(ImportJob, job, contentOf<ImportData, ImportResult>(job, project));
+async function readImports(db: Database, jobs: readonly JobRow[], project: OwnerProject) {
+  const contentOf = await readContents<ImportData, ImportResult>(db, jobs, project);
+  return (job: JobRow) => present(ImportJob, job, contentOf(job));
+}
 
 export const getImport = endpoint({
   id: 'getImport',
@@ -80,7 +89,7 @@ export const getImport = endpoint({
   example: { response: importExample },
   async handle({ db, caller, params: { jobId } }) {
     const job = found('JOB', jobId, await findJob(db, caller.projectId, 'import', jobId));
-    return presentImport(job, caller.project);
+    return (await readImports(db, [job], caller.project))(job);
   },
 });
 
@@ -110,7 +119,7 @@ export const listImports = endpoint({
       limit,
       total,
       position: (row) => ({ value: time(row.created_at), id: row.id }),
-      present: (job) => presentImport(job, caller.project),
+      present: await readImports(db, rows, caller.project),
     });
   },
 });
@@ -159,7 +168,8 @@ export const getBulkAction = endpoint({
   },
   async handle({ db, caller, params: { jobId } }) {
     const job = found('JOB', jobId, await findJob(db, caller.projectId, 'bulk', jobId));
-    return present(BulkJob, job, contentOf<BulkData, BulkResult>(job, caller.project));
+    const contentOf = await readContents<BulkData, BulkResult>(db, [job], caller.project);
+    return present(BulkJob, job, contentOf(job));
   },
 });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findEmail, listEmails as listEmailRows } from '../../db/emails/records.ts';
 import { found } from '../../domain/errors.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
+import { readActors } from '../actors/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 import {
@@ -45,9 +46,12 @@ export async function readEmail(
   id: string,
 ): Promise<z.input<typeof Email>> {
   const row = found('EMAIL', id, await findEmail(db, project.id, id));
-  const queued = { at: time(row.created_at), state: 'queued' as const, detail: null };
+  const presentActor = await readActors(db, [row.caused_by]);
+  const causedBy = presentActor(row.caused_by);
+  const detail = causedBy && { causedBy };
+  const queued = { at: time(row.created_at), state: 'queued' as const, detail };
   return {
-    ...presentEmail(row, project, config.apiUrl, row.body),
+    ...presentEmail(row, { project, apiUrl: config.apiUrl, presentActor }, row.body),
     body: row.body,
     trace: [queued, ...row.trace],
   };
@@ -100,12 +104,17 @@ export const listEmails = endpoint({
       after: cursor,
       limit: limit + 1,
     });
+    const presentActor = await readActors(
+      db,
+      rows.map((row) => row.caused_by),
+    );
+    const shown = { project: caller.project, apiUrl: config.apiUrl, presentActor };
     return presentCursorList(rows, {
       form: newestFirst,
       limit,
       total,
       position: (row) => ({ value: time(row.created_at), id: row.id }),
-      present: (row) => presentEmail(row, caller.project, config.apiUrl),
+      present: (row) => presentEmail(row, shown),
     });
   },
 });

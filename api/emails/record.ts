@@ -4,6 +4,7 @@ import { addressesIn } from '../../domain/email-address.ts';
 import { optOutUrls } from '../../domain/mail/content.ts';
 import { holdOf, holdReasons } from '../../domain/outcomes/hold.ts';
 import { outcomeOf, outcomes, reasonCodes } from '../../domain/outcomes/outcome.ts';
+import { Actor, type readActors } from '../actors/actor.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { JsonObject, Time, named, ofProject, time, times } from '../http/schemas.ts';
@@ -55,6 +56,9 @@ export const EmailSummary = named('EmailSummary', {
   campaignId: z.uuid().nullable(),
   workflowExecutionId: z.uuid().nullable(),
   workflowStepExecutionId: z.uuid().nullable(),
+  causedBy: Actor.nullable().describe(
+    'Who sent it, sent its campaign or caused its execution; null: not known',
+  ),
   topicId: z.uuid().optional(),
   providerId: z.string().optional().describe('Its mail provider, if a route has chosen one'),
   scheduledFor: Time.nullable().describe('The requested send time; null: at once'),
@@ -116,18 +120,26 @@ export const emailExample = {
   deliveredAt: '2026-11-20T10:00:02.000Z',
 } as const;
 
-/** @param body null: it was not read. Headers that are not stored may depend on it. */
+/**
+ * @param shown.presentActor presents the actors of all messages of the response
+ * @param body null: it was not read. Headers that are not stored may depend on it.
+ */
 export function presentEmail(
   row: EmailSummaryRow,
-  { publicId: projectId }: OwnerProject,
-  apiUrl: string,
+  shown: {
+    project: OwnerProject;
+    apiUrl: string;
+    presentActor: Awaited<ReturnType<typeof readActors>>;
+  },
   body: string | null = null,
 ) {
+  const { apiUrl, presentActor } = shown;
   const now = new Date();
   const hold = holdOf(row, now);
   const isReceived = row.status === 'RECEIVED';
   return present(EmailSummary, row, {
-    projectId,
+    projectId: shown.project.publicId,
+    causedBy: presentActor(row.caused_by),
     ...(isReceived ? { outcome: null, reasonCode: null } : outcomeOf(row, now)),
     replyTo: row.reply_to && addressesIn(row.reply_to),
     hold: hold && { ...hold, until: time(hold.until) },

@@ -1,3 +1,4 @@
+import { actorOf } from '../access/caller.ts';
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
 import { listContactEvents, listEvents, readEvents } from '../../db/events/events.ts';
@@ -93,14 +94,16 @@ export const trackEvent = endpoint({
 });
 
 async function recordNamed(
-  { db, keyUse, caller: { projectId, project } }: Call<'secret', unknown, unknown, unknown>,
+  { db, keyUse, caller }: Call<'secret', unknown, unknown, unknown>,
   body: z.output<typeof NamedEvent>,
 ) {
+  const { projectId, project } = caller;
   const given = {
     contactId: body.contactId ?? null,
     emailId: body.emailId ?? null,
     name: body.name,
     data: eventData(body.data),
+    causedBy: actorOf(caller),
   };
   const result = await transact(db, async (tx) => {
     await holdProject(tx, projectId);

@@ -5,7 +5,7 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { holdWorkflow } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
 import type { ExecutionJobData, ExecutionJobKind } from '../../domain/job.ts';
-import type { Project } from '../access/caller.ts';
+import { actorOf, type ProjectCaller } from '../access/caller.ts';
 
 const prefixes: Record<ExecutionJobKind, string> = {
   migrate: 'migration',
@@ -22,20 +22,25 @@ const prefixes: Record<ExecutionJobKind, string> = {
  * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted meanwhile
  */
 export async function acceptExecutionJob(
-  { db, project, keyUse }: Accepting,
+  { db, caller, keyUse }: Accepting,
   message: string,
   job: Pick<ExecutionJobData, 'workflowId' | 'operation' | 'stepId'> & {
     totalRequested?: number;
     asked: object;
   },
 ): Promise<{ message: string; jobId: string }> {
+  const { project } = caller;
   const jobId = `${prefixes[job.operation]}-${project.publicId}-${randomUUID()}`;
   const answer = { message, jobId };
   await transact(db, async (tx) => {
     await holdProject(tx, project.id);
     found('WORKFLOW', job.workflowId, await holdWorkflow(tx, project.id, job.workflowId));
     const ref = { projectId: project.id, jobId };
-    await insertExecutionJob(tx, ref, { totalRequested: null, ...job });
+    await insertExecutionJob(tx, ref, {
+      totalRequested: null,
+      causedBy: actorOf(caller),
+      ...job,
+    });
     await keyUse?.completeIn(tx, answer);
   });
   return answer;
@@ -44,6 +49,6 @@ export async function acceptExecutionJob(
 /** The call of a request whose response is a job. */
 interface Accepting {
   db: Database;
-  project: Pick<Project, 'id' | 'publicId'>;
+  caller: ProjectCaller;
   keyUse: { completeIn(tx: Database, data: unknown): Promise<void> } | null;
 }

@@ -54,7 +54,8 @@ export const pauseOneExecution = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));
     return transact(db, async (tx) => {
-      const record = presentExecution(
+      const record = await presentExecution(
+        tx,
         await pauseExecution(tx, executionId, body.reason ?? null),
         caller.project,
       );
@@ -79,7 +80,8 @@ export const resumeOneExecution = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     found('EXECUTION', executionId, await findExecution(db, id, executionId));
     return transact(db, async (tx) => {
-      const record = presentExecution(await resumeExecution(tx, executionId), caller.project);
+      const resumed = await resumeExecution(tx, executionId);
+      const record = await presentExecution(tx, resumed, caller.project);
       await keyUse?.completeIn(tx, record);
       return record;
     });
@@ -120,13 +122,13 @@ export const skipCurrentStep = endpoint({
     const { row, hasFailed } = await transact(db, async (tx) => {
       const skipped = await skipStep(tx, { id: executionId, projectId, branch });
       // Stored in the same transaction, so that a repeated request does not skip the next step.
-      await keyUse?.completeIn(tx, presentExecution(skipped.row, caller.project));
+      await keyUse?.completeIn(tx, await presentExecution(tx, skipped.row, caller.project));
       return skipped;
     });
-    if (!hasFailed || row.status !== 'RUNNING') return presentExecution(row, caller.project);
+    if (!hasFailed || row.status !== 'RUNNING') return presentExecution(db, row, caller.project);
     // The response names the new run, unless Temporal is unavailable: then it is started later.
     const runId = await dispatcher.startNow(executionId);
-    return presentExecution({ ...row, temporal_run_id: runId }, caller.project);
+    return presentExecution(db, { ...row, temporal_run_id: runId }, caller.project);
   },
 });
 
@@ -217,7 +219,7 @@ export const moveWait = endpoint({
     const moved = found('EXECUTION', executionId, await findExecution(db, id, executionId));
     const steps = await listStepExecutions(db, executionId);
     return {
-      ...presentExecution(moved, caller.project),
+      ...(await presentExecution(db, moved, caller.project)),
       stepExecutions: steps.map((step) => presentStepExecution(step, stepsOf(moved))),
     };
   },

@@ -7,7 +7,13 @@ import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { named } from '../http/schemas.ts';
 import { WorkflowById, workflowExample } from '../workflows/graph/record.ts';
-import { contentOf, exampleProjectId, exampleRunId, exampleTimes, jobOf } from '../jobs/record.ts';
+import {
+  readContents,
+  exampleProjectId,
+  exampleRunId,
+  exampleTimes,
+  jobOf,
+} from '../jobs/record.ts';
 import { migrateExecutions } from './migrate.ts';
 import { moveWaitsOfStep } from './move-waits.ts';
 import { retryAllExecutions } from './retry-all.ts';
@@ -70,7 +76,8 @@ export const getExecutionJob = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const key = { projectId, workflowId: id, jobId };
     const job = found('JOB', jobId, await findExecutionJob(db, key));
-    return present(ExecutionJob, job, contentOf<ExecutionJobData, Result>(job, project));
+    const contentOf = await readContents<ExecutionJobData, Result>(db, [job], project);
+    return present(ExecutionJob, job, contentOf(job));
   },
 });
 

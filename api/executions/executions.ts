@@ -1,3 +1,4 @@
+import { actorOf } from '../access/caller.ts';
 import { z } from 'zod';
 import { findContact } from '../../db/contacts/contacts.ts';
 import { refuseVersion, retryExecution } from '../../db/transactions/executions/retry-execution.ts';
@@ -21,6 +22,7 @@ import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { limits } from '../../domain/limits.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { readFleet } from '../delivery/limits.ts';
+import { Actor, presentActor } from '../actors/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
 import {
@@ -43,6 +45,7 @@ import {
   cancelledExample,
   executionExample,
   namedExample,
+  actorsOf,
   presentExecution,
   presentNamed,
   presentStepExecution,
@@ -94,7 +97,8 @@ export const startExecution = endpoint({
       givenKey(workflow.execution_key, { key, context });
     }
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
+  async handle({ db, caller, params: { id }, body }) {
+    const { projectId, project } = caller;
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     found('CONTACT', body.contactId, await findContact(db, projectId, body.contactId));
     const execution = await transact(db, (tx) =>
@@ -104,9 +108,10 @@ export const startExecution = endpoint({
         contactId: body.contactId,
         context: body.context ?? null,
         key: body.key,
+        causedBy: actorOf(caller),
       }),
     );
-    return presentExecution(execution, project);
+    return presentExecution(db, execution, project);
   },
 });
 
@@ -141,7 +146,8 @@ export const getExecutions = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const { rows, total } = await listExecutions(db, id, query);
     const fleet = await readFleet({ db, recent });
-    const shown = rows.map((row) => presentNamed(row, caller.project, fleet));
+    const names = { actors: await actorsOf(db, rows), outage: fleet };
+    const shown = rows.map((row) => presentNamed(row, caller.project, names));
     const { data, ...page } = presentPage(shown, total, query);
     return { executions: data, ...page };
   },
@@ -181,7 +187,7 @@ export const getExecution = endpoint({
     const fleet = await readFleet({ db, recent });
     const steps = await listStepExecutions(db, executionId);
     return {
-      ...presentNamed(row, caller.project, fleet),
+      ...presentNamed(row, caller.project, { actors: await actorsOf(db, [row]), outage: fleet }),
       workflow: { id, name: workflow.name, pausedAt: workflow.paused_at?.toISOString() ?? null },
       stepExecutions: steps.map((step) => presentStepExecution(step, stepsOf(row))),
     };
@@ -206,7 +212,7 @@ export const cancelExecution = endpoint({
       cancelExecutions(tx, [executionId], 'cancelled'),
     );
     if (!cancelled) throw new Problem('EXECUTION_NOT_ACTIVE');
-    return presentExecution(cancelled, caller.project);
+    return presentExecution(db, cancelled, caller.project);
   },
 });
 
@@ -269,7 +275,7 @@ export const retryFailedExecution = endpoint({
     );
     // The response names the new run, unless Temporal is unavailable: then it is started later.
     const runId = await dispatcher.startNow(executionId);
-    return presentExecution({ ...row, temporal_run_id: runId }, caller.project);
+    return presentExecution(db, { ...row, temporal_run_id: runId }, caller.project);
   },
 });
 
@@ -296,6 +302,7 @@ export const getExecutionHistory = endpoint({
         from: z.string().nullable(),
         to: z.string().nullable(),
         detail: z.union([z.string(), JsonObject]).nullable(),
+        causedBy: Actor.optional().describe('Who caused it; only in the first entry'),
       }),
     ),
   }),
@@ -320,9 +327,11 @@ export const getExecutionHistory = endpoint({
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const row = found('EXECUTION', executionId, await findExecution(db, id, executionId));
     const steps = await listStepExecutions(db, executionId);
+    const causedBy = await presentActor(db, row.caused_by);
     const entries = [
-      ...changesOf(row).map((change) => ({
+      ...changesOf(row).map((change, index) => ({
         ...change,
+        ...(index === 0 && causedBy && { causedBy }),
         stepId: null,
         stepName: null,
         stepType: null,

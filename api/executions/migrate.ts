@@ -58,12 +58,16 @@ export const migrateExecutions = endpoint({
       async () => requireSteps(await requireVersion(db, workflow, to, 'to'), mapping),
     );
   },
-  async handle({ db, caller: { projectId, project }, keyUse, params: { id: workflowId }, body }) {
-    const workflow = found('WORKFLOW', workflowId, await findWorkflow(db, projectId, workflowId));
+  async handle({ db, caller, keyUse, params: { id: workflowId }, body }) {
+    const workflow = found(
+      'WORKFLOW',
+      workflowId,
+      await findWorkflow(db, caller.projectId, workflowId),
+    );
     const { from, to = workflow.version, mapping, onUnmappable } = body;
     const executionIds = body.executionIds ? [...new Set(body.executionIds)] : null;
     const asked: Migrate = { from: from ?? null, to, mapping, onUnmappable, executionIds };
-    return acceptExecutionJob({ db, project, keyUse }, 'The migration has been queued.', {
+    return acceptExecutionJob({ db, caller, keyUse }, 'The migration has been queued.', {
       workflowId,
       operation: 'migrate',
       stepId: null,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
 import type { Fleet } from '../../db/delivery/workers.ts';
 import {
   type ExecutionListItem,
@@ -10,6 +11,7 @@ import type { StepExecutionRow } from '../../db/workflows/executions/steps.ts';
 import { noSweepReason, noWorkerReason } from '../../domain/runs/reconcile.ts';
 import { executionRunId } from '../../domain/runs/execution.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
+import { Actor, readActors } from '../actors/actor.ts';
 import { Contact } from '../contacts/record.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, times } from '../http/schemas.ts';
@@ -67,6 +69,9 @@ export const Execution = named('Execution', {
         'Why it is stuck, for example: no worker or no sweep runs, Temporal refuses to start it, ' +
         'or its step is retried again and again',
     }),
+  causedBy: Actor.nullable().describe(
+    'Who recorded the event that started it, or started it by hand; null: not known',
+  ),
   startedAt: Time,
   completedAt: Time.nullable(),
   pausedAt: Time.nullable().describe('Paused individually; its workflow may be paused, too'),
@@ -116,15 +121,35 @@ export const cancelledExample = {
 type Outage = Pick<Fleet, 'downSince' | 'isSweepLate'>;
 const noOutage: Outage = { downSince: null, isSweepLate: false };
 
-export function presentExecution(
+/** Returns a function that presents stored actors. */
+export type PresentActor = Awaited<ReturnType<typeof readActors>>;
+
+/** Reads the present names of the actors of these executions. */
+export async function actorsOf(
+  db: Database,
+  rows: readonly Pick<ExecutionRow, 'caused_by'>[],
+): Promise<PresentActor> {
+  return readActors(
+    db,
+    rows.map((row) => row.caused_by),
+  );
+}
+
+export async function presentExecution(db: Database, row: ExecutionRow, project: OwnerProject) {
+  return recordOf(row, project, await actorsOf(db, [row]));
+}
+
+function recordOf(
   row: ExecutionRow,
   { publicId: projectId }: OwnerProject,
+  presentActor: PresentActor,
   outage = noOutage,
 ) {
   return present(Execution, row, {
     projectId,
     context: row.context as Record<string, unknown> | null,
     stuck: stuckOf(row, outage),
+    causedBy: presentActor(row.caused_by),
     temporalWorkflowId: executionRunId(row.id),
   });
 }
@@ -148,9 +173,13 @@ function stuckOf(
   return { since: dueAt.toISOString(), reason: noSweepReason };
 }
 
-export function presentNamed(row: ExecutionListItem, project: OwnerProject, outage: Outage) {
+export function presentNamed(
+  row: ExecutionListItem,
+  project: OwnerProject,
+  { actors, outage }: { actors: PresentActor; outage: Outage },
+) {
   return {
-    ...presentExecution(row, project, outage),
+    ...recordOf(row, project, actors, outage),
     contact: { id: row.contact_id, email: row.contact_email },
     currentStep: row.current_step,
   };

@@ -19,9 +19,11 @@ import {
 } from '../http/schemas.ts';
 import { OfKey } from '../workflows/graph/starts.ts';
 import {
+  actorsOf,
   ContactName,
   Execution,
   namedExample,
+  type PresentActor,
   presentNamed,
   statuses,
   StepName,
@@ -112,19 +114,24 @@ export const findExecutions = endpoint({
     };
     const page = { after: cursor, limit: limit + 1 };
     const { rows, total } = await searchExecutions(db, caller.projectId, search, page);
+    const names = { actors: await actorsOf(db, rows), outage: fleet };
     return presentCursorList(rows, {
       form: newestStart,
       limit,
       total,
       position: (row) => ({ value: row.started_instant, id: row.id }),
-      present: (row) => presentFound(row, caller.project, fleet),
+      present: (row) => presentFound(row, caller.project, names),
     });
   },
 });
 
-function presentFound(row: FoundExecution, project: OwnerProject, fleet: Fleet) {
+function presentFound(
+  row: FoundExecution,
+  project: OwnerProject,
+  names: { actors: PresentActor; outage: Fleet },
+) {
   return {
-    ...presentNamed(row, project, fleet),
+    ...presentNamed(row, project, names),
     workflow: { id: row.workflow_id, name: row.current_workflow_name },
     // A failed execution stays at the step that has failed.
     failedStep: row.status === 'FAILED' ? row.current_step : null,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import type { ApiKeyRow } from '../../db/projects/api-keys.ts';
 import { found } from '../../domain/errors.ts';
-import { Actor, readActors } from '../accounts/actor.ts';
+import { Actor, readActors } from '../actors/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
 

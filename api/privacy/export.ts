@@ -164,7 +164,7 @@ async function* executionsOf({ project }: Exporting, db: Database, ids: string[]
     const row = found('EXECUTION', id, await findExecutionOf(db, id));
     const steps = await listStepExecutions(db, id);
     const stepExecutions = steps.map((step) => presentStepExecution(step, stepsOf(row)));
-    yield { ...presentExecution(row, project), stepExecutions };
+    yield { ...(await presentExecution(db, row, project)), stepExecutions };
   }
 }
 

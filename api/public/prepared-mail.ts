@@ -28,9 +28,8 @@ import {
 } from '../../domain/template/render.ts';
 import type { TemplateWarning } from '../../domain/template/warnings.ts';
 import { composeMessage, messageBytesEstimate } from '../../providers/mail/mime.ts';
-import type { ProjectCaller } from '../access/caller.ts';
+import { actorOf, type ProjectCaller } from '../access/caller.ts';
 import { requireSenderDomain } from '../access/keys.ts';
-import { consentActorOf } from '../consent/evidence.ts';
 import type { Services } from '../services/services.ts';
 import { noSender, type SendBody } from './send-schema.ts';
 
@@ -105,7 +104,7 @@ export async function prepareMail(
     topicId && (await readOnce(`topic ${topicId}`, () => findTopic(db, projectId, topicId)));
   const { headers, replyTo } = readCustomHeaders(request.headers);
   return {
-    origin: { ...noEvidence, source: 'api', actor: consentActorOf(caller) },
+    origin: { ...noEvidence, source: 'api', actor: actorOf(caller) },
     project,
     request,
     // The schema guarantees that there is a template, or both subject and body.
@@ -270,6 +269,7 @@ export async function recordMail(
     template_id: mail.templateId,
     topic_id: mail.topic?.id ?? null,
     scheduled_for: request.scheduledFor ?? null,
+    caused_by: mail.origin.actor,
     renderedPlainly: warnings[0],
   });
   // Thrown, so that this transaction is rolled back and nothing counts twice.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import type { RequestRow } from '../../db/requests/requests.ts';
-import { Actor, readActors } from '../accounts/actor.ts';
+import { Actor, readActors } from '../actors/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, Time } from '../http/schemas.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SecurityEventRow } from '../../db/accounts/security-search.ts';
 import type { Database } from '../../db/database.ts';
-import { Actor, readActors } from '../accounts/actor.ts';
+import { Actor, readActors } from '../actors/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, Time, time } from '../http/schemas.ts';
 

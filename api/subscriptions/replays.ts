@@ -1,3 +1,4 @@
+import { actorOf } from '../access/caller.ts';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
@@ -12,7 +13,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { present } from '../http/record.ts';
 import { Moment, Time, ById } from '../http/schemas.ts';
 import {
-  contentOf,
+  readContents,
   exampleProjectId,
   exampleRunId,
   exampleTimes,
@@ -78,7 +79,8 @@ export const replayEvents = endpoint({
       jobId: `replay-${exampleProjectId}-${exampleRunId}`,
     },
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body, keyUse, note }) {
+  async handle({ db, caller, params: { id }, body, keyUse, note }) {
+    const { projectId, project } = caller;
     const subscription = await requireSubscription(db, projectId, id);
     const now = new Date();
     const { from, to = now, eventName = null, onlyFailed } = body;
@@ -94,7 +96,11 @@ export const replayEvents = endpoint({
     const answer = { message: 'The replay has been queued.', jobId };
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
-      const result = await insertReplay(tx, { projectId, jobId }, data);
+      const result = await insertReplay(
+        tx,
+        { projectId, jobId },
+        { ...data, causedBy: actorOf(caller) },
+      );
       if (result === 'missing') throw notFound('EVENT_SUBSCRIPTION', id);
       if (result === 'disabled') {
         const details = { disabledReason: subscription.disabled_reason };
@@ -148,7 +154,9 @@ const getReplay = endpoint({
     await requireSubscription(db, projectId, id);
     const job = found('JOB', jobId, await findJob(db, projectId, 'replay', jobId));
     if (job.subscription_id !== id) throw notFound('JOB', jobId);
-    return present(Replay, job, contentOf<ReplayData, { replayed: number }>(job, project));
+    type Result = { replayed: number };
+    const contentOf = await readContents<ReplayData, Result>(db, [job], project);
+    return present(Replay, job, contentOf(job));
   },
 });
 

@@ -29,7 +29,7 @@ export type ConsentSource =
 
 /** Evidence of a change of consent; null: unknown, or not applicable. */
 export interface Evidence {
-  /** `pk`, `sk` or the id of a user. */
+  /** As `actorOf` returns it. */
   actor: string | null;
   ip: string | null;
   /** At most 500 characters. */

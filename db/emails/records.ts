@@ -21,7 +21,7 @@ import {
 const large = ['body', 'body_template', 'body_values', 'trace'] as const;
 
 /** Columns whose value is computed: see `summary`. */
-const computed: ReadonlySet<string> = new Set(['status', 'held_until']);
+const computed: ReadonlySet<string> = new Set(['status', 'held_until', 'caused_by']);
 
 const summaryColumns = columns.email.filter(
   (name) => !computed.has(name) && !(large as readonly string[]).includes(name),
@@ -30,6 +30,10 @@ const summaryColumns = columns.email.filter(
 const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')} as status,
   ${campaignStatusOf('email')} as campaign_status, ${isUnsettled('email')} as is_unsettled,
   ${heldUntil('email')} as held_until,
+  coalesce(caused_by,
+    (select inner_sent.sent_by from campaign inner_sent where inner_sent.id = email.campaign_id),
+    (select inner_started.caused_by from execution inner_started
+      where inner_started.id = email.workflow_execution_id)) as caused_by,
   (select inner_named.key from topic inner_named where inner_named.id = email.topic_id) as topic_key,
   (body is not null or body_values is not null) as has_body`;
 

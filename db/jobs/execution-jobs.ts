@@ -47,13 +47,13 @@ export interface ExecutionPage<Kind extends ExecutionJobKind> {
 export async function insertExecutionJob(
   tx: Database,
   { projectId, jobId }: JobRef,
-  job: Omit<ExecutionJobData, 'projectId'> & { asked: object },
+  job: Omit<ExecutionJobData, 'projectId'> & { asked: object; causedBy: string },
 ): Promise<void> {
-  const { asked, ...shown } = job;
+  const { asked, causedBy, ...shown } = job;
   const data: ExecutionJobData = { projectId, ...shown };
   const request: ExecutionJobState<object> = { asked, cursor: null, total: 0, pauseMs: 0 };
   const { workflowId, operation: kind } = shown;
-  await insertJob(tx, { id: jobId, projectId, kind, workflowId, data, request });
+  await insertJob(tx, { id: jobId, projectId, kind, workflowId, data, request, causedBy });
 }
 
 /** A job on the executions of this workflow, of any of `executionJobKinds`. */

@@ -41,7 +41,7 @@ const runOf: Record<
 /**
  * Inserts a job and requests its run, in the caller's transaction.
  * @param job.summary for operators; by default the name of its kind
- * @param job.actor who started it, for jobs whose changes are in the consent log
+ * @param job.causedBy the actor who started it
  */
 export async function insertJob(
   tx: Database,
@@ -54,7 +54,7 @@ export async function insertJob(
     data: object;
     request?: object;
     summary?: string;
-    actor?: string;
+    causedBy: string;
   },
 ): Promise<void> {
   await tx
@@ -66,13 +66,14 @@ export async function insertJob(
       workflow_id: job.workflowId ?? null,
       subscription_id: job.subscriptionId ?? null,
       data: JSON.stringify(job.data),
-      actor: job.actor ?? null,
+      caused_by: job.causedBy,
       request: job.request === undefined ? null : JSON.stringify(job.request),
     })
     .execute();
   const { kind, name } = runOf[job.kind];
   const input = { projectId: job.projectId, jobId: job.id };
-  await enqueue(tx, { kind, input, summary: job.summary ?? name });
+  const summary = job.summary ?? name;
+  await enqueue(tx, { kind, input, summary, causedBy: job.causedBy });
 }
 
 export async function findJob(
@@ -266,12 +267,12 @@ export async function signalStalledJobs(db: Database, max: number): Promise<void
           .forUpdate()
           .skipLocked(),
       )
-      .returning(['id', 'project_id', 'kind'])
+      .returning(['id', 'project_id', 'kind', 'caused_by'])
       .execute();
     for (const row of rows) {
       const { kind, name } = runOf[row.kind as JobKind];
       const input = { projectId: row.project_id, jobId: row.id };
-      await enqueue(tx, { kind, input, summary: name });
+      await enqueue(tx, { kind, input, summary: name, causedBy: row.caused_by });
     }
   });
 }

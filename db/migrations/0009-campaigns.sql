@@ -83,6 +83,9 @@ create table campaign (
   frozen_count integer not null default 0,
   left_unsubscribed integer not null default 0,
   left_topic integer not null default 0,
+  -- Who created it, and who sent or scheduled it last: actors (`user:<id>`, `key:<id>`).
+  created_by text,
+  sent_by text,
   check ((status = 'PAUSED') = (paused_reason is not null)),
   check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
     or zone_policy is not null)

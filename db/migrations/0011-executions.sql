@@ -55,6 +55,9 @@ create table execution (
   -- without a key, or a unique text where executions run in parallel. Null: it does not prevent
   -- another execution, because its digest has closed.
   slot text default '',
+  -- Who recorded the event that started it, or started it by hand: an actor. In a chain of executions
+  -- it is the actor of the first one.
+  caused_by text,
   foreign key (workflow_id, workflow_version) references workflow_version
 );
 comment on table execution is 'One contact''s pass through one version of a workflow; Temporal workflow execution-<id>.';

@@ -78,6 +78,8 @@ create table email (
   -- The ramp that last held it back.
   ramp_id uuid,
   topic_id uuid,
+  -- The actor of transactional mail. Other mail has the actor of its campaign or execution.
+  caused_by text,
   -- No foreign key: mail outlives the requests of its contact.
   opt_in_id uuid,
   -- True if it bounced because the address was on the provider's suppression list. That is no sign

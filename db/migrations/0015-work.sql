@@ -24,12 +24,12 @@ create table job (
   touched_at timestamptz(3) not null default now(),
   -- For jobs on the executions of a workflow.
   workflow_id uuid,
-  -- Who started it, in the words of the consent log: changes by the job are attributed to them.
-  actor text,
+  -- Who started it: an actor, to whom changes by the job are attributed.
+  caused_by text,
   subscription_id uuid
 );
 comment on table job is 'Long work on many contacts, with its progress and result; kept 30 days.';
-comment on column job.actor is 'sk or the id of the user who started it; null: not known.';
+comment on column job.caused_by is 'Who started it, an actor; null: not known.';
 comment on column job.subscription_id is 'The subscription whose events a replay sends again.';
 create index job_project on job (project_id, created_at desc);
 create index job_open on job (touched_at) where state in ('waiting', 'active');
@@ -72,6 +72,8 @@ create table outbox (
   action text not null check (action in ('start', 'signal', 'cancel')),
   input jsonb not null default '{}',
   summary text not null default '',
+  -- The actor that caused the run, for its memo; null: none.
+  caused_by text,
   -- Counts requests. It starts at a random number, so that a new row differs from one that was sent
   -- and deleted.
   generation integer not null default (random() * 1000000000)::int,

@@ -39,22 +39,29 @@ export const replacingEarlier = sql`
     action = case when ${keepsEarlier} then outbox.action else excluded.action end,
     input = case when ${keepsEarlier} or excluded.action = 'signal' and outbox.input = '{}'
       then outbox.input else excluded.input end,
-    summary = excluded.summary, generation = outbox.generation + 1, due_at = excluded.due_at,
+    summary = excluded.summary, caused_by = coalesce(excluded.caused_by, outbox.caused_by),
+    generation = outbox.generation + 1, due_at = excluded.due_at,
     tries = 0`;
 
 /**
  * Records, in the transaction of the cause, that a run must be started, or signalled that its rows
  * have changed.
+ * @param entry.causedBy the actor that the memo of the run names
  */
 export async function enqueue<K extends RunKind>(
   tx: Database,
-  entry: { kind: K; input: RunInputs[K]; summary: string },
+  entry: {
+    kind: K;
+    input: RunInputs[K];
+    summary: string;
+    causedBy?: string | null | RawBuilder<string | null>;
+  },
 ): Promise<void> {
   const { runId, projectId } = runOf(entry);
   await sql`
-    insert into outbox (run_id, project_id, kind, action, input, summary)
+    insert into outbox (run_id, project_id, kind, action, input, summary, caused_by)
       values (${runId}, ${projectId}, ${entry.kind}, 'signal', ${JSON.stringify(entry.input)},
-        ${entry.summary})
+        ${entry.summary}, ${entry.causedBy ?? null})
     ${replacingEarlier}`.execute(tx);
   notifyAfterCommit(tx, [{ runId, projectId }]);
 }
@@ -92,6 +99,7 @@ export async function signalCampaign(
     kind: 'campaignSend',
     input: { projectId: campaign.project_id, campaignId: campaign.id },
     summary: campaign.name,
+    causedBy: sql`(select sent_by from campaign where id = ${campaign.id})`,
   });
 }
 
@@ -152,6 +160,7 @@ export async function listPending(db: Database, ids: readonly string[]): Promise
     action: row.action as OutboxEntry['action'],
     input: row.input as unknown as OutboxEntry['input'],
     summary: row.summary,
+    causedBy: row.caused_by,
     generation: row.generation,
   }));
 }

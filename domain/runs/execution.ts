@@ -29,6 +29,8 @@ export interface DueStart {
   projectName: string;
   /** The key of the execution, which may be personal; null: it has none. */
   key: string | null;
+  /** The actor that caused the execution; null: not known. */
+  causedBy: string | null;
   /** Number of this start of the execution: each retry has a higher one. */
   generation: number;
   /** True if the execution has ended before this start was recorded as sent. */

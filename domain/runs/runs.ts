@@ -123,6 +123,8 @@ export interface OutboxEntry {
   input: RunInputs[RunKind] | { stepId?: string };
   /** For operators, in product terms and without personal data. */
   summary: string;
+  /** The actor that caused the run, for its memo; null: none. */
+  causedBy: string | null;
   /** Increases with every further request. */
   generation: number;
 }

@@ -32,7 +32,13 @@ async function insertForgotten(): Promise<{ id: string; workflowId: string }> {
   const steps = [{ type: 'EXIT', name: 'Out', config: {} }];
   const workflow = await createWorkflow(engine, { eventName: randomUUID(), steps });
   const contactId = await createContact(engine, newAddress());
-  const given = { projectId, workflowId: workflow.id, contactId, context: null };
+  const given = {
+    projectId,
+    workflowId: workflow.id,
+    contactId,
+    context: null,
+    causedBy: 'key:secret',
+  };
   const { id } = await db.transaction().execute(async (tx) => {
     const execution = await insertExecution(tx, given);
     await sql`delete from outbox where project_id = ${projectId}`.execute(tx);

@@ -74,7 +74,7 @@ export async function startExecution(
 async function tryStart(
   client: Client,
   taskQueue: string,
-  { start, projectName, key, generation, isAwaited }: DueStart & { isAwaited?: boolean },
+  { start, projectName, key, causedBy, generation, isAwaited }: DueStart & { isAwaited?: boolean },
   workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE',
 ): Promise<string | null> {
   try {
@@ -83,7 +83,7 @@ async function tryStart(
       workflowId: executionRunId(start.executionId),
       args: [start],
       workflowIdReusePolicy,
-      memo: { generation },
+      ...memoOf({ generation, causedBy }),
       priority: {
         priorityKey: isAwaited ? priorities.requested : priorities.usual,
         fairnessKey: start.projectId,
@@ -104,6 +104,13 @@ async function tryStart(
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     return null;
   }
+}
+
+/** Returns the memo of a run, without unknown values. An actor has ids, but no names or addresses. */
+function memoOf(values: { generation?: number; causedBy?: string | null | undefined }) {
+  const { causedBy = null, ...others } = values;
+  const memo = causedBy === null ? others : { ...others, causedBy };
+  return Object.keys(memo).length === 0 ? {} : { memo };
 }
 
 /** True if a run belongs to this start, not to an earlier one. */
@@ -231,7 +238,9 @@ export async function signalDelivery(
 export async function signalRun(
   client: Client,
   taskQueue: string,
-  entry: Pick<OutboxEntry, 'runId' | 'projectId' | 'kind' | 'input' | 'summary'>,
+  entry: Pick<OutboxEntry, 'runId' | 'projectId' | 'kind' | 'input' | 'summary'> & {
+    causedBy?: string | null;
+  },
 ): Promise<void> {
   await client.workflow.signalWithStart(entry.kind, {
     taskQueue,
@@ -239,6 +248,7 @@ export async function signalRun(
     args: [entry.input],
     signal: 'changed',
     staticSummary: entry.summary,
+    ...memoOf({ causedBy: entry.causedBy }),
     priority: {
       priorityKey: entry.kind === 'systemMail' ? priorities.attended : priorities.usual,
       fairnessKey: entry.projectId ?? platformFairness,

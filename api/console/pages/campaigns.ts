@@ -10,6 +10,7 @@ import { type PageContext, projectAct, projectPage } from '../page.ts';
 import {
   actForm,
   count,
+  actorText,
   facts,
   figures,
   heading,
@@ -88,6 +89,8 @@ const showCampaign = projectPage({
           ],
           ['Scheduled for', moment(scheduledFor)],
           ['Sent', moment(sentAt)],
+          ['Created by', actorText(campaign.createdBy)],
+          ['Sent by', actorText(campaign.sentBy)],
           ...(pausedReason === null ? [] : [['Paused', pausedReason.replace('_', ' ')] as const]),
         ]),
       )}

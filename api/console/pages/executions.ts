@@ -11,6 +11,7 @@ import { type Html, html } from '../../html/html.ts';
 import { type PageContext, pictureOf, projectAct, projectPage } from '../page.ts';
 import {
   actForm,
+  actorText,
   facts,
   further,
   heading,
@@ -137,6 +138,7 @@ const showExecution = projectPage({
           ['Contact', html`<a href="${path(`/contacts/${contact.id}`)}">${contact.email}</a>`],
           ...(execution.key === null ? [] : [['Key', execution.key] as const]),
           ['Started', moment(execution.startedAt)],
+          ['Caused by', actorText(execution.causedBy)],
           ['Ended', moment(execution.completedAt)],
           ...(execution.context
             ? [['Context', html`<code>${shortJson(execution.context)}</code>`] as const]

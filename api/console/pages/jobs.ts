@@ -3,7 +3,7 @@ import { getWorkflow } from '../../workflows/workflows.ts';
 import { ask } from '../ask.ts';
 import { html } from '../../html/html.ts';
 import { projectPage } from '../page.ts';
-import { count, facts, figures, heading, moment, section, state } from '../parts.ts';
+import { actorText, count, facts, figures, heading, moment, section, state } from '../parts.ts';
 
 /** Returns the path of a job's page, for a job on the executions of a workflow. */
 export function jobPath(workflowId: string, jobId: string): string {
@@ -37,6 +37,7 @@ const showJob = projectPage({
           facts([
             ['Workflow', html`<a href="${path(`/workflows/${id}`)}">${workflow.name}</a>`],
             ['Requested', moment(job.createdAt)],
+            ['Caused by', actorText(job.causedBy)],
             ['Started', moment(job.startedAt)],
             ['Ended', moment(job.finishedAt)],
             ...(failedReason ? [['Error', failedReason] as const] : []),

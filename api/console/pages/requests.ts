@@ -3,7 +3,7 @@ import { getRequest, getRequests } from '../../requests/requests.ts';
 import { type Html, html } from '../../html/html.ts';
 import { ask } from '../ask.ts';
 import { type PageContext, projectPage } from '../page.ts';
-import { facts, further, heading, section, state, table } from '../parts.ts';
+import { actorText, facts, further, heading, section, state, table } from '../parts.ts';
 
 type Listed = z.output<typeof getRequests.response>['data'][number];
 
@@ -70,7 +70,7 @@ function requestTable(
       html`<code>${nameOf(request)}</code>`,
       statusOf(request),
       request.errorCode && html`<code>${request.errorCode}</code>`,
-      request.actor?.name ?? request.actor?.id,
+      actorText(request.actor),
       String(request.ms),
     ]),
     isOff ? 'This server keeps no request log: REQUEST_LOG_DAYS is 0.' : 'No requests.',
@@ -95,7 +95,7 @@ const showRequest = projectPage({
           ['Id', html`<code>${requestId}</code>`],
           ['Time', second(request.at)],
           ['Milliseconds', String(request.ms)],
-          ['By', actor?.name ?? actor?.id],
+          ['By', actorText(actor)],
           ['Address', ip],
           ...(idempotency ? [['Idempotency key', idempotency] as const] : []),
           ...(sample > 1 ? [['Sample', `one of ${sample}`] as const] : []),

@@ -16,7 +16,7 @@ import { graphWarningCodes } from '../../../domain/workflow/steps/step.ts';
 import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { shownConfig } from '../../../domain/secrets/in-templates.ts';
-import { Actor, readActors } from '../../accounts/actor.ts';
+import { Actor, readActors } from '../../actors/actor.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { presentStart, StartRecord } from './starts.ts';
 import { ConditionAnswer } from '../../segments/conditions.ts';

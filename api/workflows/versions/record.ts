@@ -3,7 +3,7 @@ import { countActiveOn, type VersionRow } from '../../../db/workflows/versions.t
 import type { Database } from '../../../db/database.ts';
 import type { WorkflowRow } from '../../../db/workflows/workflows.ts';
 import { changeKinds, changesMax } from '../../../domain/workflow/versions/changes.ts';
-import { Actor, readActors } from '../../accounts/actor.ts';
+import { Actor, readActors } from '../../actors/actor.ts';
 import { fault, named, Time, time } from '../../http/schemas.ts';
 import { Step, stepExample, WorkflowById } from '../graph/record.ts';
 import { portableExample, VersionGraph } from '../portable/record.ts';

@@ -34,13 +34,13 @@ interface BatchOutcome {
 }
 
 /**
- * Accepts a bulk action, in the caller's transaction. `actor`: who requests it, for the consent
+ * Accepts a bulk action, in the caller's transaction. `causedBy`: who requests it, for the consent
  * log.
  */
 export async function insertBulk(
   tx: Database,
   { projectId, jobId }: JobRef,
-  action: { operation: BulkOperation; actor: string } & (
+  action: { operation: BulkOperation; causedBy: string } & (
     | { contactIds: readonly string[] }
     | { query: BulkQuery }
   ),
@@ -49,7 +49,7 @@ export async function insertBulk(
     id: jobId,
     projectId,
     kind: 'bulk' as const,
-    actor: action.actor,
+    causedBy: action.causedBy,
     summary: `Bulk ${action.operation}`,
   };
   const { operation } = action;
@@ -185,7 +185,7 @@ async function noteBatch(
 
 async function applyTo(
   tx: Database,
-  { project_id: projectId, actor }: JobRow,
+  { project_id: projectId, caused_by: actor }: JobRow,
   operation: BulkOperation,
   ids: readonly string[],
 ): Promise<BatchOutcome> {
@@ -253,7 +253,7 @@ async function recordChanges(
     .execute();
   const source = 'bulk';
   const name = subscribed ? 'contact.subscribed' : 'contact.unsubscribed';
-  const events = ids.map((contactId) => ({ contactId, name, data: { source } }));
+  const events = ids.map((contactId) => ({ contactId, name, data: { source }, causedBy: actor }));
   await recordEvents(tx, projectId, events, { contactsLocked: true });
   const action = actionOf(subscribed, source);
   const lines = ids.map((contactId) => ({ contactId, action, topic: null }));

@@ -67,6 +67,7 @@ export async function recordTopicChoices(
       emailId,
       name: subscribed ? 'contact.topic.subscribed' : 'contact.topic.unsubscribed',
       data: emailId ? { topic: key, source, emailId } : { topic: key, source },
+      causedBy: origin.actor,
     }));
     await recordEvents(tx, projectId, events, { contactsLocked: true });
   }

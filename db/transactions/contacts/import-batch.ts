@@ -45,17 +45,17 @@ interface LockedContact {
 }
 
 /**
- * Accepts a file for import, in the caller's transaction. `actor`: who asks for it, for the consent
+ * Accepts a file for import, in the caller's transaction. `causedBy`: who asks for it, for the consent
  * log.
  */
 export async function insertImport(
   tx: Database,
   { projectId, jobId }: JobRef,
-  { actor, ...file }: { actor: string; filename: string; content: Buffer },
+  { causedBy, ...file }: { causedBy: string; filename: string; content: Buffer },
 ): Promise<void> {
   const data: ImportData = { projectId, filename: file.filename, totalRows: null };
   const summary = 'Contact import';
-  await insertJob(tx, { id: jobId, projectId, kind: 'import', actor, data, summary });
+  await insertJob(tx, { id: jobId, projectId, kind: 'import', causedBy, data, summary });
   await tx
     .insertInto('import_file')
     .values({ job_id: jobId, project_id: projectId, content: file.content })
@@ -171,7 +171,7 @@ function chunksOf(rows: readonly ImportRow[]): ImportRow[][] {
 
 async function recordChunk(
   tx: Database,
-  { project_id: projectId, actor }: JobRow,
+  { project_id: projectId, caused_by: actor }: JobRow,
   chunk: readonly ImportRow[],
 ): Promise<RowsOutcome[]> {
   const origin: ConsentOrigin = { ...noEvidence, source: 'import', actor };
@@ -272,6 +272,7 @@ async function mergeRows(
     contactId: row.contact.id,
     name: row.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
     data: { source: origin.source },
+    causedBy: origin.actor,
   }));
   if (events.length > 0) await recordEvents(tx, projectId, events, { contactsLocked: true });
   const lines = changed.map((row) => ({

@@ -244,6 +244,7 @@ export async function recordSubscription(
         name: contact.subscribed ? 'contact.subscribed' : 'contact.unsubscribed',
         data: emailId ? { source, emailId } : { source },
         emailId,
+        causedBy: origin.actor,
       },
     ],
     { contactsLocked: true, executionId },

@@ -56,9 +56,12 @@ export async function recordTracked(
   });
   await applyConsentRequest(tx, contact, consent, { origin, isNew });
   const contactId = contact.id;
-  const [event] = await recordEvents(tx, projectId, [{ contactId, name, data }], {
-    contactsLocked: true,
-  });
+  const [event] = await recordEvents(
+    tx,
+    projectId,
+    [{ contactId, name, data, causedBy: evidence.actor }],
+    { contactsLocked: true },
+  );
   if (!event) throw new Error('The database has returned no row for a recorded event.');
   return { contactId, eventId: event.id, createdAt: event.createdAt };
 }
@@ -91,7 +94,8 @@ export async function recordTrackedTogether(
   // written.
   const ready = free.flatMap((event) => {
     const contactId = ids.get(event.email);
-    return contactId === undefined ? [] : { contactId, name: event.name, data: event.data };
+    if (contactId === undefined) return [];
+    return { contactId, name: event.name, data: event.data, causedBy: event.evidence.actor };
   });
   const recorded = await recordEvents(tx, projectId, ready, { contactsLocked: true });
   const byContact = new Map(recorded.map((event) => [event.contactId, event]));

@@ -19,6 +19,7 @@ import {
 } from './chosen-effects.ts';
 import { applyExitRules } from '../executions/exit-executions.ts';
 import { limits } from '../../../domain/limits.ts';
+import { actorOfEvent } from '../../../domain/access/actor.ts';
 import type { EventEffects, StartChoice } from '../../../domain/workflow/event-effects.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
 
@@ -27,6 +28,8 @@ export interface NewEvent {
   name: string;
   data: Record<string, unknown> | null;
   emailId?: string | null;
+  /** The actor that caused it; null or absent: see `actorOfEvent`. */
+  causedBy?: string | null;
 }
 
 export interface ProjectEvent extends NewEvent {
@@ -85,7 +88,7 @@ export async function recordEventsOfProjects(
       select project_id, contact_id, email_id, name, nullif(data, 'null')
         from jsonb_to_recordset(${recordsOf(events)}::jsonb)
           as given(project_id uuid, contact_id uuid, email_id uuid, name text, data jsonb)
-      returning id, project_id as "projectId", contact_id as "contactId",
+      returning id, project_id as "projectId", contact_id as "contactId", name,
         created_at as "createdAt",
         -- Not "exists", because the planner expects a hundred events, and would read all waits.
         -- Null: no wait may take the event.
@@ -108,12 +111,17 @@ export async function recordEventsOfProjects(
       (subscriptionIds ?? []).map((id) => notedSubscription(projectId, id)),
     ),
   );
-  const effective = rows.filter((event) => hasEffects(event) || event.mayExit !== null);
+  const causes = new Map(events.map((event) => [causeKey(event), event]));
+  const caused = rows.map((row) => {
+    const event = causes.get(causeKey(row))!;
+    return { ...row, causedBy: event.causedBy ?? actorOfEvent(event) };
+  });
+  const effective = caused.filter((event) => hasEffects(event) || event.mayExit !== null);
   for (const projectId of [...new Set(effective.map((row) => row.projectId))].toSorted()) {
     const own = effective.filter((row) => row.projectId === projectId);
     for (const [turn, events] of inTurns(own).entries()) {
       // Later events may end executions that earlier ones have started.
-      const isExit = ({ mayExit }: InsertedEvent) => mayExit || (mayExit !== null && turn > 0);
+      const isExit = ({ mayExit }: CausedEvent) => mayExit || (mayExit !== null && turn > 0);
       const exits = events.filter(isExit).map(({ id }) => id);
       if (exits.length > 0) await applyExitRules(tx, exits);
       const others = events.filter(hasEffects);
@@ -132,9 +140,18 @@ export async function recordEventsOfProjects(
   return rows;
 }
 
+/** The events of one request with the same contact and name have the same cause. */
+function causeKey({ projectId, contactId, name }: Omit<ProjectEvent, 'data'>): string {
+  return `${projectId} ${contactId} ${name}`;
+}
+
+/** An event with its actor. */
+type CausedEvent = InsertedEvent & { causedBy: string };
+
 /** An event that was just recorded, and which effects it may have. */
 interface InsertedEvent extends RecordedEvent {
   projectId: string;
+  name: string;
   /**
    * Number of waits with conditions that it may end, and of digests that may take it; null: it may
    * end no wait at all, and no digest may take it.
@@ -169,10 +186,10 @@ function isChoice({ chosenWaits, choosesStarts }: InsertedEvent): boolean {
  * that an earlier event of the same contact has started, or prevent a start by a later one. Each
  * turn then has at most one event of each contact.
  */
-function inTurns(events: readonly InsertedEvent[]): InsertedEvent[][] {
+function inTurns(events: readonly CausedEvent[]): CausedEvent[][] {
   if (events.every((event) => event.mayExit === null && !isChoice(event))) return [[...events]];
   const counts = new Map<string | null, number>();
-  const turns: InsertedEvent[][] = [];
+  const turns: CausedEvent[][] = [];
   for (const event of events) {
     const turn = counts.get(event.contactId) ?? 0;
     counts.set(event.contactId, event.contactId === null ? 0 : turn + 1);
@@ -198,8 +215,8 @@ const waitsAtOnce = 1_000;
  * Splits events into pages whose candidates fit into memory. An event with more than `waitsAtOnce`
  * waits is a page of its own.
  */
-function inPages(events: readonly InsertedEvent[]): InsertedEvent[][] {
-  const pages: InsertedEvent[][] = [];
+function inPages(events: readonly CausedEvent[]): CausedEvent[][] {
+  const pages: CausedEvent[][] = [];
   let waits = 0;
   for (const event of events) {
     const page = pages.at(-1);
@@ -223,7 +240,7 @@ async function applyEffects(
   given: {
     projectId: string;
     executionId: string | null;
-    events: readonly { id: string }[];
+    events: readonly { id: string; causedBy: string }[];
     chosen?: EventEffects;
   },
 ): Promise<void> {
@@ -231,7 +248,10 @@ async function applyEffects(
   const starts = chosen ? chosenStarts(chosen.starts) : plainStarts(projectId);
   const { rows } = await sql<{ runId: string; isStart: boolean }>`
     with recorded as (
-      select id, contact_id, email_id, name, data, created_at, recorded_at from event
+      select id, contact_id, email_id, name, data, created_at, recorded_at, actor.caused_by
+        from event join unnest(
+            ${events.map(({ id }) => id)}::uuid[],
+            ${events.map(({ causedBy }) => causedBy)}::text[]) as actor(id, caused_by) using (id)
         where id = ${anyOf(events.map(({ id }) => id))}
     ), ${starts.tables} matched as (
       update wait set event_id = recorded.id
@@ -241,12 +261,14 @@ async function applyEffects(
         returning wait.step_execution_id, wait.execution_id
     ), started as (
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-          current_step_id, context, starting_event_id, depth, status, error, completed_at, key, slot)
+          current_step_id, context, starting_event_id, depth, status, error, completed_at, key, slot,
+          caused_by)
         select workflow.project_id, workflow.id, workflow.version, workflow.name,
             recorded.contact_id, step.id, recorded.data, recorded.id, cause.depth,
             case when chain.fault is null then 'RUNNING' else 'FAILED' end, chain.fault,
             case when chain.fault is not null then clock_timestamp() end,
-            ${starts.key}, ${starts.slot}
+            ${starts.key}, ${starts.slot},
+            case when cause.depth > 0 then cause.actor else recorded.caused_by end
           from recorded ${starts.choices}
           join workflow on ${starts.isStarted}
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
@@ -316,13 +338,15 @@ function recordsOf(events: readonly ProjectEvent[]): string {
 }
 
 /**
- * SQL that selects the chain depth of an execution that a `recorded` event starts: 0, or one more
- * than the execution that caused the event by its mail, by a step (`executionId`), or by a change
+ * SQL that selects the chain depth of an execution that a `recorded` event starts, and the actor
+ * that caused the chain: 0, or one more than the execution that caused the event by its mail, by a step (`executionId`), or by a change
  * that moved its contact into or out of a segment.
  */
 function causeOf(executionId: string | null) {
   return sql`(
-    select coalesce(max(inner_before.depth) + 1, 0)::smallint as depth from execution inner_before
+    select coalesce(max(inner_before.depth) + 1, 0)::smallint as depth,
+        max(inner_before.caused_by) as actor
+      from execution inner_before
       where inner_before.id = coalesce(${executionId}::uuid,
         (select inner_mail_of.workflow_execution_id from email inner_mail_of
           where inner_mail_of.id = recorded.email_id),

@@ -10,6 +10,7 @@ import { beginFiring, holdFiringWorkflow } from '../../schedules/schedules.ts';
 import { listConditionsFor } from '../../segments/segments.ts';
 import { conditionSql } from '../../sql/filter.ts';
 import { newSlot, startRefusal, unlessStarted } from '../../workflows/executions/start-rules.ts';
+import { systemActor } from '../../../domain/access/actor.ts';
 import type { Condition } from '../../../domain/filter/filter.ts';
 
 /** Firings of schedules: each starts executions for the contacts that match. */
@@ -132,9 +133,10 @@ async function startAll(
   const { rows } = await sql<{ runId: string }>`
     with started as (
       insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-          current_step_id, context, slot)
+          current_step_id, context, slot, caused_by)
         select workflow.project_id, workflow.id, workflow.version, workflow.name, contact.id,
-            step.id, ${context}::jsonb, ${newSlot('workflow', withoutKey)}
+            step.id, ${context}::jsonb, ${newSlot('workflow', withoutKey)},
+            ${systemActor('schedule')}
           from workflow
           join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
           join contact on contact.id = ${anyOf(held)}

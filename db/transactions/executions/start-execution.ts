@@ -16,6 +16,7 @@ import { triggerOutput } from '../../../domain/workflow/steps/trigger.ts';
 
 /**
  * Starts an execution by hand, in the caller's transaction.
+ * @param given.causedBy the actor who starts it
  * @param given.key the key; undefined: it is read from the context
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, CONTACT_NOT_FOUND, WORKFLOW_NOT_FOUND,
  *   WORKFLOW_NOT_ENABLED, EXECUTION_EXISTS; VALIDATION_ERROR with the field `key`
@@ -28,6 +29,7 @@ export async function insertExecution(
     contactId: string;
     context: Record<string, unknown> | null;
     key?: string | undefined;
+    causedBy: string;
   },
 ): Promise<ExecutionRow> {
   const { projectId, workflowId, contactId, context } = given;
@@ -60,6 +62,7 @@ export async function insertExecution(
       context: context && JSON.stringify(context),
       key,
       slot,
+      caused_by: given.causedBy,
     })
     .returning(columnsOf('execution'))
     .executeTakeFirstOrThrow();

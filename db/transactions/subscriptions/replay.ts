@@ -24,7 +24,7 @@ interface ReplayState {
 export async function insertReplay(
   tx: Database,
   ref: JobRef,
-  data: ReplayData,
+  { causedBy, ...data }: ReplayData & { causedBy: string },
 ): Promise<'accepted' | 'missing' | 'disabled' | { inProgress: string }> {
   const { projectId, jobId } = ref;
   const { subscriptionId } = data;
@@ -39,7 +39,8 @@ export async function insertReplay(
     .executeTakeFirst();
   if (open) return { inProgress: open.id };
   const request: ReplayState = { after: null, total: 100 };
-  await insertJob(tx, { id: jobId, projectId, kind: 'replay', subscriptionId, data, request });
+  const job = { id: jobId, projectId, kind: 'replay' as const, subscriptionId, data, request };
+  await insertJob(tx, { ...job, causedBy });
   return 'accepted';
 }
 

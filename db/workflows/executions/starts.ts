@@ -67,6 +67,7 @@ export async function listExecutionStarts(
       'execution.contact_id as contactId',
       'project.name as projectName',
       'execution.key',
+      'execution.caused_by as causedBy',
       isoInstant(sql`execution.started_at`).as('startedAt'),
       'execution.current_step_id as currentStepId',
       'execution.start_generation as generation',
@@ -79,7 +80,7 @@ export async function listExecutionStarts(
     .execute();
   const starts = rows.map(async (row): Promise<DueStart | null> => {
     const { currentStepId, generation, status, updatedAt, isMoved, ...rest } = row;
-    const { marks: steps, projectName, key, ...ids } = rest;
+    const { marks: steps, projectName, key, causedBy, ...ids } = rest;
     const graph = await findGraph(ids.workflowId, ids.version);
     // The workflow was just deleted, with the execution.
     if (!graph) return null;
@@ -95,6 +96,7 @@ export async function listExecutionStarts(
       },
       projectName,
       key,
+      causedBy,
       generation,
       hasEnded: !isActive({ status }),
       updatedAt,

@@ -34,6 +34,8 @@ describe('POST /campaigns', () => {
         scheduledFor: null,
         scheduledAt: null,
         sentAt: null,
+        createdBy: { type: 'key', id: 'secret', name: 'Secret key' },
+        sentBy: null,
         pausedReason: null,
         archived: false,
         totalRecipients: 3,

@@ -60,6 +60,7 @@ describe('GET /emails', () => {
           from: `team@${shop.domain}`,
           fromName: 'My shop',
           replyTo: null,
+          causedBy: { type: 'key', id: 'secret', name: 'Secret key' },
           headers: [{ name: 'X-Order', value: '7' }],
           attachments: [
             {

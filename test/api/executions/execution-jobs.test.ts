@@ -37,6 +37,7 @@ describe('GET /workflows/{id}/jobs/{jobId}', () => {
       },
       result: null,
       failedReason: null,
+      causedBy: { type: 'key', id: 'secret', name: 'Secret key' },
       createdAt: expect.any(String),
       startedAt: null,
       finishedAt: null,

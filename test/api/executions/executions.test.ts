@@ -53,6 +53,7 @@ describe('POST /workflows/{id}/executions', () => {
       context: { source: 'ad' },
       warnings: 0,
       stuck: null,
+      causedBy: { type: 'key', id: 'secret', name: 'Secret key' },
       startedAt: expect.any(String),
       completedAt: null,
       pausedAt: null,

@@ -22,7 +22,12 @@ async function started(): Promise<string> {
   await call('POST', `/workflows/${workflow.id}/steps`, { type: 'EXIT', name: 'Out', config: {} });
   await call('PATCH', `/workflows/${workflow.id}`, { enabled: true });
   const contact = await call('POST', '/contacts', { email: `${randomUUID()}@people.test` });
-  const given = { workflowId: workflow.id, contactId: contact.id, context: null };
+  const given = {
+    workflowId: workflow.id,
+    contactId: contact.id,
+    context: null,
+    causedBy: 'key:secret',
+  };
   const { id } = await transact(db, (tx) =>
     insertExecution(tx, { projectId: project.id, ...given }),
   );

@@ -1,6 +1,7 @@
 insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
-    topic_id, max_per_minute, name, from_email, project_id, total_recipients, audience_condition)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    topic_id, max_per_minute, name, from_email, project_id, total_recipients, created_by,
+    audience_condition)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 returning id
 
 select
@@ -21,15 +22,15 @@ for update skip locked
 select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
-    campaign.created_at, campaign.delivered_count, campaign.description, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
+    campaign.from_email, campaign.from_name, campaign.frozen_at, campaign.frozen_count,
+    campaign.frozen_to_at, campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
     campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
     campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
     campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
+    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
@@ -38,15 +39,15 @@ for no key update
 select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
-    campaign.created_at, campaign.delivered_count, campaign.description, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
+    campaign.from_email, campaign.from_name, campaign.frozen_at, campaign.frozen_count,
+    campaign.frozen_to_at, campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
     campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
     campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
     campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
+    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, segment.name as
     segment_name
 from campaign
@@ -57,15 +58,15 @@ order by array_position($2::uuid[], campaign.id)
 select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
-    campaign.created_at, campaign.delivered_count, campaign.description, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
+    campaign.from_email, campaign.from_name, campaign.frozen_at, campaign.frozen_count,
+    campaign.frozen_to_at, campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
     campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
     campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
     campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
+    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, segment.name as
     segment_name
 from campaign
@@ -206,7 +207,13 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     select inner_holding_ramp.day_ends_at
     from ramp inner_holding_ramp
     where inner_holding_ramp.id = email.ramp_id), email.held_until) else email.held_until end as
-        held_until, (
+        held_until, coalesce(caused_by, (
+    select inner_sent.sent_by
+    from campaign inner_sent
+    where inner_sent.id = email.campaign_id), (
+    select inner_started.caused_by
+    from execution inner_started
+    where inner_started.id = email.workflow_execution_id)) as caused_by, (
   select inner_named.key from topic inner_named
   where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
       as has_body
@@ -246,7 +253,13 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     select inner_holding_ramp.day_ends_at
     from ramp inner_holding_ramp
     where inner_holding_ramp.id = email.ramp_id), email.held_until) else email.held_until end as
-        held_until, (
+        held_until, coalesce(caused_by, (
+    select inner_sent.sent_by
+    from campaign inner_sent
+    where inner_sent.id = email.campaign_id), (
+    select inner_started.caused_by
+    from execution inner_started
+    where inner_started.id = email.workflow_execution_id)) as caused_by, (
   select inner_named.key from topic inner_named
   where inner_named.id = email.topic_id) as topic_key, (body is not null or body_values is not null)
       as has_body, trace, id as email_id, body, body_template, body_values
@@ -682,8 +695,9 @@ where id = $1
 returning total_recipients as total
 
 update campaign
-set total_recipients = $1, scheduled_for = $2, local_time = $3, late = $4, updated_at = now()
-where id = $5
+set total_recipients = $1, scheduled_for = $2, sent_by = $3, local_time = $4, late = $5, updated_at
+    = now()
+where id = $6
 
 with candidate as (
   select id, name, subject, frozen_at, audience_type, segment_id, audience_condition, message_class,
@@ -854,15 +868,15 @@ with failed as materialized (
 select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
-    campaign.created_at, campaign.delivered_count, campaign.description, campaign.from_email,
-    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
+    campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
+    campaign.from_email, campaign.from_name, campaign.frozen_at, campaign.frozen_count,
+    campaign.frozen_to_at, campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
     campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
     campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
     campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
-    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
+    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
   from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.warm_up,

@@ -66,7 +66,7 @@ returning contact.consent, contact.created_at, contact.data, contact.email, cont
 insert into import_file (job_id, project_id, content)
 values ($1, $2, $3)
 
-insert into job (id, project_id, kind, workflow_id, subscription_id, data, actor, request)
+insert into job (id, project_id, kind, workflow_id, subscription_id, data, caused_by, request)
 values ($1, $2, $3, $4, $5, $6, $7, $8)
 
 select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
@@ -234,16 +234,16 @@ where project_id = $1 and email = any($2::text[])
 order by id
 for no key update
 
-select job.actor, job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind,
-    job.position, job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
-    job.subscription_id, job.touched_at, job.workflow_id
+select job.caused_by, job.created_at, job.data, job.failed_reason, job.finished_at, job.id,
+    job.kind, job.position, job.progress, job.project_id, job.request, job.result, job.started_at,
+    job.state, job.subscription_id, job.touched_at, job.workflow_id
 from job
 where id = $1 and project_id = $2 and state in ('waiting', 'active')
 for update
 
-select job.actor, job.created_at, job.data, job.failed_reason, job.finished_at, job.id, job.kind,
-    job.position, job.progress, job.project_id, job.request, job.result, job.started_at, job.state,
-    job.subscription_id, job.touched_at, job.workflow_id
+select job.caused_by, job.created_at, job.data, job.failed_reason, job.finished_at, job.id,
+    job.kind, job.position, job.progress, job.project_id, job.request, job.result, job.started_at,
+    job.state, job.subscription_id, job.touched_at, job.workflow_id
 from job
 where project_id = $1 and kind = $2 and id = $3
 
@@ -300,7 +300,7 @@ where id in (
   where state in ('waiting', 'active') and touched_at < now() - interval '10 minutes'
   limit $1
   for update skip locked)
-returning id, project_id, kind
+returning id, project_id, kind, caused_by
 
 with counted as materialized (
   select key, count(*) as holders

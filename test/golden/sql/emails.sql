@@ -811,8 +811,8 @@ where token_bucket.key = held.key
 with made as (
   insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
       headers, attachments, from_email, from_name, reply_to, message_class, source_type,
-      template_id, topic_id, scheduled_for)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+      template_id, topic_id, scheduled_for, caused_by)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,

@@ -2,7 +2,8 @@ insert into event (project_id, contact_id, email_id, name, data)
 select project_id, contact_id, email_id, name, nullif(data, 'null')
 from jsonb_to_recordset($1::jsonb) as given(project_id uuid, contact_id uuid, email_id uuid, name
     text, data jsonb)
-returning id, project_id as "projectId", contact_id as "contactId", created_at as "createdAt", (
+returning id, project_id as "projectId", contact_id as "contactId", name, created_at as "createdAt",
+    (
   select case when count(*) > 0 then count(coalesce(conditions, digest))::int end
   from wait
   where wait.contact_id = event.contact_id and wait.event_name = event.name and wait.event_id is

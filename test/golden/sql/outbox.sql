@@ -1,11 +1,23 @@
-insert into outbox (run_id, project_id, kind, action, input, summary)
-values ($1, $2, $3, 'signal', $4, $5)
+insert into outbox (run_id, project_id, kind, action, input, summary, caused_by)
+values ($1, $2, $3, 'signal', $4, $5, $6)
 on conflict (run_id) do update
 set action = case when excluded.action = 'signal' and outbox.action <> 'signal' then outbox.action
     else excluded.action end, input = case when excluded.action = 'signal' and outbox.action <>
     'signal' or excluded.action = 'signal' and outbox.input = '{}' then outbox.input else
-    excluded.input end, summary = excluded.summary, generation = outbox.generation + 1, due_at =
-    excluded.due_at, tries = 0
+    excluded.input end, summary = excluded.summary, caused_by = coalesce(excluded.caused_by,
+    outbox.caused_by), generation = outbox.generation + 1, due_at = excluded.due_at, tries = 0
+
+insert into outbox (run_id, project_id, kind, action, input, summary, caused_by)
+values ($1, $2, $3, 'signal', $4, $5, (
+    select sent_by
+    from campaign
+    where id = $6))
+on conflict (run_id) do update
+set action = case when excluded.action = 'signal' and outbox.action <> 'signal' then outbox.action
+    else excluded.action end, input = case when excluded.action = 'signal' and outbox.action <>
+    'signal' or excluded.action = 'signal' and outbox.input = '{}' then outbox.input else
+    excluded.input end, summary = excluded.summary, caused_by = coalesce(excluded.caused_by,
+    outbox.caused_by), generation = outbox.generation + 1, due_at = excluded.due_at, tries = 0
 
 insert into watermark (name, at)
 values ($1, $2)
@@ -22,8 +34,8 @@ select at
 from watermark
 where name = $1
 
-select outbox.action, outbox.created_at, outbox.due_at, outbox.generation, outbox.input,
-    outbox.kind, outbox.project_id, outbox.run_id, outbox.summary, outbox.tries
+select outbox.action, outbox.caused_by, outbox.created_at, outbox.due_at, outbox.generation,
+    outbox.input, outbox.kind, outbox.project_id, outbox.run_id, outbox.summary, outbox.tries
 from outbox
 where run_id = any($1::text[])
 

@@ -109,15 +109,15 @@ from wait
 where step_execution_id = $1
 for update
 
-select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
-    execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
-    execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
-    execution.start_generation, execution.started_at, execution.starting_event_id, execution.status,
-    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
-    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
-    contact.email as contact_email, (
+select execution.caused_by, execution.completed_at, execution.contact_id, execution.context,
+    execution.created_at, execution.current_step_id, execution.depth, execution.earlier_versions,
+    execution.error, execution.exit_pending, execution.exit_reason, execution.held_at,
+    execution.history, execution.id, execution.key, execution.move_job_id,
+    execution.next_reconcile_at, execution.pause_reason, execution.paused_at, execution.project_id,
+    execution.slot, execution.start_generation, execution.started_at, execution.starting_event_id,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version, contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from graph_step(version.whole, version.difference, execution.current_step_id) as step
   where step is not null) as current_step
@@ -133,15 +133,15 @@ where execution.id in (
   limit $2 offset $3)
 order by execution.started_at desc, execution.id desc
 
-select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
-    execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
-    execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
-    execution.start_generation, execution.started_at, execution.starting_event_id, execution.status,
-    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
-    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
-    contact.email as contact_email, (
+select execution.caused_by, execution.completed_at, execution.contact_id, execution.context,
+    execution.created_at, execution.current_step_id, execution.depth, execution.earlier_versions,
+    execution.error, execution.exit_pending, execution.exit_reason, execution.held_at,
+    execution.history, execution.id, execution.key, execution.move_job_id,
+    execution.next_reconcile_at, execution.pause_reason, execution.paused_at, execution.project_id,
+    execution.slot, execution.start_generation, execution.started_at, execution.starting_event_id,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version, contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from graph_step(version.whole, version.difference, execution.current_step_id) as step
   where step is not null) as current_step, version.whole, version.difference
@@ -151,15 +151,15 @@ inner join workflow_graph as version on version.workflow_id = execution.workflow
     version.version = execution.workflow_version
 where execution.id = $1
 
-select execution.completed_at, execution.contact_id, execution.context, execution.created_at,
-    execution.current_step_id, execution.depth, execution.earlier_versions, execution.error,
-    execution.exit_pending, execution.exit_reason, execution.held_at, execution.history,
-    execution.id, execution.key, execution.move_job_id, execution.next_reconcile_at,
-    execution.pause_reason, execution.paused_at, execution.project_id, execution.slot,
-    execution.start_generation, execution.started_at, execution.starting_event_id, execution.status,
-    execution.stuck_reason, execution.stuck_since, execution.temporal_run_id, execution.updated_at,
-    execution.warnings, execution.workflow_id, execution.workflow_name, execution.workflow_version,
-    contact.email as contact_email, (
+select execution.caused_by, execution.completed_at, execution.contact_id, execution.context,
+    execution.created_at, execution.current_step_id, execution.depth, execution.earlier_versions,
+    execution.error, execution.exit_pending, execution.exit_reason, execution.held_at,
+    execution.history, execution.id, execution.key, execution.move_job_id,
+    execution.next_reconcile_at, execution.pause_reason, execution.paused_at, execution.project_id,
+    execution.slot, execution.start_generation, execution.started_at, execution.starting_event_id,
+    execution.status, execution.stuck_reason, execution.stuck_since, execution.temporal_run_id,
+    execution.updated_at, execution.warnings, execution.workflow_id, execution.workflow_name,
+    execution.workflow_version, contact.email as contact_email, (
   select jsonb_build_object('id', step -> 'id', 'name', step -> 'name', 'type', step -> 'type')
   from graph_step(version.whole, version.difference, execution.current_step_id) as step
   where step is not null) as current_step, workflow.name as current_workflow_name,
@@ -190,9 +190,10 @@ order by execution.started_at desc, execution.id desc
 select execution.id as "executionId", execution.project_id as "projectId", execution.workflow_id as
     "workflowId", execution.workflow_name as "workflowName", execution.workflow_version as version,
     execution.contact_id as "contactId", project.name as "projectName", execution.key,
-    to_char(execution.started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as
-    "startedAt", execution.current_step_id as "currentStepId", execution.start_generation as
-    generation, execution.status, execution.earlier_versions is not null as "isMoved", (
+    execution.caused_by as "causedBy", to_char(execution.started_at at time zone 'utc',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "startedAt", execution.current_step_id as "currentStepId",
+    execution.start_generation as generation, execution.status, execution.earlier_versions is not
+    null as "isMoved", (
   select coalesce(jsonb_agg(jsonb_build_object('stepId', step_id, 'status', status, 'branch',
       coalesce(inner_mark_of.output ->> 'branch', inner_mark_of.output ->> 'arm',
       lower(inner_mark_of.output ->> 'waitOutcome')), 'startedAt', to_char(started_at at time zone
@@ -507,9 +508,10 @@ from active
 cross join step
 
 with recorded as (
-  select id, contact_id, email_id, name, data, created_at, recorded_at
+  select id, contact_id, email_id, name, data, created_at, recorded_at, actor.caused_by
   from event
-  where id = any($1::uuid[]) ), matched as (
+  join unnest( $1::uuid[], $2::text[]) as actor(id, caused_by) using (id)
+  where id = any($3::uuid[]) ), matched as (
   update wait
   set event_id = recorded.id
   from recorded
@@ -518,19 +520,21 @@ with recorded as (
       recorded.recorded_at)
   returning wait.step_execution_id, wait.execution_id ), started as (
   insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
-      current_step_id, context, starting_event_id, depth, status, error, completed_at, key, slot)
+      current_step_id, context, starting_event_id, depth, status, error, completed_at, key, slot,
+      caused_by)
   select workflow.project_id, workflow.id, workflow.version, workflow.name, recorded.contact_id,
       step.id, recorded.data, recorded.id, cause.depth, case when chain.fault is null then 'RUNNING'
       else 'FAILED' end, chain.fault, case when chain.fault is not null then clock_timestamp() end,
-      null::text, ''
+      null::text, '', case when cause.depth > 0 then cause.actor else recorded.caused_by end
   from recorded
-  join workflow on workflow.project_id = $2 and workflow.trigger_event_name = recorded.name and
+  join workflow on workflow.project_id = $4 and workflow.trigger_event_name = recorded.name and
       workflow.enabled and workflow.trigger_type = 'EVENT'
   join workflow_step step on step.workflow_id = workflow.id and step.type = 'TRIGGER'
   cross join lateral (
-    select coalesce(max(inner_before.depth) + 1, 0)::smallint as depth
+    select coalesce(max(inner_before.depth) + 1, 0)::smallint as depth, max(inner_before.caused_by)
+        as actor
     from execution inner_before
-    where inner_before.id = coalesce($3::uuid, (
+    where inner_before.id = coalesce($5::uuid, (
         select inner_mail_of.workflow_execution_id
         from email inner_mail_of
         where inner_mail_of.id = recorded.email_id), case when recorded.name like 'segment.%' then (
@@ -546,7 +550,7 @@ with recorded as (
         order by inner_cause.depth desc
         limit 1) end)) cause
   cross join lateral (
-    select case when cause.depth > $4 then $5 when cause.depth > 0 and (
+    select case when cause.depth > $6 then $7 when cause.depth > 0 and (
       select count(*)
       from (
         select
@@ -554,11 +558,11 @@ with recorded as (
         where inner_caused.contact_id = recorded.contact_id and inner_caused.workflow_id =
             workflow.id and inner_caused.started_at > now() - interval '1 hour' and
             inner_caused.depth > 0
-        limit $6) inner_counted) = $7 then $8 end as fault) chain
+        limit $8) inner_counted) = $9 then $10 end as fault) chain
   where recorded.contact_id is not null and not exists (
     select
     from project
-    where project.id = $9 and project.disabled_reason is not null) and not case
+    where project.id = $11 and project.disabled_reason is not null) and not case
         workflow.reentry_mode when 'once' then exists (
     select
     from execution inner_earlier
@@ -583,11 +587,11 @@ with recorded as (
   from started
   join workflow on workflow.id = started.workflow_id ), enqueued as (
   insert into outbox (run_id, project_id, kind, action, input)
-  select 'execution-' || id, $10::uuid, 'customerWorkflow', 'start', '{}'::jsonb
+  select 'execution-' || id, $12::uuid, 'customerWorkflow', 'start', '{}'::jsonb
   from started
   where status = 'RUNNING'
   union all
-  select 'execution-' || matched.execution_id, $11::uuid, 'customerWorkflow', 'signal',
+  select 'execution-' || matched.execution_id, $13::uuid, 'customerWorkflow', 'signal',
       jsonb_build_object('stepId', step_execution.step_id)
   from matched
   join step_execution on step_execution.id = matched.step_execution_id
@@ -595,8 +599,8 @@ with recorded as (
   set action = case when excluded.action = 'signal' and outbox.action <> 'signal' then outbox.action
       else excluded.action end, input = case when excluded.action = 'signal' and outbox.action <>
       'signal' or excluded.action = 'signal' and outbox.input = '{}' then outbox.input else
-      excluded.input end, summary = excluded.summary, generation = outbox.generation + 1, due_at =
-      excluded.due_at, tries = 0
+      excluded.input end, summary = excluded.summary, caused_by = coalesce(excluded.caused_by,
+      outbox.caused_by), generation = outbox.generation + 1, due_at = excluded.due_at, tries = 0
   returning run_id, action )
 select run_id as "runId", action = 'start' as "isStart"
 from enqueued

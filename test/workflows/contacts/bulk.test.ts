@@ -70,6 +70,7 @@ describe('a bulk action on ids', () => {
         ],
       },
       failedReason: null,
+      causedBy: { type: 'key', id: 'secret', name: 'Secret key' },
       createdAt: expect.any(String),
       startedAt: expect.any(String),
       finishedAt: expect.any(String),

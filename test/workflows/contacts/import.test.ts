@@ -55,6 +55,7 @@ describe('an import', () => {
         errors: [{ row: 3, email: 'nope', error: 'Not an email address.' }],
       },
       failedReason: null,
+      causedBy: { type: 'key', id: 'secret', name: 'Secret key' },
       createdAt: expect.any(String),
       startedAt: expect.any(String),
       finishedAt: expect.any(String),

@@ -102,6 +102,7 @@ describe('a start whose note is held up until its execution has failed', () => {
         workflowId: workflow.id,
         contactId,
         context: null,
+        causedBy: 'key:secret',
       }),
     );
     let release = () => {};

@@ -41,7 +41,13 @@ const { version } = await db
 async function leftOpen(statuses: readonly OpenStatus[]) {
   const contactId = await createContact(engine, newAddress());
   const project_id = engine.project.id;
-  const given = { projectId: project_id, workflowId: workflow.id, contactId, context: null };
+  const given = {
+    projectId: project_id,
+    workflowId: workflow.id,
+    contactId,
+    context: null,
+    causedBy: 'key:secret',
+  };
   const { id } = await db.transaction().execute((tx) => insertExecution(tx, given));
   const open = statuses.map((status) => ({
     id: randomUUID(),

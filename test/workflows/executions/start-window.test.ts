@@ -27,7 +27,7 @@ it('a burst of starts waits in the outbox until the workers have begun the first
   );
   await transact(db, async (tx) => {
     for (const contactId of contacts) {
-      const given = { workflowId: burst.id, contactId, context: null };
+      const given = { workflowId: burst.id, contactId, context: null, causedBy: 'key:secret' };
       await insertExecution(tx, { projectId: engine.project.id, ...given });
     }
   });

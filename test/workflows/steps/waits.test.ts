@@ -51,6 +51,7 @@ async function insertedExecution(workflow: { id: string; steps: Record<string, s
       workflowId: workflow.id,
       contactId,
       context: null,
+      causedBy: 'key:secret',
     }),
   );
   await db.deleteFrom('outbox').where('run_id', '=', `execution-${execution.id}`).execute();

@@ -162,6 +162,7 @@ describe('the sweep', () => {
           workflowId,
           contactId,
           context: null,
+          causedBy: 'key:secret',
         }),
       );
     };

@@ -5,7 +5,7 @@ import { absenceTexts } from '../../../../domain/campaign/campaign.ts';
 import { reasonTexts } from '../../../../domain/outcomes/outcome.ts';
 import { html } from '../../../html/html.ts';
 import { type PageContext, projectPage } from '../../page.ts';
-import { facts, heading, moment, section, state, table } from '../../parts.ts';
+import { actorText, facts, heading, moment, section, state, table } from '../../parts.ts';
 
 type Email = z.output<typeof getEmail.response>;
 
@@ -29,6 +29,7 @@ const showEmail = projectPage({
           ['To', html`<a href="${path(`/contacts/${email.contactId}`)}">${toEmail}</a>`],
           ['From', email.fromName ? `${email.fromName} <${email.from}>` : email.from],
           ...originOf(email, path),
+          ['Caused by', actorText(email.causedBy)],
           ...(email.reasonCode === null ? [] : [['Reason', reasonText(email.reasonCode)] as const]),
           ...(hold ? [['Waits', html`until ${moment(hold.until)}`] as const] : []),
           ...(isProviderText(email) ? [['Error', error] as const] : []),
@@ -41,7 +42,7 @@ const showEmail = projectPage({
           trace.map(({ at, state: name, detail }) => [
             moment(at),
             state(name),
-            detail && html`<code>${JSON.stringify(detail)}</code>`,
+            detail && name !== 'queued' && html`<code>${JSON.stringify(detail)}</code>`,
           ]),
           'No events yet.',
         ),

@@ -2,22 +2,30 @@ import { z } from 'zod';
 import { listUserEmails } from '../../db/accounts/users.ts';
 import { listKeyNames } from '../../db/projects/api-keys.ts';
 import type { Database } from '../../db/database.ts';
+import { actorTypes, readActor } from '../../domain/access/actor.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { named } from '../http/schemas.ts';
 
-/** Actors: the users and keys that cause something. They are stored as `<type>:<id>`. */
+/** Actors: who caused something. They are stored as `<type>:<id>`. */
 
 export const Actor = named('Actor', {
-  type: z.enum(['user', 'key']),
+  type: z
+    .enum(actorTypes)
+    .describe('`contact`: by a link of a mail, or a page. `system`: without a request'),
   id: z
     .string()
-    .describe('Id of the user or named key; `secret` or `public` for a key of the pair'),
+    .nullable()
+    .describe(
+      'Id of the user, named key or contact; `secret` or `public` for a key of the pair; null ' +
+        'for `system`',
+    ),
   name: z
     .string()
     .nullable()
     .describe(
       'Address of the user, null when the account is gone; name of the key, `Secret key` or ' +
-        '`Public key`',
+        '`Public key`; null for a contact; `schedule`, `segment`, `inbound`, `feedback` or ' +
+        '`server` for `system`',
     ),
 }).meta({ examples: [{ type: 'key', id: 'secret', name: 'Secret key' }] });
 
@@ -31,7 +39,7 @@ export async function readActors(
   const idsOf = (type: 'user' | 'key') => [
     ...new Set(
       stored.flatMap((actor) => {
-        const parts = partsOf(actor);
+        const parts = readActor(actor);
         return parts?.type === type && isUuid(parts.id) ? [parts.id] : [];
       }),
     ),
@@ -39,15 +47,20 @@ export async function readActors(
   const emails = await listUserEmails(db, idsOf('user'));
   const named = await listKeyNames(db, idsOf('key'));
   return (actor) => {
-    const parts = partsOf(actor);
+    const parts = readActor(actor);
     if (!parts) return null;
     const { type, id } = parts;
+    if (type === 'system') return { type, id: null, name: id };
+    if (type === 'contact') return { type, id, name: null };
     const name = type === 'user' ? emails.get(id) : (pairNames[id] ?? named.get(id));
     return { type, id, name: name ?? null };
   };
 }
 
-function partsOf(actor: string | null): { type: 'user' | 'key'; id: string } | null {
-  const [type, id = ''] = actor?.split(':') ?? [];
-  return type === 'user' || type === 'key' ? { type, id } : null;
+/** Returns one stored actor as responses show it. For several, use `readActors`. */
+export async function presentActor(
+  db: Database,
+  stored: string | null,
+): Promise<z.input<typeof Actor> | null> {
+  return (await readActors(db, [stored]))(stored);
 }

@@ -1,0 +1,54 @@
+/** Actors: who caused something. They are stored as `<type>:<id>`, for example `key:secret`. */
+
+/** Parts of the system that cause something without a request of a person or key. */
+export const systemActors = ['schedule', 'segment', 'inbound', 'feedback', 'server'] as const;
+
+export type SystemActor = (typeof systemActors)[number];
+
+export const actorTypes = ['user', 'key', 'contact', 'system'] as const;
+
+export interface StoredActor {
+  type: (typeof actorTypes)[number];
+  /** The word of `systemActors` if the type is `system`. */
+  id: string;
+}
+
+/** Reads a stored actor; null: it is not known. */
+export function readActor(stored: string | null): StoredActor | null {
+  const [word, id = ''] = stored?.split(':') ?? [];
+  const type = actorTypes.find((one) => one === word);
+  return type ? { type, id } : null;
+}
+
+const ofPerson = new Set(['public_page', 'one_click', 'double_opt_in']);
+const ofReports = new Set(['bounce', 'complaint', 'provider']);
+const reports = new Set(['email.delivery', 'email.bounce', 'email.complaint']);
+
+/**
+ * Returns who caused an event that no caller has caused: its contact by a link or a page, a report
+ * of a mail server, received mail, a segment, or else the server.
+ */
+export function actorOfEvent(event: {
+  name: string;
+  contactId: string | null;
+  data: Record<string, unknown> | null;
+}): string {
+  const { name, contactId, data } = event;
+  const source = String(data?.['source']);
+  const byContact = name === 'email.open' || name === 'email.click' || ofPerson.has(source);
+  if (byContact && contactId !== null) return `contact:${contactId}`;
+  if (reports.has(name) || ofReports.has(source)) return systemActor('feedback');
+  if (name === 'email.received' || source === 'inbound') return systemActor('inbound');
+  return systemActor(name.startsWith('segment.') ? 'segment' : 'server');
+}
+
+export function systemActor(word: SystemActor): string {
+  return `system:${word}`;
+}
+
+/** Returns the name of an actor in the consent log: `pk`, `sk`, or the id of a user or named key. */
+export function consentNameOf(stored: string | null): string | null {
+  if (stored === 'key:secret') return 'sk';
+  if (stored === 'key:public') return 'pk';
+  return readActor(stored)?.id ?? null;
+}
