@@ -3,10 +3,11 @@ import { readSnapshot } from '../../db/reads/contact-export.ts';
 import {
   listSecurityEvents,
   readSecurityEvents,
+  type SecurityLogOwner,
   type SecuritySearch,
 } from '../../db/accounts/security-search.ts';
 import type { Database } from '../../db/database.ts';
-import type { CursorForm } from '../../domain/cursor.ts';
+import type { CursorForm, Position } from '../../domain/cursor.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { Answer, endpoint } from '../http/endpoint.ts';
 import {
@@ -19,7 +20,7 @@ import {
 } from '../http/schemas.ts';
 import { readSecurityRecords, securityEventExample, SecurityEventRecord } from './record.ts';
 
-/** The security log of a project. */
+/** The security log of a project, and a user's own events. */
 
 const newestFirst: CursorForm = { order: 'security-events', value: 'time' };
 /** Number of names in a filter. */
@@ -51,6 +52,24 @@ const filters = {
   to: Moment.optional().describe('Only events before this time'),
 };
 
+/** Reads one page of a log. */
+async function pageOf(
+  db: Database,
+  owner: SecurityLogOwner,
+  given: { cursor: Position | undefined; limit: number; search: SecuritySearch },
+) {
+  const { cursor, limit, search } = given;
+  const page = { after: cursor, limit: limit + 1 };
+  const { rows, total } = await listSecurityEvents(db, owner, search, page);
+  return presentCursorList(rows, {
+    form: newestFirst,
+    limit,
+    total,
+    position: (row) => ({ value: time(row.created_at), id: row.id }),
+    present: await readSecurityRecords(db, rows),
+  });
+}
+
 export const getSecurityEvents = endpoint({
   id: 'listSecurityEvents',
   method: 'GET',
@@ -69,15 +88,25 @@ export const getSecurityEvents = endpoint({
   example: { response: { data: [securityEventExample], hasMore: false, total: 1 } },
   async handle({ db, caller: { projectId }, query }) {
     const { cursor, limit, ...search } = query;
-    const page = { after: cursor, limit: limit + 1 };
-    const { rows, total } = await listSecurityEvents(db, projectId, search, page);
-    return presentCursorList(rows, {
-      form: newestFirst,
-      limit,
-      total,
-      position: (row) => ({ value: time(row.created_at), id: row.id }),
-      present: await readSecurityRecords(db, rows),
-    });
+    return pageOf(db, { projectId }, { cursor, limit, search });
+  },
+});
+
+const getMySecurityEvents = endpoint({
+  id: 'listMySecurityEvents',
+  method: 'GET',
+  path: '/users/@me/security-events',
+  summary: "List the logged-in user's own security events, newest first",
+  description:
+    'Logins, refusals and changes of the account, from where. `total` counts up to 10,000 on the ' +
+    'first page and is 0 on later ones.',
+  access: 'session',
+  query: cursorQuery(newestFirst),
+  response: cursorListOf(SecurityEventRecord),
+  problems: ['STATS_TOO_HEAVY'],
+  example: { response: { data: [securityEventExample], hasMore: false, total: 1 } },
+  async handle({ db, caller: { userId }, query: { cursor, limit } }) {
+    return pageOf(db, { userId }, { cursor, limit, search: {} });
   },
 });
 
@@ -112,4 +141,8 @@ async function* lines(snapshot: Database, projectId: string, search: SecuritySea
   }
 }
 
-export const securityEventEndpoints = [getSecurityEvents, exportSecurityEvents];
+export const securityEventEndpoints = [
+  getSecurityEvents,
+  exportSecurityEvents,
+  getMySecurityEvents,
+];

@@ -5,9 +5,12 @@ import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { SecurityEvent } from '../tables.ts';
 
-/** The security events of a project, as its administrators read them. */
+/** Security events, as the administrators of a project or the user read them. */
 
 export type SecurityEventRow = Selectable<SecurityEvent>;
+
+/** The log that is read: that of a project, or the user's own events. */
+export type SecurityLogOwner = { projectId: string } | { userId: string };
 
 /** Filters of a search; absent filters do not apply. */
 export interface SecuritySearch {
@@ -28,17 +31,17 @@ const countedMax = 10_000;
 const exportedMax = 500;
 
 /**
- * Returns the events of a project that match, newest first, and their number up to 10,000; 0 on
+ * Returns the events of a log that match, newest first, and their number up to 10,000; 0 on
  * later pages.
  * @throws Problem STATS_TOO_HEAVY when a search takes longer than `searchMs`
  */
 export async function listSecurityEvents(
   db: Database,
-  projectId: string,
+  owner: SecurityLogOwner,
   search: SecuritySearch,
   { after, limit }: { after?: Position | undefined; limit: number },
 ): Promise<{ rows: SecurityEventRow[]; total: number }> {
-  const matching = matchingIn(projectId, search);
+  const matching = matchingIn(owner, search);
   const place = after
     ? sql`(created_at, id) < (${after.value}::timestamptz, ${after.id}::uuid)`
     : sql`true`;
@@ -60,7 +63,7 @@ export async function* readSecurityEvents(
   projectId: string,
   search: SecuritySearch,
 ): AsyncGenerator<SecurityEventRow[], void, undefined> {
-  const matching = matchingIn(projectId, search);
+  const matching = matchingIn({ projectId }, search);
   for (let last: SecurityEventRow | undefined; ;) {
     const place = last ? sql`(created_at, id) > (${last.created_at}, ${last.id}::uuid)` : sql`true`;
     const { rows } = await sql<SecurityEventRow>`
@@ -72,11 +75,13 @@ export async function* readSecurityEvents(
   }
 }
 
-function matchingIn(projectId: string, search: SecuritySearch): RawBuilder<unknown> {
+function matchingIn(owner: SecurityLogOwner, search: SecuritySearch): RawBuilder<unknown> {
   const { event, actorId, targetId, from, to } = search;
   return sql.join(
     [
-      sql`project_id = ${projectId}`,
+      'projectId' in owner
+        ? sql`project_id = ${owner.projectId}`
+        : sql`user_id = ${owner.userId} and project_id is null`,
       ...(event ? [matchingNames(event)] : []),
       ...(actorId ? [sql`actor in (${`user:${actorId}`}, ${`key:${actorId}`})`] : []),
       ...(targetId ? [sql`target_id = ${targetId}`] : []),

@@ -8,7 +8,7 @@ create table security_event (
   event text collate "C" not null,
   -- User who acted; null: a key, a client that was not logged in, or a user whose account is deleted.
   user_id uuid references app_user on delete set null,
-  -- Who acted, as api/accounts/actor.ts writes it; null: a client that was not logged in.
+  -- Who acted, as `actorOf` writes it; null: a client that was not logged in.
   actor text,
   project_id uuid,
   ip text,
@@ -27,6 +27,9 @@ create table security_event (
 );
 comment on table security_event is 'Logins, refusals and changes: who, from where, when';
 create index security_event_user on security_event (user_id, id) where user_id is not null;
+-- A user's own events, in the order of their list.
+create index security_event_own on security_event (user_id, created_at, id)
+  where user_id is not null and project_id is null;
 -- One index for each filter of the list, in the order of the list.
 create index security_event_project on security_event (project_id, created_at, id)
   where project_id is not null;
