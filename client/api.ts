@@ -1365,6 +1365,18 @@ export interface Api {
       };
       answer: SecurityEventList;
     };
+    /** List the logged-in user's own security events, newest first */
+    '/users/@me/security-events': {
+      request: {
+        query?: {
+          /** Maximum number of items per page */
+          limit?: number;
+          /** The `cursor` of the previous page */
+          cursor?: string;
+        };
+      };
+      answer: SecurityEventList;
+    };
     /** List the secrets for webhooks by name; their values are never returned */
     '/secrets': {
       request: {};

@@ -52,10 +52,14 @@ export const securityEventExample = {
   details: {},
 };
 
-/** Returns a function that presents security events, with the names of their actors. */
+/**
+ * Returns a function that presents security events, with the names of their actors.
+ * @param publicId of the project whose log it is; null: the own events of a user
+ */
 export async function readSecurityRecords(
   db: Database,
   rows: readonly SecurityEventRow[],
+  publicId: string | null,
 ): Promise<(row: SecurityEventRow) => z.input<typeof SecurityEventRecord>> {
   const actorOf = await readActors(
     db,
@@ -70,6 +74,14 @@ export async function readSecurityRecords(
       target:
         row.target_type === null || row.target_id === null
           ? null
-          : { type: row.target_type, id: row.target_id },
+          : { type: row.target_type, id: isOf(row, publicId) ? publicId : row.target_id },
     });
+}
+
+/** Returns true if the changed record is the project itself, which clients know by its public id. */
+function isOf(
+  { target_type: type }: SecurityEventRow,
+  publicId: string | null,
+): publicId is string {
+  return type === 'project' && publicId !== null;
 }

@@ -9,6 +9,7 @@ import {
 import type { Database } from '../../db/database.ts';
 import type { CursorForm, Position } from '../../domain/cursor.ts';
 import { isUuid } from '../../domain/ids.ts';
+import type { Project } from '../access/caller.ts';
 import { Answer, endpoint } from '../http/endpoint.ts';
 import {
   cursorListOf,
@@ -52,10 +53,15 @@ const filters = {
   to: Moment.optional().describe('Only events before this time'),
 };
 
+/** Replaces the public id of the project in a filter by the id that its rows have. */
+function inside(search: SecuritySearch, { id, publicId }: Project): SecuritySearch {
+  return search.targetId === publicId ? { ...search, targetId: id } : search;
+}
+
 /** Reads one page of a log. */
 async function pageOf(
   db: Database,
-  owner: SecurityLogOwner,
+  owner: SecurityLogOwner & { publicId: string | null },
   given: { cursor: Position | undefined; limit: number; search: SecuritySearch },
 ) {
   const { cursor, limit, search } = given;
@@ -66,7 +72,7 @@ async function pageOf(
     limit,
     total,
     position: (row) => ({ value: time(row.created_at), id: row.id }),
-    present: await readSecurityRecords(db, rows),
+    present: await readSecurityRecords(db, rows, owner.publicId),
   });
 }
 
@@ -86,9 +92,10 @@ export const getSecurityEvents = endpoint({
   response: cursorListOf(SecurityEventRecord),
   problems: ['STATS_TOO_HEAVY'],
   example: { response: { data: [securityEventExample], hasMore: false, total: 1 } },
-  async handle({ db, caller: { projectId }, query }) {
+  async handle({ db, caller: { projectId, project }, query }) {
     const { cursor, limit, ...search } = query;
-    return pageOf(db, { projectId }, { cursor, limit, search });
+    const owner = { projectId, publicId: project.publicId };
+    return pageOf(db, owner, { cursor, limit, search: inside(search, project) });
   },
 });
 
@@ -106,7 +113,7 @@ const getMySecurityEvents = endpoint({
   problems: ['STATS_TOO_HEAVY'],
   example: { response: { data: [securityEventExample], hasMore: false, total: 1 } },
   async handle({ db, caller: { userId }, query: { cursor, limit } }) {
-    return pageOf(db, { userId }, { cursor, limit, search: {} });
+    return pageOf(db, { userId, publicId: null }, { cursor, limit, search: {} });
   },
 });
 
@@ -126,17 +133,18 @@ export const exportSecurityEvents = endpoint({
   query: z.object(filters),
   response: z.string(),
   example: { response: `${JSON.stringify(securityEventExample)}\n` },
-  async handle({ db, exports: slots, caller: { projectId }, query }) {
+  async handle({ db, exports: slots, caller: { project }, query }) {
     const end = new AbortController();
-    const room = { slots, projectId, giveWay: () => end.abort() };
-    const text = readSnapshot(db, room, (snapshot) => lines(snapshot, projectId, query));
+    const room = { slots, projectId: project.id, giveWay: () => end.abort() };
+    const text = readSnapshot(db, room, (snapshot) => lines(snapshot, project, query));
     return new Answer('', { text, signal: end.signal });
   },
 });
 
-async function* lines(snapshot: Database, projectId: string, search: SecuritySearch) {
-  for await (const rows of readSecurityEvents(snapshot, projectId, search)) {
-    const shown = await readSecurityRecords(snapshot, rows);
+async function* lines(snapshot: Database, project: Project, query: SecuritySearch) {
+  const search = inside(query, project);
+  for await (const rows of readSecurityEvents(snapshot, project.id, search)) {
+    const shown = await readSecurityRecords(snapshot, rows, project.publicId);
     yield rows.map((row) => `${JSON.stringify(shown(row))}\n`).join('');
   }
 }

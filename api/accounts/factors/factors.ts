@@ -194,7 +194,6 @@ const removeMyFactor = endpoint({
   response: z.void(),
   problems: ['FACTOR_NOT_FOUND', 'FACTOR_NEEDED', 'SECOND_FACTOR_REQUIRED'],
   async handle({ db, config, caller, params: { id }, note }) {
-    requireFactor(caller);
     await transact(db, async (tx) => {
       const user = await lockUser(tx, caller.userId);
       if (!user) throw new Problem('UNAUTHORIZED');
@@ -204,6 +203,7 @@ const removeMyFactor = endpoint({
         id,
         factors.find((one) => one.id === id),
       );
+      requireFactor(caller);
       if (factors.length === 1 && (await needsFactor(tx, user.id))) {
         const message = 'A project of yours demands a second factor, and this is your last one.';
         throw new Problem('FACTOR_NEEDED', { message });

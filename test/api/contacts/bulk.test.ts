@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { refusal, useShop } from '../../support/projects/shop.ts';
@@ -32,6 +33,7 @@ describe.each(['subscribe', 'unsubscribe', 'delete'])('POST /contacts/bulk-%s', 
         data: { projectId: shop.project.id, operation, mode, totalRequested },
         result: null,
         failedReason: null,
+        causedBy: bySecretKey,
         createdAt: expect.any(String),
         startedAt: null,
         finishedAt: null,

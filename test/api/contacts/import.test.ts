@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { describe, expect, it } from 'vitest';
 import { cancelJobs } from '../../../db/jobs/jobs.ts';
 import type { TestRequest } from '../../support/api.ts';
@@ -27,6 +28,7 @@ describe('POST /contacts/import', () => {
         data: { projectId: shop.project.id, filename: 'Zoë’s people.csv', totalRows: null },
         result: null,
         failedReason: null,
+        causedBy: bySecretKey,
         createdAt: expect.any(String),
         startedAt: null,
         finishedAt: null,

@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../support/api.ts';
 import { subscribed, useBilling } from '../../support/projects/billed-project.ts';
@@ -45,7 +46,7 @@ describe('PATCH /emails/{id}', () => {
     const now = await patch(id, { scheduledFor: null });
     expect(now.body).toMatchObject({ status: 'PENDING', scheduledFor: null, hold: null });
     expect(told(now)).toEqual([
-      ['queued', null],
+      ['queued', { causedBy: bySecretKey }],
       ['scheduled', { for: first }],
       ['scheduled', { for: second }],
       ['scheduled', { for: null }],

@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../support/api.ts';
 import { subscribed, useBilling } from '../../support/projects/billed-project.ts';
@@ -32,7 +33,7 @@ describe('scheduledFor of /v1/send', () => {
       sentAt: null,
     });
     expect(email.trace).toEqual([
-      { at: email.createdAt, state: 'queued', detail: null },
+      { at: email.createdAt, state: 'queued', detail: { causedBy: bySecretKey } },
       { at: expect.any(String), state: 'scheduled', detail: { for: at.toISOString() } },
     ]);
     const row = await shop.api.db

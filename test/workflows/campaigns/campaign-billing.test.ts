@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { expect, it } from 'vitest';
 import {
   act,
@@ -74,7 +75,7 @@ it('sends what is left, withholds the rest as billing_limit, and is SENT', async
   expect(total).toBe(3);
   expect(email).toMatchObject({ error: 'billing_limit', sentAt: null, messageId: null });
   expect(email.trace).toEqual([
-    { at: email.createdAt, state: 'queued', detail: null },
+    { at: email.createdAt, state: 'queued', detail: { causedBy: bySecretKey } },
     { at: expect.any(String), state: 'withheld', detail: { reason: 'billing_limit' } },
   ]);
   expect(recipient).toMatchObject({ included: true, reason: 'withheld', emailId: email.id });

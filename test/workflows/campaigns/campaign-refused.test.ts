@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { beforeEach, expect, it } from 'vitest';
 import {
   act,
@@ -93,7 +94,7 @@ it('is asked again for what it could not take at once, and gets each mail once',
   expect(
     one.trace.map(({ state, detail }: { state: string; detail: object }) => [state, detail]),
   ).toEqual([
-    ['queued', null],
+    ['queued', { causedBy: bySecretKey }],
     ['handed_over', { attempt: 1 }],
     ['refused', { error: expect.stringContaining('450'), nextTryInMs: 2000 }],
     ['handed_over', { attempt: 2 }],

@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pixelOf } from '../../support/pixel.ts';
@@ -133,6 +134,7 @@ describe('a campaign that was sent', () => {
       name: 'Spring sale (Copy)',
       status: 'DRAFT',
       sentAt: null,
+      sentBy: null,
       archived: false,
       // The other two have opted out or bounced.
       totalRecipients: 1,
@@ -156,7 +158,10 @@ describe('a campaign that was sent', () => {
     expect(before.body).toContain('20% off');
     await deleted(sent.id);
     const { body: after } = await engine.call('GET', `/emails/${emailId}`);
-    expect(after).toMatchObject({ body: before.body, trace: before.trace, status: 'OPENED' });
+    // The campaign knew who sent it.
+    const trace = [{ ...before.trace[0], detail: null }, ...before.trace.slice(1)];
+    expect(before.causedBy).toEqual(bySecretKey);
+    expect(after).toMatchObject({ body: before.body, trace, causedBy: null, status: 'OPENED' });
     const { body: feed } = await engine.call('GET', '/activity?limit=100');
     const types = feed.data
       .filter(({ contactId }: { contactId?: string }) => contactId === ada)

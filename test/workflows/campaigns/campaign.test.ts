@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { randomUUID } from 'node:crypto';
 import PostalMime from 'postal-mime';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -89,7 +90,7 @@ describe('a campaign that is sent', () => {
       'X-Auto-Response-Suppress',
     ]);
     expect(email.trace).toEqual([
-      { at: email.createdAt, state: 'queued', detail: null },
+      { at: email.createdAt, state: 'queued', detail: { causedBy: bySecretKey } },
       { at: expect.any(String), state: 'handed_over', detail: { attempt: 1 } },
       { at: expect.any(String), state: 'accepted', detail: { messageId: `${email.id}@local` } },
       { at: expect.any(String), state: 'delivered', detail: null },

@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { describe, expect, it } from 'vitest';
 import { onCommitted } from '../../../db/commits.ts';
 import { dispatchStore } from '../../../workflows/client/dispatch-store.ts';
@@ -148,7 +149,7 @@ describe('with the local mailbox', async () => {
     expect(email).toMatchObject({ status: 'CLICKED', opens: 1, clicks: 1 });
     expect(email.trace).toEqual(
       [
-        { state: 'queued', detail: null },
+        { state: 'queued', detail: { causedBy: bySecretKey } },
         { state: 'handed_over', detail: { attempt: 1 } },
         { state: 'accepted', detail: { messageId: email.messageId } },
         { state: 'delivered', detail: null },
@@ -220,7 +221,7 @@ describe('between acceptance and delivery', () => {
     expect(row).toMatchObject({ status: 'FAILED', error: 'contact_unsubscribed', sent_at: null });
     expect(await eventNames(engine, refused!)).toEqual([]);
     expect(await traceOf(engine, refused!)).toEqual([
-      ['queued', null],
+      ['queued', { causedBy: bySecretKey }],
       ['withheld', { reason: 'contact_unsubscribed' }],
     ]);
     const arrived = (await engine.mailsTo(to, 2)).map(({ id }) => id);
@@ -289,7 +290,7 @@ describe('with a mail server', () => {
       'queued handed_over refused handed_over refused handed_over accepted',
     );
     expect(await traceOf(engine, ids[1]!)).toEqual([
-      ['queued', null],
+      ['queued', { causedBy: bySecretKey }],
       ['handed_over', { attempt: 1 }],
       ['refused', { error: rows[1]!.error }],
     ]);

@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -107,6 +108,7 @@ describe('POST /workflows/{id}/migrate', () => {
       },
       result: { ...nothing, migrated: 2 },
       failedReason: null,
+      causedBy: bySecretKey,
       createdAt: expect.any(String),
       startedAt: expect.any(String),
       finishedAt: expect.any(String),
