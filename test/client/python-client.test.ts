@@ -17,9 +17,10 @@ const generator = await findPythonTool({
 });
 const root = join(import.meta.dirname, '../..');
 
-/** The generator does not know these two content types. */
+/** The generator does not know these content types. */
 const config = `package_name_override: everpost
 content_type_overrides:
+  application/x-ndjson: text/plain
   image/gif: application/octet-stream
   image/svg+xml: application/octet-stream
 `;

@@ -1,3 +1,4 @@
+import { bySecretKey } from '../../support/actors.ts';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -95,6 +96,7 @@ describe('retry-all', () => {
       },
       result: { retried: 40, refused: 0 },
       failedReason: null,
+      causedBy: bySecretKey,
       createdAt: expect.any(String),
       startedAt: expect.any(String),
       finishedAt: expect.any(String),

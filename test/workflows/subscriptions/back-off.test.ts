@@ -107,14 +107,14 @@ it('probes one at a time, the least tried first; none is failed by that', async 
 // Beside other work, events are sent up to a minute later.
 it(
   'a few deliveries that fail are no dead receiver, however often',
-  { timeout: 90_000 },
+  { timeout: 150_000 },
   async () => {
     const shop = await subscribe(engine, receiver, ['few']);
     receiver.answer(shop.path, { status: 500 });
     await trackMany('few', 9);
     const haveFailed = (all: readonly { status: string }[]) =>
       all.length === 9 && all.every(({ status }) => status === 'failed');
-    await untilDeliveries(engine, shop.id, haveFailed, 70_000);
+    await untilDeliveries(engine, shop.id, haveFailed, 130_000);
     expect(shop.requests()).toHaveLength(36);
     expect(await rowOf(shop.id)).toMatchObject({ failures: 9, probe_at: null });
     receiver.answer(shop.path, { status: 200 });
