@@ -130,7 +130,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     scope: `'all'`,
     until: `now() + interval '1 year'`,
   },
-  session: { expires_at: `now() + n * interval '1 minute'` },
+  session: { expires_at: `now() + n * interval '1 minute'`, method: `'password'` },
   security_event: { at: `now() - n * interval '1 minute'` },
   idempotency: { created_at: `now() - n * interval '0.5 s'` },
   idempotency_email: { position: '1' },

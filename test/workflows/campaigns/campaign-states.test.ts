@@ -205,6 +205,14 @@ describe('a campaign that is scheduled', () => {
       archive: '400 CAMPAIGN_NOT_ARCHIVABLE',
       pause: '400 CAMPAIGN_NOT_PAUSABLE',
     });
+    const isStarted = () =>
+      runOf(id)
+        .describe()
+        .then(
+          () => true,
+          () => false,
+        );
+    await waitFor('the run', isStarted);
     await act(engine, id, 'cancel');
     await runOf(id).result();
     expect(await refused(id, 'send', 'cancel')).toEqual({
