@@ -42,6 +42,7 @@ import { invitationEndpoints } from './projects/invitations.ts';
 import { memberEndpoints } from './projects/members.ts';
 import { oauthEndpoints } from './accounts/oauth.ts';
 import { oidcEndpoints } from './accounts/oidc/endpoints.ts';
+import { identityEndpoints } from './accounts/oidc/identities.ts';
 import { removalEndpoints } from './projects/removal.ts';
 import { sessionEndpoints } from './accounts/sessions.ts';
 import { securityEndpoints } from './accounts/security.ts';
@@ -103,7 +104,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Workflows', [...actEndpoints, simulateExecution, dryRunEdit, listWorkflowFirings]],
   ['Workflows', [getWorkflowStats, listStepRecipients, getWorkflowPicture, getExecutionPicture]],
   ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints, ...oidcEndpoints]],
-  ['Accounts', [...userEndpoints, ...sessionEndpoints]],
+  ['Accounts', [...userEndpoints, ...sessionEndpoints, ...identityEndpoints]],
   ['Accounts', [...factorEndpoints, ...secondFactorEndpoints, ...passkeyEndpoints]],
   ['Accounts', breakGlassEndpoints],
   ['Projects', [...projectEndpoints, ...removalEndpoints, ...memberEndpoints]],

@@ -79,6 +79,8 @@ export const limits = {
   apiKeys: 50,
   /** Second factors of a user. */
   factors: 10,
+  /** Users of identity providers by which a user signs in. */
+  identities: 50,
   apiKeyItems: 50,
   /** The longest overlap of a rotation: seven days. */
   keyOverlapSeconds: 604_800,

@@ -1,8 +1,13 @@
 import type { Context } from 'koa';
+import type { Config } from '../../config.ts';
 import { Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { findMembership, type Membership } from '../../db/projects/projects.ts';
-import { findSessionUser as findUser, updateSessionSeen } from '../../db/accounts/sessions.ts';
+import {
+  findSessionUser as findUser,
+  type SessionUser,
+  updateSessionSeen,
+} from '../../db/accounts/sessions.ts';
 import type { Services } from '../services/services.ts';
 import type { Access, Caller, Project, ProjectCaller, UserCaller } from './caller.ts';
 import { keyCaller } from './keys.ts';
@@ -61,8 +66,17 @@ export async function findSessionUser(
     sessionId: session.id,
     isFresh: minutes === 0 || user.provedAgo <= minutes * 60,
     secondFactor: user.secondFactor,
-    proofs: [firstProofs[user.type], ...user.factorTypes].flatMap((proof) => proof ?? []),
+    proofs: proofsOf(user, config),
   };
+}
+
+/** Lists the ways in which a user can prove who they are. */
+function proofsOf(
+  { type, providers, factorTypes }: SessionUser,
+  { oidc }: Pick<Config, 'oidc'>,
+): string[] {
+  const linked = oidc.filter(({ id }) => providers.includes(id)).map(({ id }) => `oidc:${id}`);
+  return [firstProofs[type], ...linked, ...factorTypes].flatMap((proof) => proof ?? []);
 }
 
 /** The first proof of an account, by its type. */

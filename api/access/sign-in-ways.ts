@@ -30,6 +30,26 @@ export function refuseSignInWay(
   if (keeper) throw new Problem('SSO_REQUIRED', { details: { provider: keeper.id } });
 }
 
+/**
+ * Returns true if an account has a way to sign in: the one by which it was made, or a provider.
+ * @param issuers of its users at OpenID providers
+ */
+export function canSignIn(
+  config: Settings & Pick<Config, 'oauth'>,
+  { email, type }: { email: string; type: string },
+  issuers: readonly string[],
+): boolean {
+  const keeper = providerKeeping(config, email);
+  const usable = keeper ? [keeper] : config.oidc;
+  if (usable.some(({ issuer }) => issuers.includes(issuer))) return true;
+  const isOn = {
+    PASSWORD: config.passwordSignIn,
+    GITHUB_OAUTH: config.oauth.github !== null,
+    GOOGLE_OAUTH: config.oauth.google !== null,
+  }[type];
+  return keeper === undefined && isOn === true;
+}
+
 /** For `unavailable` of an endpoint that takes passwords. */
 export function passwordsOff({ passwordSignIn }: Settings) {
   return passwordSignIn ? null : ('PASSWORD_SIGN_IN_DISABLED' as const);

@@ -39,6 +39,7 @@ export type LoginRefusal =
   | 'wrong_method'
   | 'not_invited'
   | 'signups_disabled'
+  | 'identity_taken'
   | 'provider_unavailable';
 
 /** Why the login failed. The dashboard shows the reason. */

@@ -126,6 +126,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
   FACTOR_NEEDED: 'Add another factor first.',
+  LAST_SIGN_IN_METHOD: 'First link another provider with POST /users/@me/identities.',
   API_KEY_EXPIRED: 'Send a new `expiresAt` with the rotation.',
   RAMP_EXISTS: 'Delete the ramp in `details.id`, or wait until it is DONE.',
   RAMP_NOT_RUNNING: 'Only a RUNNING ramp can be paused; GET /ramps/{id} shows its status.',

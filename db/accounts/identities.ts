@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import type { Identity } from '../tables.ts';
 import type { UserRow } from './users.ts';
 
 /** A user of an OpenID provider. */
@@ -9,6 +10,8 @@ export interface IdentityKey {
   issuer: string;
   subject: string;
 }
+
+export type IdentityRow = Selectable<Identity>;
 
 /** Returns the account that signs in by a user of a provider. */
 export async function findUserByIdentity(
@@ -42,14 +45,29 @@ export async function insertIdentity(
   return numInsertedOrUpdatedRows > 0n;
 }
 
+/** Records a sign-in by a user of a provider, which may have got another id in the file. */
 export async function updateIdentityUsed(
   db: Database,
-  { issuer, subject }: IdentityKey,
+  { provider, issuer, subject }: IdentityKey,
 ): Promise<void> {
   await db
     .updateTable('identity')
-    .set({ last_used_at: sql<Date>`now()` })
+    .set({ provider, last_used_at: sql<Date>`now()` })
     .where('issuer', '=', issuer)
     .where('subject', '=', subject)
     .execute();
+}
+
+/** Lists the users of providers by which an account signs in, the oldest first. */
+export async function listIdentities(db: Database, userId: string): Promise<IdentityRow[]> {
+  return db
+    .selectFrom('identity')
+    .select(columnsOf('identity'))
+    .where('user_id', '=', userId)
+    .orderBy('id')
+    .execute();
+}
+
+export async function deleteIdentity(tx: Database, userId: string, id: string): Promise<void> {
+  await tx.deleteFrom('identity').where('user_id', '=', userId).where('id', '=', id).execute();
 }

@@ -24,6 +24,8 @@ export type SecurityEventName =
   | 'factor.refused'
   | 'recovery_code.used'
   | 'recovery_code.renewed'
+  | 'identity.linked'
+  | 'identity.unlinked'
   | 'project.created'
   | 'project.reset'
   | 'project.deleted'

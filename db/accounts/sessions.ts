@@ -82,6 +82,8 @@ export interface SessionUser {
   /** How the account was made, and the types of its second factors. */
   type: string;
   factorTypes: string[];
+  /** The ids of the OpenID providers by which the account signs in. */
+  providers: string[];
 }
 
 /** Returns undefined when the session has ended or never existed. */
@@ -106,6 +108,10 @@ export async function findSessionUser(
       sql<string[]>`array(select distinct inner_factor.type from factor inner_factor
         where inner_factor.user_id = app_user.id and inner_factor.confirmed_at is not null
         order by 1)`.as('factorTypes'),
+    )
+    .select(
+      sql<string[]>`array(select distinct inner_identity.provider from identity inner_identity
+        where inner_identity.user_id = app_user.id order by 1)`.as('providers'),
     )
     .where('app_user.id', '=', session.userId)
     .where('app_user.session_version', '=', session.version)

@@ -4,6 +4,7 @@ import {
   insertIdentity,
   updateIdentityUsed,
 } from '../../../db/accounts/identities.ts';
+import { listSessions } from '../../../db/accounts/sessions.ts';
 import {
   findUserByEmail,
   insertUser,
@@ -18,6 +19,7 @@ import type { OidcProvider } from '../../../providers/login/oidc-file.ts';
 import type { SecurityLog } from '../../access/security-log.ts';
 import type { Services } from '../../services/services.ts';
 import { LoginRefused } from '../oauth.ts';
+import type { BrowserAttempt } from './attempt.ts';
 import { providerKeeping } from '../../access/sign-in-ways.ts';
 
 /** Which account a user of an OpenID provider signs in to. */
@@ -35,12 +37,9 @@ export async function findAccount(
 ): Promise<UserRow> {
   const { db, config } = call;
   const email = provedEmail(provider, claims);
-  const key = { provider: provider.id, issuer: provider.issuer, subject: claims.sub };
+  const key = identityKey(provider, claims);
   const known = await findUserByIdentity(db, key);
-  for (const address of [email, ...(known ? [known.email] : [])]) {
-    const keeper = providerKeeping(config, address);
-    if (keeper && keeper.id !== provider.id) throw new LoginRefused('wrong_method');
-  }
+  refuseKept(config, provider, [email, ...(known ? [known.email] : [])]);
   if (known) {
     await updateIdentityUsed(db, key);
     return known;
@@ -50,6 +49,46 @@ export async function findAccount(
   const found = user ?? (await findUserByIdentity(db, key));
   if (!found) throw new LoginRefused('wrong_method');
   return found;
+}
+
+/**
+ * Links the user of a provider to the account of the session that has begun it, and to no other.
+ * @throws LoginRefused
+ */
+export async function linkAccount(
+  { db, config, note }: AccountCall,
+  provider: OidcProvider,
+  claims: OidcClaims,
+  { userId, sessionId }: NonNullable<BrowserAttempt['link']>,
+): Promise<void> {
+  const email = provedEmail(provider, claims);
+  const key = identityKey(provider, claims);
+  await transact(db, async (tx) => {
+    const user = await lockUser(tx, userId);
+    // A session that was ended meanwhile, because it was stolen perhaps, links nothing.
+    const isLoggedIn = user && (await listSessions(tx, userId)).some(({ id }) => id === sessionId);
+    if (!isLoggedIn) throw new LoginRefused('oauth_failed');
+    refuseKept(config, provider, [email, user.email]);
+    if (await insertIdentity(tx, userId, key)) {
+      await note({ event: 'identity.linked', userId, details: { provider: provider.id } }, tx);
+    } else if ((await findUserByIdentity(tx, key))?.id !== userId) {
+      throw new LoginRefused('identity_taken');
+    }
+  });
+}
+
+function identityKey({ id, issuer }: OidcProvider, { sub }: OidcClaims): IdentityKey {
+  return { provider: id, issuer, subject: sub };
+}
+
+/** @throws LoginRefused if an address is kept to another provider */
+function refuseKept(
+  config: Services['config'],
+  { id }: OidcProvider,
+  addresses: readonly string[],
+): void {
+  const keepers = addresses.flatMap((address) => providerKeeping(config, address) ?? []);
+  if (keepers.some((keeper) => keeper.id !== id)) throw new LoginRefused('wrong_method');
 }
 
 /** Returns the address that a provider has proved. @throws LoginRefused */

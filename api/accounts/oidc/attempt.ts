@@ -17,15 +17,19 @@ interface Begun {
   state: string;
   provider: string;
   fresh: boolean;
+  /** The session whose user is linked to the user of the provider; null: it is a sign-in. */
+  link: { userId: string; sessionId: string } | null;
 }
 
-/** Begins a sign-in. Returns the cookie to set. */
+/** A sign-in, or the link of an account, as its browser has begun it. */
+export type BrowserAttempt = OidcAttempt & Pick<Begun, 'link'>;
+
+/** Begins a sign-in or a link. Returns the cookie to set. */
 export async function beginAttempt(
   config: Config,
-  provider: string,
-  fresh: boolean,
-): Promise<{ attempt: OidcAttempt; cookie: string }> {
-  const begun = { state: randomBytes(32).toString('base64url'), provider, fresh };
+  { provider, fresh = false, link = null }: Pick<Begun, 'provider'> & Partial<Begun>,
+): Promise<{ attempt: BrowserAttempt; cookie: string }> {
+  const begun = { state: randomBytes(32).toString('base64url'), provider, fresh, link };
   const token = await new SignJWT({ ...begun })
     .setProtectedHeader({ alg: 'HS256' })
     .setExpirationTime(`${attemptSeconds}s`)
@@ -42,7 +46,7 @@ export async function readAttempt(
   provider: string,
   cookie: (name: string) => string | undefined,
   state: unknown,
-): Promise<OidcAttempt> {
+): Promise<BrowserAttempt> {
   const token = cookie(nameOf(config)) ?? '';
   const verified = await jwtVerify<Begun>(token, keyFor(purpose, config), {
     algorithms: ['HS256'],
@@ -64,10 +68,11 @@ export function hashState(state: string): Buffer {
   return createHash('sha256').update(state).digest();
 }
 
-function attemptOf({ state, provider, fresh }: Begun, config: Config): OidcAttempt {
+function attemptOf({ state, provider, fresh, link }: Begun, config: Config): BrowserAttempt {
   return {
     state,
     fresh,
+    link,
     // The cookie is readable by the browser, so nonce and verifier are derived by keys.
     nonce: createHmac('sha256', keyFor('oidc nonce', config)).update(state).digest('base64url'),
     codeVerifier: verifierOf(state, config),

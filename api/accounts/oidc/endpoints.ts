@@ -9,7 +9,7 @@ import { queryBoolean } from '../../http/schemas.ts';
 import type { Services } from '../../services/services.ts';
 import { goTo, LoginRefused, type LoginRefusal } from '../oauth.ts';
 import { finishSignIn } from '../sign-in.ts';
-import { findAccount } from './account.ts';
+import { findAccount, linkAccount } from './account.ts';
 import { attemptSeconds, beginAttempt, forgetAttempt, hashState, readAttempt } from './attempt.ts';
 
 /** Sign-in by an OpenID provider: `outbound` redirects to it, and it redirects to `callback`. */
@@ -80,7 +80,7 @@ const outbound = endpoint({
       query,
     } = call;
     const { oidc } = findProvider(call, id);
-    const { attempt, cookie } = await beginAttempt(config, id, query.fresh);
+    const { attempt, cookie } = await beginAttempt(config, { provider: id, fresh: query.fresh });
     try {
       return goTo(await oidc.authorizeUrl(attempt), cookie);
     } catch (error) {
@@ -100,7 +100,9 @@ const callback = endpoint({
     '/auth/second-factor if the account has a second factor; or to its login ' +
     'page with `error`: oauth_failed, email_not_verified, domain_not_allowed, wrong_method ' +
     '(the account of the address signs in in another way), not_invited or ' +
-    'provider_unavailable.',
+    'provider_unavailable. A browser that POST /users/@me/identities has sent is redirected to ' +
+    'the page /auth/linked, with `provider`, or with `error`; identity_taken: the user of the ' +
+    'provider belongs to another account.',
   access: 'open',
   status: 302,
   params,
@@ -116,13 +118,20 @@ const callback = endpoint({
     const { db, config, request, query } = call;
     const { id } = findProvider(call, call.params.provider).provider;
     const forgotten = forgetAttempt(config);
+    let failurePage = '/auth/login';
     try {
       const { provider, oidc } = findProvider(call, id);
       const attempt = await readAttempt(config, id, request.cookie, query.state);
+      const { link } = attempt;
+      if (link) failurePage = linkedPage;
       // Before the code is used, so that of two parallel requests one goes on.
       const isFirst = await useChallenge(db, hashState(attempt.state), attemptSeconds);
       if (!isFirst) throw new LoginRefused('oauth_failed');
       const claims = await oidc.readReturn(returnAddress(attempt.redirectUri, query), attempt);
+      if (link) {
+        await linkAccount(call, provider, claims, link);
+        return goTo(`${config.dashboardUrl}${linkedPage}?provider=${id}`, forgotten);
+      }
       const user = await findAccount(call, provider, claims);
       const { kind, cookies } = await finishSignIn(call, user, signInOf(provider, claims));
       const page = kind === 'pending' ? '/auth/second-factor' : '';
@@ -131,15 +140,18 @@ const callback = endpoint({
       const reason = refusalOf(error);
       logFailure(call, id, error);
       call.noteRefusal({ event: 'login.refused', details: { by: 'OIDC', provider: id, reason } });
-      return goTo(`${config.dashboardUrl}/auth/login?error=${reason}`, forgotten);
+      return goTo(`${config.dashboardUrl}${failurePage}?error=${reason}`, forgotten);
     }
   },
 });
 
+/** The page of the dashboard that says how the link of an account ended. */
+const linkedPage = '/auth/linked';
+
 export const oidcEndpoints = [getMethods, outbound, callback];
 
 /** @throws Problem OAUTH_NOT_CONFIGURED */
-function findProvider(
+export function findProvider(
   { config, oidc }: Pick<Services, 'config' | 'oidc'>,
   id: string,
 ): { provider: OidcProvider; oidc: Oidc } {

@@ -53,3 +53,18 @@ export async function signInAt(
 export function errorOf({ headers }: TestAnswer): string | null {
   return new URL(headers.get('location') ?? '').searchParams.get('error');
 }
+
+/** Links the account of a session to the user of an issuer, as a browser does. */
+export async function linkAt(
+  api: TestApi,
+  issuer: OidcIssuer,
+  cookie: string,
+  provider = 'corp',
+): Promise<TestAnswer> {
+  const begun = await beginLink(api, cookie, provider);
+  const back = issuer.authorize(begun.body.url);
+  return api.request('GET', `${back.pathname}${back.search}`, { cookie: cookiesOf(begun) });
+}
+
+export const beginLink = (api: TestApi, cookie: string, provider = 'corp') =>
+  api.request('POST', '/users/@me/identities', { cookie, body: { provider } });
