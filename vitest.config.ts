@@ -62,6 +62,7 @@ const slow = [
   'test/workflows/subscriptions/delivery.test.ts',
   'test/workflows/subscriptions/neighbours.test.ts',
   'test/workflows/upkeep/fairness.test.ts',
+  'test/workflows/upkeep/killed-announcement.test.ts',
   'test/workflows/upkeep/metrics.test.ts',
   'test/workflows/upkeep/worker-process.test.ts',
 ];

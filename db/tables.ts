@@ -59,6 +59,7 @@ export interface ApiKey {
   kind: string;
   last_used_at: Timestamp | null;
   name: string;
+  notice_at: Timestamp | null;
   previous_hash: Buffer | null;
   project_id: string;
   revoked_at: Timestamp | null;
@@ -1368,7 +1369,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   account_token: ["created_at", "purpose", "token_hash", "used_at", "user_id"],
   allowance: ["category", "month", "project_id", "taken"],
   allowance_warning: ["category", "month", "project_id"],
-  api_key: ["cidrs", "created_at", "created_by", "domains", "events", "expires_at", "id", "key_hash", "key_last4", "kind", "last_used_at", "name", "previous_hash", "project_id", "revoked_at", "revoked_by", "rotates_until", "scopes", "updated_at"],
+  api_key: ["cidrs", "created_at", "created_by", "domains", "events", "expires_at", "id", "key_hash", "key_last4", "kind", "last_used_at", "name", "notice_at", "previous_hash", "project_id", "revoked_at", "revoked_by", "rotates_until", "scopes", "updated_at"],
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   audience_page: ["campaign_id", "fixed_at", "project_id", "to_at", "to_id"],

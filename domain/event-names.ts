@@ -18,6 +18,10 @@ export const mailEvents: readonly string[] = [
 /** A ramp has stopped. The event has no contact, so only event subscriptions get it. */
 export const rampStoppedEvent = 'email.ramp_stopped';
 
+/** The end of a named key is near, or has come. These events have no contact, either. */
+export const keyExpiringEvent = 'api_key.expiring';
+export const keyExpiredEvent = 'api_key.expired';
+
 /** Returns true for a name that begins with `email.` and that no event of a contact ever has. */
 export function isUnmadeEvent(name: string): boolean {
   return name.startsWith('email.') && !mailEvents.includes(name);

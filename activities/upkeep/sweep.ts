@@ -41,6 +41,7 @@ import { noticeCluster, otherCluster } from '../../db/subscriptions/cluster.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { signalChangedSince } from '../../db/workflows/executions/reconciliation.ts';
 import { forgottenSince, type KnownSweeps } from '../../domain/runs/lost-history.ts';
+import { announceKeyEnds, type KeyExpiryServices } from './key-expiry.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import type { Route } from '../../domain/routing/routing.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
@@ -57,8 +58,10 @@ export interface SweepActivities extends SweepTasks {
   LIST_TASKS(): Promise<(keyof SweepTasks)[]>;
 }
 
-export interface SweepServices extends WarningServices, UsageServices, ReconcileServices {
+export interface SweepServices
+  extends WarningServices, UsageServices, ReconcileServices, KeyExpiryServices {
   db: Database;
+  log: ReconcileServices['log'] & KeyExpiryServices['log'];
   dispatcher: Dispatcher;
   mailer: Pick<Mailer, 'provider'>;
   /** The routes of the installation. */
@@ -88,6 +91,8 @@ const cancellingMs = 10_000;
 const releasingMs = 20_000;
 /** Milliseconds for which one sweep deletes rows of deleted workflows, segments and topics. */
 const removingMs = 20_000;
+/** Milliseconds for which one sweep announces ends of keys. The next sweep continues. */
+const announcingMs = 10_000;
 /** Milliseconds for which one sweep deletes old rows of one kind. The next sweep continues. */
 const clearingMs = 10_000;
 /** Milliseconds for which one sweep counts the mail of past days. The next sweep continues. */
@@ -135,6 +140,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
         projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
       );
     },
+    /** Records events, and writes to administrators, about named keys that end soon or have ended. */
+    ANNOUNCE_KEY_ENDS: () => announceKeyEnds(services, after(announcingMs)),
     /** Compares executions with their runs, which may be lost, stuck or ended in Temporal. */
     REPAIR_EXECUTIONS: () => reconcileExecutions(services),
     /**

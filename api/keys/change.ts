@@ -48,7 +48,7 @@ export const updateKey = endpoint({
       const change = columnsFrom(fields);
       refuseExcess(rightsOf({ ...before, ...change }), maker);
       if (Object.keys(change).length === 0) return presentKey(tx, project.publicId, before);
-      const row = await updateApiKey(tx, id, change);
+      const row = await updateApiKey(tx, before, change);
       const details = { keyId: id, fields: Object.keys(fields).join(', ') };
       const target = { type: 'api_key', id };
       const shown = await presentKey(tx, project.publicId, row);
@@ -116,15 +116,15 @@ export const rotateKey = endpoint({
 
 async function replaceValue(
   tx: Database,
-  { id, kind, key_hash: before }: ApiKeyRow,
+  before: ApiKeyRow,
   { expiresAt, overlapSeconds }: { expiresAt: Date | null; overlapSeconds: number },
 ): Promise<{ value: string; row: ApiKeyRow }> {
-  const { value, stored } = newValue(kind);
+  const { value, stored } = newValue(before.kind);
   const change = {
     ...stored,
     expires_at: expiresAt,
-    previous_hash: before,
+    previous_hash: before.key_hash,
     rotates_until: new Date(Date.now() + overlapSeconds * 1000),
   };
-  return { value, row: await updateApiKey(tx, id, change) };
+  return { value, row: await updateApiKey(tx, before, change) };
 }

@@ -36,6 +36,7 @@ export type SecurityEventName =
   | 'api_key.changed'
   | 'api_key.rotated'
   | 'api_key.revoked'
+  | 'api_key.expired'
   | 'secret.set'
   | 'secret.deleted'
   | 'event_subscription.created'

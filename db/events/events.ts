@@ -76,3 +76,17 @@ export async function listContactEvents(
       ${newest}`.execute(db);
   return rows;
 }
+
+/** Returns true if a project has more than `max` stored events of a name from the last `hours`. */
+export async function hasMoreEvents(
+  db: Database,
+  projectId: string,
+  { name, max, hours }: { name: string; max: number; hours: number },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from event
+      where project_id = ${projectId} and name = ${name}
+        and created_at > now() - make_interval(hours => ${hours})
+      order by created_at desc offset ${max} limit 1`.execute(db);
+  return rows.length > 0;
+}

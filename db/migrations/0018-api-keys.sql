@@ -17,6 +17,8 @@ create table api_key (
   cidrs text[],
   events text[],
   expires_at timestamptz(3),
+  -- When its end is announced next (domain/access/key-expiry.ts); null: never again.
+  notice_at timestamptz(3),
   last_used_at timestamptz(3),
   -- Callers as api/accounts/actor.ts writes them.
   created_by text not null,
@@ -29,3 +31,4 @@ create table api_key (
 );
 comment on table api_key is 'API keys of a project besides its pair, each with a name and scopes.';
 create index api_key_page on api_key (project_id, created_at desc, id desc);
+create index api_key_notice on api_key (notice_at) where notice_at is not null;

@@ -9,6 +9,7 @@ import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 import type { ApiKey, DB } from '../tables.ts';
+import { nextNotice } from '../../domain/access/key-expiry.ts';
 
 export type ApiKeyRow = Selectable<ApiKey>;
 
@@ -80,24 +81,31 @@ export async function isSecretKey(tx: Database, projectId: string, hash: Buffer)
 
 export async function insertApiKey(
   tx: Database,
-  values: InsertObject<DB, 'api_key'>,
+  values: InsertObject<DB, 'api_key'> & { expires_at: Date | null },
 ): Promise<ApiKeyRow> {
   return tx
     .insertInto('api_key')
-    .values(values)
+    .values({ ...values, notice_at: nextNotice(values.expires_at, new Date()) })
     .returning(columnsOf('api_key'))
     .executeTakeFirstOrThrow();
 }
 
+/** Changes a key. With another end, the notices of this end are planned anew. */
 export async function updateApiKey(
   tx: Database,
-  id: string,
-  change: UpdateObject<DB, 'api_key'>,
+  before: ApiKeyRow,
+  change: UpdateObject<DB, 'api_key'> & { expires_at?: Date | null },
 ): Promise<ApiKeyRow> {
+  const { expires_at: end = before.expires_at } = change;
+  const isNewEnd = end?.getTime() !== before.expires_at?.getTime();
   return tx
     .updateTable('api_key')
-    .set({ ...change, updated_at: sql<Date>`now()` })
-    .where('id', '=', id)
+    .set({
+      ...change,
+      ...(isNewEnd && { notice_at: nextNotice(end, new Date()) }),
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', before.id)
     .returning(columnsOf('api_key'))
     .executeTakeFirstOrThrow();
 }
@@ -137,7 +145,8 @@ export async function revokeKeys(
     which === 'made by the pair' ? sql`created_by = 'key:secret'` : sql`id = ${which.id}`;
   const { rows } = await sql<{ id: string }>`
     ${descendants(projectId, first)}
-    update api_key set revoked_at = now(), revoked_by = ${revokedBy}, updated_at = now()
+    update api_key set revoked_at = now(), revoked_by = ${revokedBy}, notice_at = null,
+        updated_at = now()
       where id in (select id from line) and revoked_at is null
       returning id`.execute(tx);
   return rows.map(({ id }) => id);

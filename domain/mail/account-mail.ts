@@ -139,6 +139,30 @@ export function rampStoppedMail(given: {
   };
 }
 
+/** `keys`: the names of the named keys that end in `days` days. */
+export function keysExpiringMail(given: {
+  project: string;
+  keys: readonly string[];
+  days: number;
+  link: string;
+}): AccountMail {
+  const { keys, days } = given;
+  const project = quoted(given.project);
+  const what = keys.length === 1 ? 'An API key' : `${keys.length} API keys`;
+  const end = keys.length === 1 ? 'expires' : 'expire';
+  const when = days === 1 ? 'in a day' : `in ${days} days`;
+  return {
+    subject: `${what} of the project ${project} ${end} ${when}`,
+    html: letter(
+      `${what} of the project ${project} ${end} ${when}: ${keys.map(quoted).join(', ')}. From then ` +
+        'on, requests with it are refused.',
+      given.link,
+      'Open the project',
+      'Give the key a later end, or give your programs another key.',
+    ),
+  };
+}
+
 /** `member`: the address of the person who was added, changed or removed. */
 export function membersByKeyMail(given: {
   project: string;

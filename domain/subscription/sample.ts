@@ -1,4 +1,4 @@
-import { rampStoppedEvent } from '../event-names.ts';
+import { keyExpiredEvent, keyExpiringEvent, rampStoppedEvent } from '../event-names.ts';
 import type { SentEvent } from './request.ts';
 
 /** Events for tests of a subscription, with invented ids and values. */
@@ -68,7 +68,7 @@ function sampleData(name: string, emailId: string, at: string): Record<string, u
 }
 
 function otherData(name: string, at: string): Record<string, unknown> {
-  const segmentId = '00000000-0000-4000-8000-000000000000';
+  const sampleId = '00000000-0000-4000-8000-000000000000';
   switch (name) {
     case 'email.received':
       return {
@@ -94,9 +94,13 @@ function otherData(name: string, at: string): Record<string, unknown> {
     case 'contact.subscribed':
     case 'contact.unsubscribed':
       return { source: 'api' };
+    case keyExpiringEvent:
+      return { keyId: sampleId, name: 'A sample', expiresAt: at, daysLeft: 7 };
+    case keyExpiredEvent:
+      return { keyId: sampleId, name: 'A sample', expiresAt: at };
     default:
       return /^segment\..+\.(?:entry|exit)$/s.test(name)
-        ? { segmentId, segmentName: 'A sample' }
+        ? { segmentId: sampleId, segmentName: 'A sample' }
         : {};
   }
 }

@@ -108,6 +108,22 @@ select case when day <= date_trunc('day', now(), 'UTC') - interval '72 hours' th
     coalesce(day >= date_trunc('day', now(), 'UTC') - interval '72 hours', true) as "isLast"
 from first
 
+with first as (
+  select project_id
+  from api_key where notice_at <= now()
+  order by notice_at
+  limit 1
+  for update skip locked)
+select api_key.id, project_id as "projectId", coalesce(project.public_id, project.id) as "publicId",
+    api_key.name, expires_at as "expiresAt", notice_at as "noticeAt", project.removal is not null as
+    "isRemoved"
+from first
+join api_key using (project_id)
+join project on project.id = project_id
+where notice_at <= now()
+order by notice_at, api_key.id
+for update of api_key skip locked
+
 with held as (
   select id
   from project
