@@ -1185,6 +1185,18 @@ export interface Api {
         unpaidInvoices: Array<UnpaidInvoice>;
       };
     };
+    /** List the uploaded files of the project, newest first */
+    '/uploads': {
+      request: {
+        query?: {
+          /** Maximum number of items per page */
+          limit?: number;
+          /** The `cursor` of the previous page */
+          cursor?: string;
+        };
+      };
+      answer: UploadList;
+    };
     /** List the sender domains of the own project */
     '/domains': {
       request: {};
@@ -3564,6 +3576,16 @@ export interface Api {
         message: string;
       };
     };
+    /** Delete an uploaded file */
+    '/uploads/files/{key}': {
+      request: {
+        path: {
+          /** The key of a file, as in its URL */
+          key: string;
+        };
+      };
+      answer: undefined;
+    };
     /** Remove a sender domain */
     '/domains/{id}': {
       request: {
@@ -4732,6 +4754,8 @@ export type EventSubscription = {
   failingSince: string | null;
   /** Until when the previous secret also signs */
   previousSecretExpiresAt: string | null;
+  /** Who created it */
+  createdBy: Actor | null;
   projectId: string;
   createdAt: string;
   updatedAt: string;
@@ -4777,6 +4801,8 @@ export type NewEventSubscription = {
   failingSince: string | null;
   /** Until when the previous secret also signs */
   previousSecretExpiresAt: string | null;
+  /** Who created it */
+  createdBy: Actor | null;
   projectId: string;
   createdAt: string;
   updatedAt: string;
@@ -4801,6 +4827,8 @@ export type CountedEventSubscription = {
   failingSince: string | null;
   /** Until when the previous secret also signs */
   previousSecretExpiresAt: string | null;
+  /** Who created it */
+  createdBy: Actor | null;
   projectId: string;
   createdAt: string;
   updatedAt: string;
@@ -6072,6 +6100,30 @@ export type UploadImageRequest = {
   image: string;
 };
 
+export type UploadList = {
+  data: Array<StoredFile>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All matches, on the first page; 0 on later ones */
+  total: number;
+  usage: {
+    files: number;
+    bytes: number;
+    limit: number | null;
+  };
+};
+
+export type StoredFile = {
+  key: string;
+  url: string;
+  contentType: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
+  /** Bytes */
+  size: number;
+  createdAt: string;
+  /** Who uploaded it */
+  createdBy: Actor | null;
+};
+
 export type DomainDkimNext = {
   selector: string;
   createdAt: string;
@@ -6540,7 +6592,7 @@ export type CreateApiKeyRequest = {
   name: string;
   kind?: 'secret' | 'public';
   /** Required for a secret key */
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
   /** The only sender domains it may send from; null: any */
   domains?: Array<string> | null;
   /** The only networks it works from; null: any */
@@ -6562,7 +6614,7 @@ export type UpdateApiKeyRequest = {
   /** From then on it is refused; null: never */
   expiresAt?: string | null;
   kind?: 'secret' | 'public';
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
 };
 
 export type RotateApiKeyRequest = {

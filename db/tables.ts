@@ -472,6 +472,7 @@ export interface EventSubscription {
   clear_at: Generated<Timestamp>;
   covered_from: Timestamp | null;
   created_at: Generated<Timestamp>;
+  created_by: string | null;
   description: string | null;
   disabled_reason: string | null;
   earlier: Generated<Json>;
@@ -1122,13 +1123,16 @@ export interface Topic {
 export interface Upload {
   bytes: Int8;
   created_at: Generated<Timestamp>;
+  created_by: string | null;
   key: string;
   owner_id: string;
-  stored: Generated<boolean>;
+  remove_at: Timestamp | null;
+  state: Generated<string>;
 }
 
 export interface UploadUsage {
-  bytes: Int8;
+  bytes: Generated<Int8>;
+  files: Generated<number>;
   owner_id: string;
 }
 
@@ -1396,7 +1400,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],
-  event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "next_reconcile_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
+  event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "created_by", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "next_reconcile_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["caused_by", "completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "starting_event_id", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
@@ -1449,8 +1453,8 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],
-  upload: ["bytes", "created_at", "key", "owner_id", "stored"],
-  upload_usage: ["bytes", "owner_id"],
+  upload: ["bytes", "created_at", "created_by", "key", "owner_id", "remove_at", "state"],
+  upload_usage: ["bytes", "files", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],
   used_challenge: ["expires_at", "hash"],
   wait: ["conditions", "contact_id", "created_at", "digest", "digest_count", "event_id", "event_name", "execution_id", "expires_at", "project_id", "required_data", "step_execution_id"],

@@ -16,6 +16,7 @@ import { continueHeldMail } from '../../db/delivery/releases.ts';
 import { continueReleases } from '../../db/workflows/executions/pausing.ts';
 import { continueCancellations } from '../../db/transactions/executions/cancel-executions.ts';
 import { deleteExpired, deleteOlder } from '../../db/expired.ts';
+import { claimUploadRemoval, forgetUpload } from '../../db/projects/uploads.ts';
 import { dropOldRequests } from '../../db/requests/upkeep.ts';
 import { signalRemovals } from '../../db/transactions/projects/delete-project.ts';
 import { keepDueSchedules, markAllSchedulesDue } from '../../db/schedules/schedules.ts';
@@ -44,6 +45,7 @@ import { forgottenSince, type KnownSweeps } from '../../domain/runs/lost-history
 import { announceKeyEnds, type KeyExpiryServices } from './key-expiry.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import type { Route } from '../../domain/routing/routing.ts';
+import type { Files } from '../../providers/files.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
 import { releaseMailOfClosedCircuits } from '../mail/batches/circuit.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
@@ -73,6 +75,8 @@ export interface SweepServices
   bodyRetentionDays: number;
   securityLogDays: number;
   requestLogDays: number;
+  /** null: uploads are off. */
+  files: Files | null;
   /** Starts the run that reads the mailbox of reports; null: no mailbox is configured. */
   startFeedbackMailbox: (() => Promise<void>) | null;
   /**
@@ -224,6 +228,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
     /** Drops the request log of past days. */
     CLEAR_REQUESTS: () => dropOldRequests(db, services.requestLogDays, after(clearingMs)),
+    /** Deletes files that a request began to store or to delete, and did not complete. */
+    CLEAR_UPLOADS: () => clearUploads(services),
     /** Deletes bodies and attachments of messages after their retention time. */
     CLEAR_MAIL_BODIES: () => clearMailBodies(services),
     /** Writes to the administrators of projects that have used most of a limit. */
@@ -318,4 +324,20 @@ async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): P
   ] as const;
   for (const table of tables) await deleteExpired(db, table);
   await deleteOlder(db, 'security_event', securityLogDays * 24);
+}
+
+async function clearUploads({ db, files, log }: SweepServices): Promise<void> {
+  if (!files) return;
+  const isLate = after(clearingMs);
+  for (let key = await claimUploadRemoval(db); key; key = await claimUploadRemoval(db)) {
+    try {
+      await files.remove(key);
+      await forgetUpload(db, key);
+    } catch (error) {
+      // The other files are in the same storage.
+      log.warn({ error, key }, 'The storage did not delete an uploaded file');
+      return;
+    }
+    if (isLate()) return;
+  }
 }

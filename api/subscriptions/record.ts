@@ -7,6 +7,7 @@ import { found } from '../../domain/errors.ts';
 import { batchIdOf, deliveryIdOf } from '../../domain/subscription/request.ts';
 import { type Attempt } from '../../domain/subscription/schedule.ts';
 import { exampleOf, present } from '../http/record.ts';
+import { Actor, readActors } from '../actors/actor.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
 
@@ -35,20 +36,37 @@ export const Subscription = named('EventSubscription', {
     'Start of the first failed request since the last success',
   ),
   previousSecretExpiresAt: Time.nullable().describe('Until when the previous secret also signs'),
+  createdBy: Actor.nullable().describe('Who created it'),
   ...ofProject,
 });
 
 export const subscriptionExample = exampleOf(Subscription);
 
-export function presentSubscription(row: SubscriptionRow, { publicId: projectId }: OwnerProject) {
-  const until = row.previous_secret_expires_at;
-  return present(Subscription, row, {
-    projectId,
-    batch: row.batch_max === null ? null : { max: row.batch_max },
-    disabledReason: row.disabled_reason as z.input<typeof Subscription>['disabledReason'],
-    from: time(row.covered_from),
-    previousSecretExpiresAt: time(until !== null && until > new Date() ? until : null),
+/** Presents subscriptions, with the names of those who created them. */
+export async function presentSubscriptions(
+  db: Database,
+  rows: readonly SubscriptionRow[],
+  { publicId: projectId }: OwnerProject,
+) {
+  const actorOf = await readActors(
+    db,
+    rows.map((row) => row.created_by),
+  );
+  return rows.map((row) => {
+    const until = row.previous_secret_expires_at;
+    return present(Subscription, row, {
+      projectId,
+      batch: row.batch_max === null ? null : { max: row.batch_max },
+      disabledReason: row.disabled_reason as z.input<typeof Subscription>['disabledReason'],
+      from: time(row.covered_from),
+      previousSecretExpiresAt: time(until !== null && until > new Date() ? until : null),
+      createdBy: actorOf(row.created_by),
+    });
   });
+}
+
+export async function presentSubscription(db: Database, row: SubscriptionRow, of: OwnerProject) {
+  return (await presentSubscriptions(db, [row], of))[0]!;
 }
 
 /** @throws Problem EVENT_SUBSCRIPTION_NOT_FOUND */

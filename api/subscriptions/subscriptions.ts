@@ -12,6 +12,7 @@ import {
   rotateSecret,
   type SubscriptionRow,
 } from '../../db/subscriptions/subscriptions.ts';
+import { actorOf } from '../access/caller.ts';
 import { changesBetween } from '../access/changes.ts';
 import { found, notFound, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -30,6 +31,7 @@ import { refuseForeignHeaders } from './foreign-secrets.ts';
 import { replayEndpoints } from './replays.ts';
 import {
   presentSubscription,
+  presentSubscriptions,
   requireSubscription,
   Subscription,
   subscriptionExample,
@@ -48,9 +50,7 @@ export const getSubscriptions = endpoint({
   response: z.array(Subscription),
   example: { response: [subscriptionExample] },
   async handle({ db, caller }) {
-    return (await listSubscriptions(db, caller.projectId)).map((row) =>
-      presentSubscription(row, caller.project),
-    );
+    return presentSubscriptions(db, await listSubscriptions(db, caller.projectId), caller.project);
   },
 });
 
@@ -80,7 +80,8 @@ const createSubscription = endpoint({
     const sealed = sealHeaders(cipher, headers);
     await refuseForeignHeaders(db, cipher, { project_id: projectId, url, ...sealed });
   },
-  async handle({ db, caller: { projectId, project }, body, cipher, keyUse, note }) {
+  async handle({ db, caller, body, cipher, keyUse, note }) {
+    const { projectId, project } = caller;
     const secret = secretOf(randomBytes(32));
     const row = {
       url: body.url,
@@ -90,6 +91,7 @@ const createSubscription = endpoint({
       batch_max: body.batch?.max ?? null,
       from: body.from?.toISOString() ?? null,
       secret: cipher.encrypt(secret),
+      created_by: actorOf(caller),
       ...sealHeaders(cipher, body.headers ?? null),
     };
     return transact(db, async (tx) => {
@@ -104,7 +106,7 @@ const createSubscription = endpoint({
       const details = { subscriptionId: inserted.id, host: new URL(inserted.url).host };
       const target = { type: 'event_subscription', id: inserted.id };
       await note({ event: 'event_subscription.created', projectId, target, details }, tx);
-      const shown = { ...presentSubscription(inserted, project), secret };
+      const shown = { ...(await presentSubscription(tx, inserted, project)), secret };
       await keyUse?.completeIn(tx, shown, 201);
       return shown;
     });
@@ -149,7 +151,7 @@ export const getSubscription = endpoint({
       countDeliveries(db, row),
     );
     const shown = { ...lag, oldestPendingAt: time(lag.oldestPendingAt) };
-    return { ...presentSubscription(row, caller.project), lag: shown, last24Hours };
+    return { ...(await presentSubscription(db, row, caller.project)), lag: shown, last24Hours };
   },
 });
 
@@ -202,7 +204,7 @@ export const patchSubscription = endpoint({
       await note({ event: 'event_subscription.changed', projectId, target, changes, details }, tx);
       return stored;
     });
-    return presentSubscription(row, project);
+    return presentSubscription(db, row, project);
   },
 });
 

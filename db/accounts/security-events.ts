@@ -70,6 +70,7 @@ export type SecurityEventName =
   | 'template.created'
   | 'template.changed'
   | 'template.deleted'
+  | 'upload.deleted'
   | 'contact.exported'
   | 'contact.erased'
   | 'member.added'

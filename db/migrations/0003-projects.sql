@@ -148,18 +148,25 @@ create table upload (
   key text primary key,
   owner_id uuid not null,
   bytes bigint not null,
-  stored boolean not null default false,
-  created_at timestamptz(3) not null default now()
+  state text not null default 'storing' check (state in ('storing', 'stored', 'removing')),
+  -- Who uploaded it, as `<type>:<id>`.
+  created_by text,
+  created_at timestamptz(3) not null default now(),
+  -- When the sweep deletes the file, unless it is stored by then or was deleted; null: it is stored.
+  remove_at timestamptz(3)
 );
-comment on table upload is 'Uploaded files; those that are not stored yet count, too.';
-create index upload_owner on upload (owner_id);
-create index upload_unfinished on upload (owner_id, created_at) where not stored;
+comment on table upload is 'Uploaded files; those that are being stored or removed count, too.';
+create index upload_owner on upload (owner_id, created_at, key);
+create index upload_due on upload (remove_at) where remove_at is not null;
 
 create table upload_usage (
   owner_id uuid primary key,
-  bytes bigint not null
+  -- Number of stored files.
+  files integer not null default 0,
+  -- Bytes of all files that count.
+  bytes bigint not null default 0
 );
-comment on table upload_usage is 'The sum of the uploads of an owner.';
+comment on table upload_usage is 'The sums of the uploads of an owner.';
 
 -- Workflows, segments and topics whose rows are still to be deleted. An entry is removed when they
 -- are gone.

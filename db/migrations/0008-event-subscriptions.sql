@@ -45,6 +45,8 @@ create table event_subscription (
   suspended boolean not null default false,
   -- Identifies the activity that sends its requests. Only this activity may send.
   lease uuid,
+  -- Who created it, as `<type>:<id>`.
+  created_by text,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   -- Number of failed requests since the last success. A delivery counts once. The number stays at

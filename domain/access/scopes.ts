@@ -47,6 +47,7 @@ export const scopes = [
   'templates:write',
   'topics:read',
   'topics:write',
+  'uploads:read',
   'uploads:write',
   'verify:read',
   'workflows:read',

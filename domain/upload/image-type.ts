@@ -12,6 +12,13 @@ export function isImageType(type: string): type is ImageType {
   return Object.hasOwn(imageTypes, type);
 }
 
+/** The type of a stored file by the extension of its name; null: not supported. */
+export function imageTypeOfName(name: string): ImageType | null {
+  const extension = name.split('.').at(-1);
+  const types = Object.keys(imageTypes) as ImageType[];
+  return types.find((type) => imageTypes[type] === extension) ?? null;
+}
+
 /** The type of a file by its first bytes, whatever its name; null: not supported. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   const startsWith = (offset: number, signature: readonly number[]) =>

@@ -26,6 +26,8 @@ export interface NewSubscription extends SealedHeaders {
   from: string | null;
   /** Encrypted. */
   secret: Buffer;
+  /** Actor. */
+  created_by: string;
 }
 
 /**

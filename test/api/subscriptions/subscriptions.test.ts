@@ -47,6 +47,7 @@ it('answers the record, and the secret once', async () => {
     paused: false,
     failingSince: null,
     previousSecretExpiresAt: null,
+    createdBy: { type: 'key', id: 'secret', name: 'Secret key' },
     projectId: project.id,
   });
   expect(Math.abs(Date.parse(record.from) - Date.now())).toBeLessThan(60_000);

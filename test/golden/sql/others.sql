@@ -184,6 +184,16 @@ where id in (
   for update skip locked)
 returning id, project_id
 
+update upload
+set state = 'removing', remove_at = now() + make_interval(mins => $1::int)
+where key = (
+  select inner_upload.key from upload inner_upload
+  where inner_upload.remove_at <= now()
+  order by inner_upload.remove_at
+  limit 1
+  for update skip locked)
+returning key
+
 update worker_process
 set seen_at = now(), stopped_at = now()
 where id = $1

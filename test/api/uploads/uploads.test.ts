@@ -180,18 +180,6 @@ describe('a quota of a project', async () => {
     expect((await uploadTo(project, 900 * 1024)).status).toBe(200);
   });
 
-  it('has room again for what a process that died has left behind', async () => {
-    const project = await newKey();
-    const { body } = await uploadTo(project, 900 * 1024);
-    await small.db
-      .updateTable('upload')
-      .set({ stored: false, created_at: new Date(Date.now() - 11 * 60_000) })
-      .where('key', '=', body.key)
-      .execute();
-    expect((await uploadTo(project, 900 * 1024)).status).toBe(200);
-    expect(await stored(project.id)).not.toContain(body.key.split('/')[1]);
-  });
-
   it('goes on after a reset, as the files do, and ends with the project', async () => {
     const { cookie } = await small.signUp();
     const project = await small.createProject(cookie);
