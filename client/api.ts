@@ -1085,6 +1085,8 @@ export interface Api {
           role: 'OWNER' | 'ADMIN' | 'MEMBER';
           /** An invited person is not a member and sees nothing of the project until they accept */
           status: 'active' | 'invited';
+          /** Who added or invited the user; null for the owner */
+          addedBy: Actor | null;
           createdAt: string;
         }>;
       };
@@ -5923,6 +5925,8 @@ export type Project = {
   billingLimitInbound: number | null;
   /** null for the role MEMBER, and while `secondFactorRequired` is true */
   webhookSigningSecret: string | null;
+  /** Present if the secret key of the pair may make members administrators */
+  keysMayNameAdmins?: true;
   /** Present if the project demands a second factor, which the session does not have */
   secondFactorRequired?: true;
   createdAt: string;
@@ -5937,6 +5941,7 @@ export type UpdateProjectRequest = {
   name?: string;
   tracking?: 'ENABLED' | 'DISABLED' | 'MARKETING_ONLY';
   language?: string;
+  keysMayNameAdmins?: boolean;
 };
 
 export type ProjectWithNewKeys = {
@@ -5958,6 +5963,8 @@ export type ProjectWithNewKeys = {
   billingLimitInbound: number | null;
   /** null for the role MEMBER, and while `secondFactorRequired` is true */
   webhookSigningSecret: string | null;
+  /** Present if the secret key of the pair may make members administrators */
+  keysMayNameAdmins?: true;
   /** Present if the project demands a second factor, which the session does not have */
   secondFactorRequired?: true;
   createdAt: string;
@@ -5968,6 +5975,8 @@ export type ProjectWithNewKeys = {
     role: 'OWNER' | 'ADMIN' | 'MEMBER';
     /** An invited person is not a member and sees nothing of the project until they accept */
     status: 'active' | 'invited';
+    /** Who added or invited the user; null for the owner */
+    addedBy: Actor | null;
     createdAt: string;
   }>;
 };

@@ -638,6 +638,7 @@ export interface ImportFile {
 }
 
 export interface Invitation {
+  added_by: string | null;
   by_key_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   project_id: string;
@@ -718,6 +719,7 @@ export interface MailRouting {
 }
 
 export interface Membership {
+  added_by: string | null;
   by_key_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   project_id: string;
@@ -801,6 +803,7 @@ export interface Project {
   customer: string | null;
   disabled_reason: string | null;
   id: Generated<string>;
+  keys_may_name_admins: Generated<boolean>;
   language: Generated<string>;
   last_subscription: string | null;
   name: string;
@@ -1412,20 +1415,20 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   identity: ["created_at", "id", "issuer", "last_used_at", "provider", "subject", "user_id"],
   import_file: ["content", "job_id", "project_id"],
-  invitation: ["by_key_at", "created_at", "project_id", "role", "user_id"],
+  invitation: ["added_by", "by_key_at", "created_at", "project_id", "role", "user_id"],
   job: ["caused_by", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   late_mail: ["contact_id", "email_id", "sent_at"],
   mail_provider: ["created_at", "domains", "enabled", "feedback", "feedback_secret", "feedback_token_hash", "former_token_hash", "former_token_until", "id", "kind", "max_message_mb", "name", "own_signing", "project_id", "rate_per_second", "revision", "secret", "settings", "updated_at"],
   mail_routing: ["project_id", "routes", "updated_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
-  membership: ["by_key_at", "created_at", "project_id", "role", "user_id"],
+  membership: ["added_by", "by_key_at", "created_at", "project_id", "role", "user_id"],
   not_started: ["at", "contact_id", "event_name", "id", "project_id", "reason", "workflow_id"],
   opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   outbox: ["action", "caused_by", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
   pending_sign_in: ["expires_at", "method", "provider", "seconds", "token_hash", "tries", "user_id", "version"],
-  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "requires_second_factor", "secret_key_hash", "secret_key_last4", "sign_in_policy_at", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "keys_may_name_admins", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "requires_second_factor", "secret_key_hash", "secret_key_last4", "sign_in_policy_at", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],
   ramp: ["bounce_rate", "complaint_rate", "created_at", "day", "day_ends_at", "day_left_ms", "day_seconds", "days", "domain", "factor", "id", "judged_from", "min_sent", "over", "project_id", "provider_id", "reconcile_at", "start_per_day", "status", "stopped_for", "unreported_stop", "updated_at"],

@@ -187,29 +187,57 @@ export async function findMember(
   return member(membership, caller);
 }
 
-/** The rights that an endpoint's declaration requires of members. */
-export interface ProjectNeeds {
-  method: string;
-  whileDisabled?: boolean;
-  role?: 'ADMIN';
+/** Rights in a project that a request needs. */
+export interface Rights {
+  /** The required role; every member by default. Keys are ADMIN. */
+  role?: 'ADMIN' | 'OWNER';
+  /** True: needs a recent login. See `requireFresh`. */
   fresh?: boolean;
-  freshFor?: (body: Record<string, unknown>) => boolean;
+  /** True: makes an administrator. See `requireNamingAdmins`. */
+  namesAdmin?: boolean;
+}
+
+/** The rights that an endpoint's declaration requires of members. */
+export interface ProjectNeeds extends Rights {
+  method: string;
+  /** True: the endpoint may write to a disabled project, too. */
+  whileDisabled?: boolean;
+  /** Returns further rights that a body needs. No schema has checked it. */
+  rightsFor?: (body: Record<string, unknown>) => Rights;
 }
 
 /**
  * Refuses members without the rights that an endpoint requires in their project.
  * @param body of the request, unchecked; undefined before it was read.
- * @throws Problem PROJECT_DISABLED, INSUFFICIENT_ROLE, REAUTHENTICATION_REQUIRED.
+ * @throws Problem PROJECT_DISABLED, INSUFFICIENT_ROLE, SESSION_REQUIRED, REAUTHENTICATION_REQUIRED.
  */
 export function requireRights(
   needs: ProjectNeeds,
   caller: ProjectCaller | UserCaller,
-  { project, role }: ProjectCaller,
+  member: ProjectCaller,
   body?: unknown,
 ): void {
-  if (writes(needs)) refuseDisabled(project);
-  if (needs.role && role === 'MEMBER') throw new Problem('INSUFFICIENT_ROLE');
-  if (needs.fresh || needs.freshFor?.(fieldsOf(body))) requireFresh(caller);
+  if (writes(needs)) refuseDisabled(member.project);
+  const { role, fresh, namesAdmin }: Rights = { ...needs, ...needs.rightsFor?.(fieldsOf(body)) };
+  if (role) requireRole(member, role);
+  if (namesAdmin) requireNamingAdmins(member);
+  if (fresh || namesAdmin) requireFresh(caller);
+}
+
+function requireRole({ role }: ProjectCaller, needed: 'ADMIN' | 'OWNER'): void {
+  if (role === 'OWNER' || role === needed) return;
+  const message = needed === 'OWNER' && 'This request needs the role OWNER.';
+  throw new Problem('INSUFFICIENT_ROLE', { ...(message && { message }) });
+}
+
+/**
+ * A stolen key must not make an administrator, who would stay when the key is replaced. Only the
+ * secret key of the pair may, where the owner allows it.
+ * @throws Problem SESSION_REQUIRED
+ */
+export function requireNamingAdmins({ session, key, project }: ProjectCaller): void {
+  if (session || (!key && project.keysMayNameAdmins)) return;
+  throw new Problem('SESSION_REQUIRED');
 }
 
 /** Returns the fields of an unchecked body. */

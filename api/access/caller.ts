@@ -20,6 +20,8 @@ export interface Project {
   disabledReason: string | null;
   /** True if a public key can subscribe only contacts that have confirmed. */
   requiresConfirmation: boolean;
+  /** True if the secret key of the pair may make members administrators. */
+  keysMayNameAdmins: boolean;
 }
 
 /**

@@ -360,7 +360,7 @@ for (const [status, name] of Object.entries(statusNames)) {
 
 /** The errors that `pipeline.ts` may return before the handler runs. */
 function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
-  const { access, method, asSent, limit, role, fresh, freshFor } = endpoint;
+  const { access, method, asSent, limit, role, fresh, rightsFor } = endpoint;
   const isOpen = access === 'open';
   const takesHeader = takesProjectHeader(endpoint);
   const inProject = endpoint.projectParam !== undefined || access === 'project' || takesHeader;
@@ -375,7 +375,7 @@ function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
     ...when(!isOpen && method !== 'GET', 'ORIGIN_NOT_ALLOWED'),
     ...when(inProject && writes(endpoint), 'PROJECT_DISABLED'),
     ...when(role !== undefined, 'INSUFFICIENT_ROLE'),
-    ...when(fresh === true || freshFor !== undefined, 'REAUTHENTICATION_REQUIRED'),
+    ...when(fresh === true || rightsFor !== undefined, 'REAUTHENTICATION_REQUIRED'),
     ...when(takesBody(endpoint) && !asSent, 'INVALID_REQUEST_BODY'),
     endpoint.upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',

@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts';
 import type { Problem, ProblemCode } from '../../domain/errors.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
+import type { ProjectNeeds } from '../access/auth.ts';
 import type { Access, Caller, CallerOf, ProjectCaller, UserCaller } from '../access/caller.ts';
 import type { LimitName } from '../services/rate-limit.ts';
 import type { Services } from '../services/services.ts';
@@ -89,7 +90,7 @@ export interface Endpoint<
   B extends z.ZodType = z.ZodType,
   R extends z.ZodType = z.ZodType,
   M extends string | undefined = string | undefined,
-> {
+> extends ProjectNeeds {
   /** Verb and noun, unique: the operation id. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -113,14 +114,6 @@ export interface Endpoint<
    * are checked before a stored response is repeated. Non-members go on to the handler.
    */
   projectOf?: (db: Database, id: string) => Promise<string | undefined>;
-  /** The required role in the project; every member by default. Secret keys are ADMIN. */
-  role?: 'ADMIN';
-  /** True: needs a recent login. See `requireFresh`. */
-  fresh?: boolean;
-  /** Returns true if this body, which no schema has checked, needs a recent login. */
-  freshFor?: (body: Record<string, unknown>) => boolean;
-  /** True: the endpoint may write to a disabled project, too. */
-  whileDisabled?: boolean;
   /** Returns the error if the server is not configured for this endpoint; null: it is configured. */
   unavailable?: (config: Config) => ProblemCode | null;
   /**

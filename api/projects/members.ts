@@ -1,25 +1,32 @@
 import { z } from 'zod';
 import {
+  type MemberRow,
   type MemberStatus,
   deleteMember,
   findAdministrators,
   findMember,
   insertMember,
   listMembersAndInvited,
+  lockMember,
   updateMemberRole,
 } from '../../db/accounts/members.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
-import { findUser, findUserByEmail } from '../../db/accounts/users.ts';
+import { findUserByEmail } from '../../db/accounts/users.ts';
 import { changesBetween } from '../access/changes.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { roles } from '../../domain/roles.ts';
-import type { ProjectCaller, UserCaller } from '../access/caller.ts';
+import { requireNamingAdmins } from '../access/auth.ts';
+import { actorOf } from '../access/caller.ts';
+import { Actor, readActors } from '../actors/actor.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
-import type { Services } from '../services/services.ts';
 import { Email, Time, Uuid, named, ById } from '../http/schemas.ts';
 import { recordInvitation, recordMembersByKey } from '../accounts/mail.ts';
-import { transact } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
+
+const onNamingAdmins =
+  'SESSION_REQUIRED: no API key makes an administrator, unless the owner allows it to the ' +
+  'secret key of the pair (`keysMayNameAdmins` of the project).';
 
 const NewRole = z.enum(['ADMIN', 'MEMBER']);
 const Member = named('Member', {
@@ -31,7 +38,10 @@ const Member = named('Member', {
       'An invited person is not a member and sees nothing of the project until they accept',
   }),
 });
-export const ListedMember = Member.extend({ createdAt: Time });
+export const ListedMember = Member.extend({
+  addedBy: Actor.nullable().describe('Who added or invited the user; null for the owner'),
+  createdAt: Time,
+});
 const member = { ...exampleOf(Member), role: 'MEMBER' as const };
 
 const listProjectMembers = endpoint({
@@ -47,8 +57,7 @@ const listProjectMembers = endpoint({
   response: z.array(ListedMember),
   example: { response: [exampleOf(ListedMember)] },
   async handle({ db, member: { projectId } }) {
-    const rows = await listMembersAndInvited(db, projectId);
-    return rows.map((row) => present(ListedMember, row));
+    return presentMembers(db, await listMembersAndInvited(db, projectId));
   },
 });
 
@@ -61,11 +70,11 @@ const addMember = endpoint({
     'The role is ADMIN or MEMBER. For ADMIN a session needs a recent login ' +
     '(REAUTHENTICATION_REQUIRED). USER_NOT_FOUND: no account has this address. ' +
     'MEMBER_EXISTS: the user is a member or invited already. Every administrator gets a mail ' +
-    'if a secret key adds a member. SESSION_REQUIRED: a named key cannot add administrators.',
+    `if a secret key adds a member. ${onNamingAdmins}`,
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
-  freshFor: ({ role }) => role === 'ADMIN',
+  rightsFor: ({ role }) => ({ namesAdmin: role === 'ADMIN' }),
   wrapped: true,
   status: 201,
   otherAnswers: [
@@ -76,18 +85,18 @@ const addMember = endpoint({
   response: Member,
   problems: ['USER_NOT_FOUND', 'MEMBER_EXISTS', 'SESSION_REQUIRED'],
   example: { body: { email: member.email }, response: { ...member, status: 'invited' } },
-  async handle({ db, config, caller, member: { projectId }, params, body, note }) {
-    if (body.role === 'ADMIN') refuseNamedKey(caller);
+  async handle({ db, config, member, params, body, note }) {
+    const { projectId } = member;
     const user = await findUserByEmail(db, body.email);
     if (!user) throw notFound('USER', body.email);
     // Without mail, an invitation cannot be sent, so such a server adds users directly.
     const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
     await transact(db, async (tx) => {
       await holdProject(tx, projectId);
-      const isByKey = isKey(caller);
+      const isByKey = member.session === null;
       const administrators = await findAdministrators(tx, projectId);
-      const added = { projectId, userId: user.id, role: body.role, status, isByKey };
-      const outcome = await insertMember(tx, added);
+      const added = { projectId, userId: user.id, role: body.role, status };
+      const outcome = await insertMember(tx, { ...added, addedBy: actorOf(member), isByKey });
       if (outcome === 'missing') throw notFound('USER', body.email);
       if (outcome === 'exists') throw new Problem('MEMBER_EXISTS');
       const event = status === 'active' ? 'member.added' : 'member.invited';
@@ -95,7 +104,7 @@ const addMember = endpoint({
       const target = { type: 'user', id: user.id };
       await note({ event, projectId, target, details }, tx);
       const project = found('PROJECT', params.id, await findProject(tx, projectId));
-      const by = await addressOf(tx, caller);
+      const by = member.session?.email ?? null;
       await recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
       if (!isByKey) return;
       const change = status === 'active' ? 'added' : 'invited';
@@ -119,7 +128,7 @@ const changeMember = endpoint({
   summary: 'Change the role of a member or invited user',
   description:
     "OWNER_PROTECTED: the owner's role cannot change. Every administrator gets a mail about " +
-    'a change by a secret key. SESSION_REQUIRED: a named key cannot make administrators.',
+    `a change by a secret key. ${onNamingAdmins}`,
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -130,24 +139,27 @@ const changeMember = endpoint({
   response: Member,
   problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED', 'SESSION_REQUIRED'],
   example: { body: { role: 'ADMIN' }, response: { ...member, role: 'ADMIN' } },
-  async handle({ db, config, caller, member: { projectId }, params, body: { role }, note }) {
-    const row = await changeable(db, projectId, params.userId);
-    if (role === 'ADMIN' && row.role !== role) refuseNamedKey(caller);
-    const details = { memberId: row.user_id, role };
-    const isByKey = isKey(caller) && row.role !== role;
-    await transact(db, async (tx) => {
+  async handle({ db, config, member, params, body: { role }, note }) {
+    const { projectId } = member;
+    return transact(db, async (tx) => {
+      const row = changeable(params.userId, await lockMember(tx, projectId, params.userId));
+      if (row.role === role) return present(Member, row);
+      if (role === 'ADMIN') requireNamingAdmins(member);
+      const isByKey = member.session === null;
       const administrators = await findAdministrators(tx, projectId);
       const isChanged = await updateMemberRole(tx, projectId, row.user_id, { role, isByKey });
       if (!isChanged) throw notFound('MEMBER', row.user_id);
       const target = { type: 'user', id: row.user_id };
       const changes = changesBetween({ role: row.role }, { role });
+      const details = { memberId: row.user_id, role };
       await note({ event: 'member.role_changed', projectId, target, changes, details }, tx);
-      if (!isByKey) return;
-      const { name: project } = found('PROJECT', params.id, await findProject(tx, projectId));
-      const what = { project, member: row.email, change: 'changed', role } as const;
-      await recordMembersByKey(tx, config, administrators, what);
+      if (isByKey) {
+        const { name: project } = found('PROJECT', params.id, await findProject(tx, projectId));
+        const what = { project, member: row.email, change: 'changed', role } as const;
+        await recordMembersByKey(tx, config, administrators, what);
+      }
+      return present(Member, { ...row, role });
     });
-    return present(Member, { ...row, role });
   },
 });
 
@@ -167,8 +179,8 @@ const removeMember = endpoint({
   response: z.object({ message: z.string() }),
   problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED', 'SELF_REMOVAL'],
   example: { response: { message: 'The user is no longer a member.' } },
-  async handle({ db, config, caller, member: { projectId, userId }, params, note }) {
-    const row = await changeable(db, projectId, params.userId);
+  async handle({ db, config, member: { projectId, userId, session }, params, note }) {
+    const row = changeable(params.userId, await findMember(db, projectId, params.userId));
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
     await transact(db, async (tx) => {
       // Administrators are read before the removal, so that a removed one also gets the mail.
@@ -178,7 +190,7 @@ const removeMember = endpoint({
       const target = { type: 'user', id: row.user_id };
       const details = { memberId: row.user_id };
       await note({ event: 'member.removed', projectId, target, details }, tx);
-      if (!isKey(caller)) return;
+      if (session) return;
       const { name: project } = found('PROJECT', params.id, await findProject(tx, projectId));
       const what = { project, member: row.email, change: 'removed', role: row.role } as const;
       await recordMembersByKey(tx, config, administrators, what);
@@ -189,28 +201,18 @@ const removeMember = endpoint({
 
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
 
-/** Returns true if the caller is a secret key, not a person. */
-function isKey(caller: ProjectCaller | UserCaller): boolean {
-  return caller.kind === 'project' && caller.userId === null;
-}
-
-/**
- * A named key must not make an administrator, who would have more rights than the key.
- * @throws Problem SESSION_REQUIRED
- */
-function refuseNamedKey(caller: ProjectCaller | UserCaller): void {
-  if (caller.kind === 'project' && caller.key) throw new Problem('SESSION_REQUIRED');
-}
-
-/** Returns a member or invited user. @throws Problem MEMBER_NOT_FOUND, OWNER_PROTECTED */
-async function changeable(db: Services['db'], projectId: string, memberId: string) {
-  const row = found('MEMBER', memberId, await findMember(db, projectId, memberId));
+/** @throws Problem MEMBER_NOT_FOUND, OWNER_PROTECTED */
+function changeable(memberId: string, member: MemberRow | undefined): MemberRow {
+  const row = found('MEMBER', memberId, member);
   if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
   return row;
 }
 
-/** Returns the inviter's address, for the mail; null: a key has invited. */
-async function addressOf(db: Services['db'], { userId }: ProjectCaller | UserCaller) {
-  const user = userId ? await findUser(db, userId) : undefined;
-  return user?.email ?? null;
+/** Presents members with who added them. */
+export async function presentMembers(db: Database, rows: readonly MemberRow[]) {
+  const actor = await readActors(
+    db,
+    rows.map((row) => row.added_by),
+  );
+  return rows.map((row) => present(ListedMember, row, { addedBy: actor(row.added_by) }));
 }

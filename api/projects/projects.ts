@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { Selectable } from 'kysely';
 import { z } from 'zod';
+import type { Project as ProjectRow } from '../../db/tables.ts';
 import {
   type StoredKeys,
   insertProject,
   listProjects,
+  lockProject,
   updateProject,
   updateProjectKeys,
   updateWebhookSecret,
@@ -11,13 +14,13 @@ import {
 import { lockKeys, revokeKeys } from '../../db/projects/api-keys.ts';
 import { listMembersAndInvited } from '../../db/accounts/members.ts';
 import { found } from '../../domain/errors.ts';
+import { changesBetween } from '../access/changes.ts';
 import { actorOf } from '../access/caller.ts';
 import { refuseDisabled, requireVerified } from '../access/auth.ts';
 import { hashKey } from '../access/keys.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { present } from '../http/record.ts';
 import { Name, fault, named, ById } from '../http/schemas.ts';
-import { ListedMember } from './members.ts';
+import { ListedMember, presentMembers } from './members.ts';
 import { Project, presentProject, project, projectWithSecret } from './record.ts';
 import { transact } from '../../db/database.ts';
 
@@ -77,10 +80,15 @@ const updateMyProject = endpoint({
   method: 'PATCH',
   path: '/users/@me/projects/{id}',
   summary: 'Change the settings of a project',
-  description: 'Fields that are left out keep their value. `language` is like en or en-GB.',
+  description:
+    'Fields that are left out keep their value. `language` is like en or en-GB. Only the owner can ' +
+    'set `keysMayNameAdmins`, and needs a recent login for it: true lets the secret key of the ' +
+    'pair make members administrators. Named keys never can.',
   access: 'session',
   projectParam: 'id',
   role: 'ADMIN',
+  rightsFor: ({ keysMayNameAdmins }) =>
+    keysMayNameAdmins === undefined ? {} : { role: 'OWNER', fresh: true },
   params: ById,
   body: z.object({
     name: Name.optional(),
@@ -95,12 +103,21 @@ const updateMyProject = endpoint({
         ),
       )
       .optional(),
+    keysMayNameAdmins: z.boolean().optional(),
   }),
   response: Project,
   example: { body: { tracking: 'MARKETING_ONLY' }, response: project },
-  async handle({ db, cipher, member: { projectId, role }, params, body }) {
-    const row = found('PROJECT', params.id, await updateProject(db, projectId, body));
-    return presentProject({ ...row, role }, cipher);
+  async handle({ db, cipher, member: { projectId, role }, params, body, note }) {
+    return transact(db, async (tx) => {
+      const before = found('PROJECT', params.id, await lockProject(tx, projectId));
+      const after = found('PROJECT', params.id, await updateProject(tx, projectId, body));
+      const changes = changesBetween(settingsOf(before), settingsOf(after));
+      if (changes.length > 0) {
+        const target = { type: 'project', id: params.id };
+        await note({ event: 'project.changed', projectId, target, changes }, tx);
+      }
+      return presentProject({ ...after, role }, cipher);
+    });
   },
 });
 
@@ -141,7 +158,7 @@ const regenerateKeys = endpoint({
     return {
       ...presentProject({ ...row, role }, cipher, { secret: keys.secret }),
       ...(byKey.length > 0 && {
-        membersByKey: byKey.map((person) => present(ListedMember, person)),
+        membersByKey: await presentMembers(db, byKey),
       }),
     };
   },
@@ -185,6 +202,11 @@ export const projectEndpoints = [
   regenerateKeys,
   regenerateWebhookSecret,
 ];
+
+/** Returns the settings of a project under their names in the API. */
+function settingsOf({ name, tracking, language, keys_may_name_admins }: Selectable<ProjectRow>) {
+  return { name, tracking, language, keysMayNameAdmins: keys_may_name_admins };
+}
 
 function newKeys(): { secret: string; stored: StoredKeys } {
   const secret = `sk_${randomHex()}`;

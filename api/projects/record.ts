@@ -41,6 +41,10 @@ export const Project = named('Project', {
       description: 'null for the role MEMBER, and while `secondFactorRequired` is true',
       examples: [`whsec_${'7a'.repeat(32)}`],
     }),
+  keysMayNameAdmins: z
+    .literal(true)
+    .optional()
+    .describe('Present if the secret key of the pair may make members administrators'),
   secondFactorRequired: z
     .literal(true)
     .optional()
@@ -48,7 +52,7 @@ export const Project = named('Project', {
   ...times,
 });
 
-const { secondFactorRequired: _, ...usual } = exampleOf(Project);
+const { secondFactorRequired: _, keysMayNameAdmins: __, ...usual } = exampleOf(Project);
 export const project = usual;
 export const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}` };
 
@@ -69,6 +73,7 @@ export function presentProject(
     secret: secret ?? `sk_…${row.secret_key_last4}`,
     disabled: row.disabled_reason !== null,
     webhookSigningSecret: isShown ? cipher.decrypt(row.webhook_signing_secret) : null,
+    keysMayNameAdmins: row.keys_may_name_admins ? (true as const) : undefined,
     ...(lacksFactor && { secondFactorRequired: true as const }),
   });
 }

@@ -5,7 +5,7 @@ import {
   type SignInPolicy as StoredPolicy,
   updateSignInPolicy,
 } from '../../db/projects/sign-in-policy.ts';
-import { found, Problem } from '../../domain/errors.ts';
+import { found } from '../../domain/errors.ts';
 import { lackingFactor } from '../access/auth.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { ById, named, Time, time } from '../http/schemas.ts';
@@ -54,17 +54,14 @@ const setSignInPolicy = endpoint({
     'keys work as before. SECOND_FACTOR_REQUIRED here: your own session has none.',
   access: 'session',
   projectParam: 'id',
-  role: 'ADMIN',
+  role: 'OWNER',
   fresh: true,
   params: ById,
   body: z.object({ requireSecondFactor: z.boolean() }),
   response: SignInPolicy,
   problems: ['SECOND_FACTOR_REQUIRED'],
   example: { body: { requireSecondFactor: true }, response: example },
-  async handle({ db, caller, member, params: { id }, body, note }) {
-    if (member.role !== 'OWNER') {
-      throw new Problem('INSUFFICIENT_ROLE', { message: 'This request needs the role OWNER.' });
-    }
+  async handle({ db, caller, params: { id }, body, note }) {
     if (body.requireSecondFactor && caller.secondFactor === null) throw lackingFactor(caller);
     return transact(db, async (tx) => {
       const row = found('PROJECT', id, await updateSignInPolicy(tx, id, body));

@@ -59,8 +59,8 @@ export async function acceptInvitation(
 ): Promise<Role | undefined> {
   if (!(await lockUser(tx, userId))) return undefined;
   const { rows } = await sql<{ role: Role }>`
-    insert into membership (project_id, user_id, role, by_key_at)
-      select project_id, user_id, role, by_key_at from invitation
+    insert into membership (project_id, user_id, role, added_by, by_key_at)
+      select project_id, user_id, role, added_by, by_key_at from invitation
         where project_id = ${projectId} and user_id = ${userId} for update
       returning role`.execute(tx);
   return rows[0]?.role;

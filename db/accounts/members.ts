@@ -11,6 +11,8 @@ export interface MemberRow {
   email: string;
   role: Role;
   status: MemberStatus;
+  /** As `actorOf` writes it; null for the owner. */
+  added_by: string | null;
   created_at: Date;
 }
 
@@ -20,7 +22,7 @@ function people(db: Database, table: MemberTable, projectId: string) {
   return db
     .selectFrom(db.dynamic.table(table).as('m'))
     .innerJoin('app_user', 'app_user.id', 'm.user_id')
-    .select(['m.user_id', 'app_user.email', 'm.role', 'm.created_at', 'm.by_key_at'])
+    .select(['m.user_id', 'app_user.email', 'm.role', 'm.created_at', 'm.by_key_at', 'm.added_by'])
     .select(sql<string>`${table === 'membership' ? 'active' : 'invited'}::text`.as('status'))
     .where('m.project_id', '=', projectId);
 }
@@ -41,7 +43,7 @@ export async function listMembersAndInvited(
         .unionAll(people(db, 'invitation', projectId))
         .as('person'),
     )
-    .select(['user_id', 'email', 'role', 'created_at', 'status'])
+    .select(['user_id', 'email', 'role', 'created_at', 'status', 'added_by'])
     .$if(byKeyDays !== undefined, (query) =>
       query.where('by_key_at', '>', sql<Date>`now() - ${byKeyDays} * interval '1 day'`),
     )
@@ -61,6 +63,18 @@ export async function isMemberAddress(
     .where('app_user.email', '=', email)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/**
+ * Finds a member or invited user, and prevents other changes of their role until the transaction
+ * ends.
+ */
+export async function lockMember(
+  tx: Database,
+  projectId: string,
+  userId: string,
+): Promise<MemberRow | undefined> {
+  return (await lockUser(tx, userId)) ? findMember(tx, projectId, userId) : undefined;
 }
 
 /** A member or an invited user. */
@@ -87,6 +101,8 @@ export async function insertMember(
     userId: string;
     role: Role;
     status: MemberStatus;
+    /** Who adds them, as `actorOf` writes it. */
+    addedBy: string;
     /** True if a secret key adds them. */
     isByKey: boolean;
   },
@@ -100,6 +116,7 @@ export async function insertMember(
       project_id: member.projectId,
       user_id: member.userId,
       role: member.role,
+      added_by: member.addedBy,
       by_key_at: member.isByKey ? sql<Date>`now()` : null,
     })
     .execute();

@@ -27,6 +27,7 @@ export type SecurityEventName =
   | 'identity.linked'
   | 'identity.unlinked'
   | 'project.created'
+  | 'project.changed'
   | 'project.reset'
   | 'project.deleted'
   | 'project.policy_changed'

@@ -39,6 +39,8 @@ create table project (
   consent_policy_at timestamptz(3),
   -- True: members must prove a second factor.
   requires_second_factor boolean not null default false,
+  -- True: the secret key of the pair may make members administrators.
+  keys_may_name_admins boolean not null default false,
   sign_in_policy_at timestamptz(3)
 );
 comment on table project is 'The tenant: owner of all else.';
@@ -55,6 +57,8 @@ create table membership (
   project_id uuid not null references project on delete cascade,
   user_id uuid not null references app_user on delete cascade,
   role text not null check (role in ('OWNER', 'ADMIN', 'MEMBER')),
+  -- Who added the member, as `actorOf` writes it; null for the owner.
+  added_by text,
   -- When a secret key has added the member, or last changed the role; null: no secret key has.
   by_key_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
@@ -70,6 +74,7 @@ create table invitation (
   user_id uuid not null references app_user on delete cascade,
   role text not null check (role in ('ADMIN', 'MEMBER')),
   -- As in `membership`.
+  added_by text,
   by_key_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)

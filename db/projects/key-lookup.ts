@@ -43,7 +43,8 @@ export async function findKeyOwners(
   const publicKeys = [...new Set(keys.flatMap(({ publicKey = [] }) => publicKey))];
   const hashes = [...new Set(keys.map(({ hash }) => hex(hash)))];
   const project = sql`project.id, ${publicId} as "publicId",
-    project.disabled_reason as "disabledReason", project.opt_in_required as "requiresConfirmation"`;
+    project.disabled_reason as "disabledReason", project.opt_in_required as "requiresConfirmation",
+    project.keys_may_name_admins as "keysMayNameAdmins"`;
   const { rows } = await sql<Row>`
     select ${project}, public_key as "publicKey", secret_key_hash as hash, null::json as key
       from project

@@ -15,6 +15,8 @@ export interface ProjectState {
   disabledReason: string | null;
   /** True if a contact must confirm before a public key can subscribe it. */
   requiresConfirmation: boolean;
+  /** True if the secret key of the pair may make members administrators. */
+  keysMayNameAdmins: boolean;
 }
 
 export const publicId = sql<string>`coalesce(project.public_id, project.id)`;
@@ -34,6 +36,20 @@ export async function findProject(
     .selectFrom('project')
     .select(columnsOf('project'))
     .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Finds a project, and prevents changes of its settings until the transaction ends. */
+export async function lockProject(
+  tx: Database,
+  id: string,
+): Promise<Selectable<Project> | undefined> {
+  return tx
+    .selectFrom('project')
+    .select(columnsOf('project'))
+    .where('id', '=', id)
+    .where('removal', 'is', null)
+    .forNoKeyUpdate()
     .executeTakeFirst();
 }
 
@@ -107,6 +123,7 @@ export async function findMembership(
     .select(['project.id', publicId.as('publicId')])
     .select(['project.disabled_reason as disabledReason', 'membership.role'])
     .select('project.opt_in_required as requiresConfirmation')
+    .select('project.keys_may_name_admins as keysMayNameAdmins')
     .select('project.requires_second_factor as requiresSecondFactor')
     .where(
       sql<boolean>`(project.id = ${projectId} or coalesce(project.public_id, project.id) = ${projectId})`,
@@ -170,6 +187,7 @@ export async function updateProject(
     name?: string | undefined;
     tracking?: string | undefined;
     language?: string | undefined;
+    keysMayNameAdmins?: boolean | undefined;
   },
 ): Promise<Selectable<Project> | undefined> {
   return updateLive(db, id, columnsFrom(settings));

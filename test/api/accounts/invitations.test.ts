@@ -58,7 +58,8 @@ describe('who is invited', () => {
     const listed = await api.request('GET', at(members), { cookie: owner.cookie });
     expect(listed.body.data[0]).toMatchObject({ userId: owner.userId, status: 'active' });
     const createdAt = expect.stringMatching(/Z$/);
-    expect(listed.body.data).toContainEqual({ ...invited, createdAt });
+    const addedBy = { type: 'user', id: owner.userId, name: owner.email };
+    expect(listed.body.data).toContainEqual({ ...invited, addedBy, createdAt });
   });
 
   it('is a stranger to the project, as an ADMIN, too, until the invitation is accepted', async () => {

@@ -18,10 +18,14 @@ async function newUser(): Promise<User> {
   return user;
 }
 
-/** A project with an owner, an administrator and a member. */
+/** A project with an owner, an administrator and a member, whose secret key may make administrators. */
 async function useProject() {
   const [owner, admin, member] = [await newUser(), await newUser(), await newUser()];
   const project = await api.createProject(owner.cookie);
+  await api.request('PATCH', `/users/@me/projects/${project.id}`, {
+    cookie: owner.cookie,
+    body: { keysMayNameAdmins: true },
+  });
   for (const [user, role] of [
     [admin, 'ADMIN'],
     [member, 'MEMBER'],

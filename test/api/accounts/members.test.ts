@@ -30,6 +30,7 @@ describe('members', () => {
       email: owner.email,
       role: 'OWNER',
       status: 'active',
+      addedBy: null,
       createdAt: expect.stringMatching(/Z$/),
     });
     expect(body.data).toContainEqual(
@@ -62,14 +63,15 @@ describe('members', () => {
     const key = { key: project.secretKey };
     const added = await api.request('POST', path(), { ...key, body: { email: bob.email } });
     expect(added.status).toBe(200);
+    await api.request('PATCH', path(bob.userId), { ...by(owner), body: { role: 'ADMIN' } });
     const changed = await api.request('PATCH', path(bob.userId), {
       ...key,
-      body: { role: 'ADMIN' },
+      body: { role: 'MEMBER' },
     });
     expect(changed.body.data).toEqual({
       userId: bob.userId,
       email: bob.email,
-      role: 'ADMIN',
+      role: 'MEMBER',
       status: 'active',
     });
     const removed = await api.request('DELETE', path(bob.userId), key);

@@ -93,9 +93,11 @@ describe('a session of more than two hours', () => {
 
 it('a secret key is not asked', async () => {
   const { id, member, secretKey: key } = await project(200);
-  const path = `/projects/${id}/members/${member.userId}`;
-  const changed = await api.request('PATCH', path, { key, body: { role: 'ADMIN' } });
-  expect(changed.status).toBe(200);
+  const { email } = await api.signUp();
+  const path = `/projects/${id}/members`;
+  expect((await api.request('POST', path, { key, body: { email } })).status).toBe(200);
+  const changed = { key, body: { role: 'MEMBER' } };
+  expect((await api.request('PATCH', `${path}/${member.userId}`, changed)).status).toBe(200);
 });
 
 it.each([

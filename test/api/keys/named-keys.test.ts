@@ -225,18 +225,3 @@ it('a key has Idempotency-Keys of its own', async () => {
   expect(again.headers.get('idempotency-replayed')).toBe('true');
   expect(again.body).toEqual(first.body);
 });
-
-it('a named key cannot make an administrator', async () => {
-  const { key } = await insert({ scopes: ['members:write'] });
-  const bob = await api.signUp();
-  const path = `/projects/${project.id}/members`;
-  const add = (role: string) =>
-    api.request('POST', path, { key, body: { email: bob.email, role } });
-  expect(codeOf(await add('ADMIN'))).toEqual([403, 'SESSION_REQUIRED']);
-  expect((await add('MEMBER')).status).toBeLessThan(300);
-  const raised = await api.request('PATCH', `${path}/${bob.userId}`, {
-    key,
-    body: { role: 'ADMIN' },
-  });
-  expect(codeOf(raised)).toEqual([403, 'SESSION_REQUIRED']);
-});

@@ -106,8 +106,11 @@ describe('the security log', () => {
     const { id, secretKey: key } = await api.createProject(cookie);
     const path = `/projects/${id}/members`;
     await api.request('POST', path, { cookie, body: { email: member.email } });
-    const role = { role: 'ADMIN' };
-    await api.request('PATCH', `${path}/${member.userId}`, { key, body: role });
+    const change = (by: object, role: string) =>
+      api.request('PATCH', `${path}/${member.userId}`, { ...by, body: { role } });
+    await change({ cookie }, 'ADMIN');
+    await change({ key }, 'MEMBER');
+    await change({ key }, 'MEMBER');
     await api.request('DELETE', `${path}/${member.userId}`, { cookie });
     await api.request('POST', path, { key, body: { email: member.email } });
     const mine = { cookie: member.cookie };
@@ -117,7 +120,8 @@ describe('the security log', () => {
     expect(told).toEqual([
       ['project.created', userId, {}],
       ['member.added', userId, { memberId, role: 'MEMBER' }],
-      ['member.role_changed', null, { memberId, role: 'ADMIN' }],
+      ['member.role_changed', userId, { memberId, role: 'ADMIN' }],
+      ['member.role_changed', null, { memberId, role: 'MEMBER' }],
       ['member.removed', userId, { memberId }],
       ['member.added', null, { memberId, role: 'MEMBER' }],
       ['member.left', memberId, {}],

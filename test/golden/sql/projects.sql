@@ -45,8 +45,8 @@ select owner_id, key from suppression_key where owner_id = (
 select project.billing_limit_campaigns, project.billing_limit_inbound,
     project.billing_limit_transactional, project.billing_limit_workflows, project.bounce_scope,
     project.consent_policy_at, project.created_at, project.customer, project.disabled_reason,
-    project.id, project.language, project.last_subscription, project.name,
-    project.next_reconcile_at, project.opt_in_expire_after, project.opt_in_from_email,
+    project.id, project.keys_may_name_admins, project.language, project.last_subscription,
+    project.name, project.next_reconcile_at, project.opt_in_expire_after, project.opt_in_from_email,
     project.opt_in_from_name, project.opt_in_remind_after, project.opt_in_required,
     project.opt_in_template_id, project.public_id, project.public_key, project.removal,
     project.requires_second_factor, project.secret_key_hash, project."secret_key_last4",
@@ -56,16 +56,18 @@ from project
 where id = $1
 
 select project.id, coalesce(project.public_id, project.id) as "publicId", project.disabled_reason as
-    "disabledReason", project.opt_in_required as "requiresConfirmation", public_key as "publicKey",
-    secret_key_hash as hash, null::json as key from project
+    "disabledReason", project.opt_in_required as "requiresConfirmation",
+    project.keys_may_name_admins as "keysMayNameAdmins", public_key as "publicKey", secret_key_hash
+    as hash, null::json as key from project
 where public_key = any($1::text[]) or secret_key_hash = any($2::bytea[])
 union all
 select project.id, coalesce(project.public_id, project.id) as "publicId", project.disabled_reason as
-    "disabledReason", project.opt_in_required as "requiresConfirmation", null, sent.hash,
-    json_build_object('id', api_key.id, 'scopes', scopes, 'domains', domains, 'cidrs', cidrs,
-    'events', events, 'ended', case when revoked_at is not null then 'revoked' when expires_at <=
-    now() then 'expired' when previous_hash = sent.hash and rotates_until <= now() then 'expired'
-    end, 'validUntil', case when previous_hash = sent.hash then rotates_until end)
+    "disabledReason", project.opt_in_required as "requiresConfirmation",
+    project.keys_may_name_admins as "keysMayNameAdmins", null, sent.hash, json_build_object('id',
+    api_key.id, 'scopes', scopes, 'domains', domains, 'cidrs', cidrs, 'events', events, 'ended',
+    case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' when
+    previous_hash = sent.hash and rotates_until <= now() then 'expired' end, 'validUntil', case when
+    previous_hash = sent.hash then rotates_until end)
 from unnest($3::bytea[]) as sent (hash)
 join api_key on key_hash = sent.hash or previous_hash = sent.hash
 join project on project.id = api_key.project_id and removal is null
