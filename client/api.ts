@@ -3991,7 +3991,7 @@ export type Actor = {
   type: 'user' | 'key' | 'contact' | 'system';
   /** Id of the user, named key or contact; `secret` or `public` for a key of the pair; null for `system` */
   id: string | null;
-  /** Address of the user, null when the account is gone; name of the key, `Secret key` or `Public key`; null for a contact; `schedule`, `segment`, `inbound`, `feedback` or `server` for `system` */
+  /** Address of the user, or name of the key, null when it is gone; `Secret key` or `Public key` for the pair; null for a contact; `schedule`, `segment`, `inbound`, `feedback` or `server` for `system` */
   name: string | null;
 };
 

@@ -37,6 +37,7 @@ export interface EarlierUse {
   status_code: number | null;
   response: Buffer | null;
   created_at: Date;
+  shown_to: string | null;
 }
 
 interface NewUse {
@@ -48,6 +49,8 @@ interface NewUse {
   /** A new UUIDv7. It identifies a claim whose response was lost. */
   useId: string;
   ttlHours: number;
+  /** The actor that alone may get the response; null: everyone with the right to make the request. */
+  shownTo: string | null;
 }
 
 /**
@@ -70,6 +73,7 @@ export async function claimIdempotencyKey(
         request: given.request,
         body_hash: given.bodyHash,
         use_id: useId,
+        shown_to: given.shownTo,
         created_at: sql<Date>`clock_timestamp()`,
       })
       .onConflict((conflict) => conflict.columns(['owner_id', 'key']).doNothing())
@@ -89,7 +93,7 @@ async function takeOver(
   const named = { owner_id: given.ownerId, key: given.key };
   const row = await tx
     .selectFrom('idempotency')
-    .select(['request', 'body_hash', 'status_code', 'response', 'created_at', 'use_id'])
+    .select(['request', 'body_hash', 'status_code', 'response', 'created_at', 'use_id', 'shown_to'])
     .select([
       sql<boolean>`created_at < now() - make_interval(hours => ${given.ttlHours}::int)`.as(
         'is_expired',
@@ -129,6 +133,7 @@ async function takeOver(
       response: null,
       interrupted: false,
       use_id: useId,
+      shown_to: given.shownTo,
       renewed_at: null,
       created_at: sql<Date>`clock_timestamp()`,
     })

@@ -48,6 +48,7 @@ export interface AllowanceWarning {
 
 export interface ApiKey {
   cidrs: string[] | null;
+  clear_answers: Generated<boolean>;
   created_at: Generated<Timestamp>;
   created_by: string;
   domains: string[] | null;
@@ -608,6 +609,7 @@ export interface Idempotency {
   renewed_at: Timestamp | null;
   request: string;
   response: Buffer | null;
+  shown_to: string | null;
   status_code: number | null;
   /** The seed of the ids of its mail; a repeat of the same request has the same */
   use_id: string;
@@ -1376,7 +1378,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   account_token: ["created_at", "purpose", "token_hash", "used_at", "user_id"],
   allowance: ["category", "month", "project_id", "taken"],
   allowance_warning: ["category", "month", "project_id"],
-  api_key: ["cidrs", "created_at", "created_by", "domains", "events", "expires_at", "id", "key_hash", "key_last4", "kind", "last_used_at", "name", "notice_at", "previous_hash", "project_id", "revoked_at", "revoked_by", "rotates_until", "scopes", "updated_at"],
+  api_key: ["cidrs", "clear_answers", "created_at", "created_by", "domains", "events", "expires_at", "id", "key_hash", "key_last4", "kind", "last_used_at", "name", "notice_at", "previous_hash", "project_id", "revoked_at", "revoked_by", "rotates_until", "scopes", "updated_at"],
   app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   audience_page: ["campaign_id", "fixed_at", "project_id", "to_at", "to_id"],
@@ -1411,7 +1413,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   factor: ["confirmed_at", "counter", "created_at", "credential_id", "id", "last_used_at", "name", "public_key", "secret", "transports", "type", "used_step", "user_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   held_release: ["before", "project_id"],
-  idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "status_code", "use_id"],
+  idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "shown_to", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   identity: ["created_at", "id", "issuer", "last_used_at", "provider", "subject", "user_id"],
   import_file: ["content", "job_id", "project_id"],

@@ -18,6 +18,7 @@ import { continueCancellations } from '../../db/transactions/executions/cancel-e
 import { deleteExpired, deleteOlder } from '../../db/expired.ts';
 import { claimUploadRemoval, forgetUpload } from '../../db/projects/uploads.ts';
 import { dropOldRequests } from '../../db/requests/upkeep.ts';
+import { clearAnswersOfKeys } from '../../db/transactions/projects/clear-answers.ts';
 import { signalRemovals } from '../../db/transactions/projects/delete-project.ts';
 import { keepDueSchedules, markAllSchedulesDue } from '../../db/schedules/schedules.ts';
 import { continueRemovals } from '../../db/removals/removals.ts';
@@ -202,7 +203,11 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
      * rows of the event log.
      */
     CLEAR_EVENT_DELIVERIES: () => clearEventDeliveries(db),
-    CLEAR_IDEMPOTENCY_KEYS: () => deleteOlder(db, 'idempotency', services.idempotencyTtlHours),
+    /** Deletes stored responses that are old, or whose API key was revoked. */
+    async CLEAR_IDEMPOTENCY_KEYS() {
+      await deleteOlder(db, 'idempotency', services.idempotencyTtlHours);
+      await clearAnswersOfKeys(db, after(clearingMs));
+    },
     /** Deletes entries of suppression lists that have ended. */
     CLEAR_SUPPRESSIONS: () => deleteExpired(db, 'suppression', after(clearingMs)),
     /** Adds the appended rows to the event counts. */

@@ -73,8 +73,8 @@ export type CallerOf<A extends Access> = A extends 'open'
       : ProjectCaller;
 
 /** Returns the caller of a request in the form that is stored. */
-export function actorOf({ userId, isPublic, key }: ProjectCaller): string {
-  if (userId !== null) return `user:${userId}`;
-  if (key) return `key:${key.id}`;
-  return isPublic ? 'key:public' : 'key:secret';
+export function actorOf(caller: ProjectCaller | UserCaller): string {
+  if (caller.kind === 'user' || caller.userId !== null) return `user:${caller.userId}`;
+  if (caller.key) return `key:${caller.key.id}`;
+  return caller.isPublic ? 'key:public' : 'key:secret';
 }

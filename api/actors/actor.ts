@@ -23,8 +23,8 @@ export const Actor = named('Actor', {
     .string()
     .nullable()
     .describe(
-      'Address of the user, null when the account is gone; name of the key, `Secret key` or ' +
-        '`Public key`; null for a contact; `schedule`, `segment`, `inbound`, `feedback` or ' +
+      'Address of the user, or name of the key, null when it is gone; `Secret key` or ' +
+        '`Public key` for the pair; null for a contact; `schedule`, `segment`, `inbound`, `feedback` or ' +
         '`server` for `system`',
     ),
 }).meta({ examples: [{ type: 'key', id: 'secret', name: 'Secret key' }] });

@@ -136,6 +136,11 @@ export interface Endpoint<
    * `limits.jsonBodyBytes` with them.
    */
   bodyBytesMax?: number;
+  /**
+   * True: the response shows a secret once. A repeat with the same `Idempotency-Key` gets it only if
+   * the same user or key sends it.
+   */
+  showsSecret?: true;
   /** True: `Idempotency-Key` is honoured. Default: POST within a project. */
   idempotent?: boolean;
   /** Returns the page that a browser gets instead of an error's JSON. */

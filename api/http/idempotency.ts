@@ -58,6 +58,10 @@ export interface IdempotentRequest {
   path: string;
   /** The parsed body. Key order and white space do not matter. */
   body: unknown;
+  /** The caller, as `actorOf` writes it. */
+  actor: string;
+  /** True: the response shows a secret, and is repeated only to this caller. */
+  showsSecret: boolean;
 }
 
 /** Requests share keys only within the same space. */
@@ -102,17 +106,26 @@ export async function useIdempotencyKey(
   const named = { ownerId, key: callerId === null ? request.key : `${callerId}\t${request.key}` };
   const name = `${request.method} ${request.path}`;
   const bodyHash = createHash('sha256').update(canonicalJson(request.body)).digest();
+  const { actor } = request;
   const use = { ...named, useId: uuidV7() };
-  const claim = await claimIdempotencyKey(db, { ...use, request: name, bodyHash, ttlHours }).catch(
-    async (error: unknown) => {
-      // The claim may have been committed, and no other request would release it.
-      if (isAnswerLost(error)) await settle(() => releaseLostKey(settleDb, use));
-      throw error;
-    },
-  );
+  const given = {
+    ...use,
+    request: name,
+    bodyHash,
+    ttlHours,
+    shownTo: request.showsSecret ? actor : null,
+  };
+  const claim = await claimIdempotencyKey(db, given).catch(async (error: unknown) => {
+    // The claim may have been committed, and no other request would release it.
+    if (isAnswerLost(error)) await settle(() => releaseLostKey(settleDb, use));
+    throw error;
+  });
   if ('row' in claim) {
     const { row } = claim;
-    if (row.request !== name || !row.body_hash.equals(bodyHash)) throw reused(request.key, row);
+    const isForOther = row.shown_to !== null && row.shown_to !== actor;
+    if (isForOther || row.request !== name || !row.body_hash.equals(bodyHash)) {
+      throw reused(request.key, row, { isForOther });
+    }
     if (row.status_code === null || row.response === null) {
       throw new Problem('IDEMPOTENCY_IN_PROGRESS');
     }
@@ -151,11 +164,11 @@ function emailIdOf(useId: string, index: number): string {
   return uuidV7({ msecs, seq: index, random });
 }
 
-function reused(key: string, row: EarlierUse): Problem {
+function reused(key: string, row: EarlierUse, { isForOther }: { isForOther: boolean }): Problem {
   return new Problem('IDEMPOTENCY_KEY_REUSED', {
     details: {
       key,
-      originalRequest: row.request,
+      ...(!isForOther && { originalRequest: row.request }),
       originalRequestAt: row.created_at.toISOString(),
       originalStatusCode: row.status_code,
     },

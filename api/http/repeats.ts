@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { actorOf } from '../access/caller.ts';
 import type { AnyEndpoint } from './endpoint.ts';
 import type { Services } from '../services/services.ts';
 import { asProblem, errorBody } from './envelope.ts';
@@ -30,6 +31,16 @@ export async function runOnce(
   if (space === null || ctx.headers['idempotency-key'] === undefined) {
     return runHandler(ctx, endpoint, prepared, null, services);
   }
+  const { caller, body } = prepared;
+  const request = {
+    space,
+    key,
+    actor: caller ? actorOf(caller) : '',
+    showsSecret: endpoint.showsSecret ?? false,
+    method: endpoint.method,
+    path: ctx.path,
+    body,
+  };
   const settle = (work: () => Promise<void>, over = () => {}) =>
     settleKey(work, over, services.log);
   const use = await useIdempotencyKey(
@@ -40,7 +51,7 @@ export async function runOnce(
       cipher: services.cipher,
       ttlHours: services.config.idempotencyTtlHours,
     },
-    { space, key, method: endpoint.method, path: ctx.path, body: prepared.body },
+    request,
   ).catch((error: unknown) => {
     if (error instanceof Problem && error.status === 409) ctx.state['idempotency'] = 'refused';
     throw error;

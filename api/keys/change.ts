@@ -85,6 +85,7 @@ export const rotateKey = endpoint({
   access: 'secret',
   role: 'ADMIN',
   fresh: true,
+  showsSecret: true,
   params: ById,
   body: z.object({
     overlapSeconds: z.int().min(0).max(limits.keyOverlapSeconds).default(0),

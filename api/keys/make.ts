@@ -52,6 +52,7 @@ export const createKey = endpoint({
   access: 'secret',
   role: 'ADMIN',
   fresh: true,
+  showsSecret: true,
   status: 201,
   body: NewKey,
   response: ApiKey,

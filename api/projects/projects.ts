@@ -49,6 +49,7 @@ const createProject = endpoint({
     'here. PROJECT_DISABLED: a project of the user is disabled.',
   access: 'session',
   status: 201,
+  showsSecret: true,
   idempotent: true,
   body: z.object({ name: Name }),
   response: Project,

@@ -76,6 +76,7 @@ const createProvider = endpoint({
   access: 'secret',
   role: 'ADMIN',
   status: 201,
+  showsSecret: true,
   body: NewProvider,
   response: z.union([
     named('NewSmtpProvider', { ...SmtpProvider.shape, feedbackUrl: FeedbackUrl }),

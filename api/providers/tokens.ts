@@ -41,6 +41,7 @@ export const rotateProviderToken = endpoint({
     'VALIDATION_ERROR `feedback`, `not_allowed`: it does not report by webhooks.',
   access: 'secret',
   role: 'ADMIN',
+  showsSecret: true,
   params: ByProviderId,
   response: z.object({ feedbackUrl: FeedbackUrl.unwrap() }),
   problems: ['PROVIDER_NOT_FOUND', 'FORBIDDEN'],

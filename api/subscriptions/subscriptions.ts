@@ -67,6 +67,7 @@ const createSubscription = endpoint({
   access: 'secret',
   role: 'ADMIN',
   status: 201,
+  showsSecret: true,
   body: NewSubscription,
   response: named('NewEventSubscription', { ...Subscription.shape, secret: z.string() }),
   problems: ['EVENT_SUBSCRIPTION_LIMIT'],
@@ -245,11 +246,12 @@ const rotateSubscriptionSecret = endpoint({
   description: 'The previous secret also signs for 24 hours; another rotation ends it at once.',
   access: 'secret',
   role: 'ADMIN',
+  showsSecret: true,
   params: ById,
   response: z.object({ secret: z.string() }),
   problems: ['EVENT_SUBSCRIPTION_NOT_FOUND'],
   example: { response: { secret: secretExample } },
-  async handle({ db, caller: { projectId }, params: { id }, cipher, note }) {
+  async handle({ db, caller: { projectId }, params: { id }, cipher, keyUse, note }) {
     const secret = secretOf(randomBytes(32));
     await transact(db, async (tx) => {
       const isRotated = await rotateSecret(tx, projectId, id, cipher.encrypt(secret));
@@ -257,6 +259,7 @@ const rotateSubscriptionSecret = endpoint({
       const details = { subscriptionId: id };
       const target = { type: 'event_subscription', id };
       await note({ event: 'event_subscription.secret_rotated', projectId, target, details }, tx);
+      await keyUse?.completeIn(tx, { secret });
     });
     return { secret };
   },

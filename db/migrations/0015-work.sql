@@ -115,7 +115,8 @@ insert into body_retention default values;
 -- Answers kept for repeated requests. The owner is a project, or a user for requests without one.
 create table idempotency (
   owner_id uuid not null,
-  key text not null,
+  -- For a named or public key, its id and a tab come first. "C", so that an index finds the prefix.
+  key text collate "C" not null,
   request text not null,
   body_hash bytea not null,
   status_code integer,
@@ -126,6 +127,8 @@ create table idempotency (
   interrupted boolean not null default false,
   use_id uuid not null,
   renewed_at timestamptz(3),
+  -- The actor that alone gets a response which shows a secret; null: it shows none.
+  shown_to text,
   primary key (owner_id, key)
 );
 comment on table idempotency is 'Answers of requests with an Idempotency-Key, for when they are repeated.';
@@ -137,7 +140,7 @@ create index idempotency_age on idempotency (created_at);
 -- the request continues after it.
 create table idempotency_email (
   project_id uuid not null,
-  key text not null,
+  key text collate "C" not null,
   -- Which of the mails of the request it is, from 0 on.
   position integer not null check (position >= 0),
   email_id uuid not null,

@@ -24,6 +24,8 @@ create table api_key (
   created_by text not null,
   revoked_at timestamptz(3),
   revoked_by text,
+  -- True: it was revoked, and its stored responses of Idempotency-Keys may still be there.
+  clear_answers boolean not null default false,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   check ((previous_hash is null) = (rotates_until is null)),
@@ -31,4 +33,5 @@ create table api_key (
 );
 comment on table api_key is 'API keys of a project besides its pair, each with a name and scopes.';
 create index api_key_page on api_key (project_id, created_at desc, id desc);
+create index api_key_answers on api_key (id) where clear_answers;
 create index api_key_notice on api_key (notice_at) where notice_at is not null;

@@ -41,7 +41,7 @@ export async function listKeyNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** Revoked keys that a list shows: the newest. */
+/** Revoked keys of a project that are kept. */
 const revokedMax = 1_000;
 
 /** Lists the named keys of a project, newest first, either the revoked ones or the others. */
@@ -132,7 +132,8 @@ export async function isMadeBy(
 }
 
 /**
- * Revokes keys and all keys that they made, at any depth. Returns the ids of those that were valid.
+ * Revokes keys and all keys that they made, at any depth, and deletes the oldest revoked ones that are
+ * too many. Returns the ids of those that were valid.
  * @param which one key, or all that the secret key of the pair made
  */
 export async function revokeKeys(
@@ -146,8 +147,13 @@ export async function revokeKeys(
   const { rows } = await sql<{ id: string }>`
     ${descendants(projectId, first)}
     update api_key set revoked_at = now(), revoked_by = ${revokedBy}, notice_at = null,
-        updated_at = now()
+        clear_answers = true, updated_at = now()
       where id in (select id from line) and revoked_at is null
       returning id`.execute(tx);
+  // No valid key was made by a revoked one, so a deleted one is not needed to find its descendants.
+  await sql`
+    delete from api_key where id in (
+      select id from api_key where project_id = ${projectId} and revoked_at is not null
+        order by revoked_at desc, id desc offset ${revokedMax})`.execute(tx);
   return rows.map(({ id }) => id);
 }

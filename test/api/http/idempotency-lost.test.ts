@@ -61,8 +61,8 @@ it('is free soon, although its claim was committed and the response was lost', a
 it('is not taken from a repeat by the end of the lost claim, when that is said twice', async () => {
   const named = { ownerId: randomUUID(), key: 'twice' };
   const claim = (useId: string) => {
-    const what = { request: 'POST /v1/track', bodyHash: Buffer.from('body'), ttlHours: 24 };
-    return claimIdempotencyKey(db, { ...named, ...what, useId });
+    const what = { request: 'POST /v1/track', bodyHash: Buffer.from('body') };
+    return claimIdempotencyKey(db, { ...named, ...what, useId, ttlHours: 24, shownTo: null });
   };
   const [lost, repeat] = [uuidV7(), uuidV7()];
   await claim(lost);
@@ -74,7 +74,8 @@ it('is not taken from a repeat by the end of the lost claim, when that is said t
 
 it('is found again by the same call', async () => {
   const use = { ownerId: randomUUID(), key: 'again', useId: uuidV7() };
-  const given = { ...use, request: 'POST /v1/track', bodyHash: Buffer.from('body'), ttlHours: 24 };
+  const what = { request: 'POST /v1/track', bodyHash: Buffer.from('body') };
+  const given = { ...use, ...what, ttlHours: 24, shownTo: null };
   const first = await claimIdempotencyKey(db, given);
   expect(await claimIdempotencyKey(db, given)).toEqual(first);
 });

@@ -39,7 +39,13 @@ async function storeAnswer(ownerId: string, use: { key: string; path: string; bo
     cipher: api.services.cipher,
     ttlHours: 24,
   };
-  const request = { ...use, method: 'POST', space: { ownerId, callerId: null } };
+  const request = {
+    ...use,
+    method: 'POST',
+    space: { ownerId, callerId: null },
+    actor: 'user:x',
+    showsSecret: false,
+  };
   const claim = await useIdempotencyKey(services, request);
   if (!('first' in claim)) throw new Error('The key is used already.');
   await claim.first.complete({ status: 200, text: '{"secret":"whsec_of_an_admin"}' });

@@ -100,6 +100,11 @@ from removal
 where id = $1
 
 select id, project_id
+from api_key where clear_answers
+order by id
+limit $1
+
+select id, project_id
 from ramp
 where reconcile_at < now()
 limit $1
