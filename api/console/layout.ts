@@ -44,6 +44,7 @@ const sections = [
   ['/workflows', 'Workflows'],
   ['/campaigns', 'Campaigns'],
   ['/templates', 'Templates'],
+  ['/files', 'Files'],
   ['/domains', 'Domains'],
   ['/providers', 'Providers'],
   ['/routing', 'Routing'],

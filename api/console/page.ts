@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Problem } from '../../domain/errors.ts';
 import { type AnyEndpoint, answer, type Answer, endpoint, type Visitor } from '../http/endpoint.ts';
+import { readUpload, type UploadLimits } from '../http/bodies/upload.ts';
 import { suggestionFor } from '../http/suggestions.ts';
 import { listMyProjects } from '../projects/projects.ts';
 import { ask, askAs, type MemberCall } from './ask.ts';
@@ -24,6 +25,8 @@ const doneTexts = {
   erasing: 'The contact is deleted. Its remaining data are being removed.',
   migrating: 'The executions are being moved to the newest version.',
   routed: 'The routes were replaced. They apply within 5 seconds.',
+  uploaded: 'The image was uploaded.',
+  deleted: 'Deleted.',
   restored: 'The version was restored. Open executions stay on their versions.',
 } as const;
 
@@ -165,9 +168,15 @@ export function projectAct(declaration: {
   path: string;
   /** The API endpoint that performs the action. */
   does: AnyEndpoint;
-  act: (call: MemberCall, form: URLSearchParams) => Promise<Redirection | ShownResult>;
+  /** The form has files, within these limits. */
+  upload?: UploadLimits;
+  act: (
+    call: MemberCall,
+    form: URLSearchParams,
+    files: Readonly<Record<string, unknown>>,
+  ) => Promise<Redirection | ShownResult>;
 }): AnyEndpoint {
-  const { path, does, act } = declaration;
+  const { path, does, upload, act } = declaration;
   return endpoint({
     ...pageOptions,
     // Several pages may offer the same action.
@@ -176,12 +185,15 @@ export function projectAct(declaration: {
     path: `/console/{projectId}${path}`,
     summary: does.summary,
     description: 'A form of the console, see GET /console.',
+    ...(upload && { upload }),
     idempotent: false,
     async handle(given) {
       const call = given as unknown as MemberCall;
-      const form = readForm(call);
+      const { form, files } = upload
+        ? await readFileForm(call, upload)
+        : { form: readForm(call), files: {} };
       new FormToken({ config: call.config, cookie: call.request.cookie }).check(form);
-      const result = await act(call, form);
+      const result = await act(call, form, files);
       if ('show' in result) return showProjectPage(call, result.at, result.show);
       const { to, done } = result;
       const join = to.includes('?') ? '&' : '?';
@@ -192,6 +204,15 @@ export function projectAct(declaration: {
 
 export function readForm({ request }: { request: { bytes: Buffer } }): URLSearchParams {
   return new URLSearchParams(request.bytes.toString('utf8'));
+}
+
+/** Reads a form with files: its texts, and all its fields, with files as `UploadedFile`. */
+async function readFileForm({ request }: Pick<MemberCall, 'request'>, limits: UploadLimits) {
+  const files = await readUpload(request.bytes, request.header('content-type'), limits);
+  const texts = Object.entries(files).filter(
+    (field): field is [string, string] => typeof field[1] === 'string',
+  );
+  return { form: new URLSearchParams(texts), files };
 }
 
 /** Redirects the browser with GET, so that reloading the page does not send the form again. */

@@ -138,13 +138,16 @@ export interface Act {
   fields?: Record<string, string>;
   /** Fields for the reader to fill in. */
   inputs?: Content;
+  /** True: one of the inputs is a file. */
+  hasFile?: boolean;
 }
 
-export function actForm(token: string, { action, label, weight, fields = {}, inputs }: Act): Html {
+export function actForm(token: string, act: Act): Html {
+  const { action, label, weight, fields = {}, inputs, hasFile } = act;
   const hidden = Object.entries({ ...fields, token }).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
-  return html`<form method="post" action="${action}">${hidden}<span class="acts">${inputs}<button${weight && html` class="${weight}"`}>${label}</button></span></form>`;
+  return html`<form method="post" action="${action}"${hasFile && html` enctype="multipart/form-data"`}>${hidden}<span class="acts">${inputs}<button${weight && html` class="${weight}"`}>${label}</button></span></form>`;
 }
 
 /**

@@ -14,6 +14,7 @@ import { emailPages } from './mail/emails.ts';
 import { erasurePages } from './erasures.ts';
 import { executionPages } from './executions.ts';
 import { failurePages } from './failures.ts';
+import { filePages } from './mail/files.ts';
 import { jobPages } from './jobs.ts';
 import { providerPages } from './mail/providers.ts';
 import { showOverview } from './overview.ts';
@@ -90,6 +91,7 @@ export const consolePages = [
   ...workflowPages,
   ...campaignPages,
   ...templatePages,
+  ...filePages,
   ...domainPages,
   ...providerPages,
   ...routingPages,

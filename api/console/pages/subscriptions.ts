@@ -11,6 +11,7 @@ import { type Html, html } from '../../html/html.ts';
 import { type PageContext, projectAct, projectPage } from '../page.ts';
 import {
   actForm,
+  actorText,
   count,
   facts,
   figures,
@@ -67,7 +68,7 @@ const showSubscription = projectPage({
       ask(call, getSubscription, { params: { id } }),
       ask(call, getDeliveries, { params: { id }, query: { ...kept, ...(cursor && { cursor }) } }),
     ]);
-    const { url, events, disabledReason, failingSince, lag, last24Hours } = subscription;
+    const { url, events, disabledReason, failingSince, lag, last24Hours, createdBy } = subscription;
     const act = (name: string, label: string) =>
       actForm(token, { action: path(`/subscriptions/${id}/${name}`), label });
     const acts = html`${subscription.paused ? act('resume', 'Resume') : act('pause', 'Pause')}
@@ -88,6 +89,7 @@ const showSubscription = projectPage({
           ['Events', events.join(', ')],
           ['Waiting since', moment(lag.oldestPendingAt)],
           ['Failing since', moment(failingSince)],
+          ['Created by', actorText(createdBy)],
           ...(disabledReason ? [['Disabled', disabledReason] as const] : []),
         ])}`,
       )}

@@ -6,8 +6,10 @@ import { waitFor } from '../wait-for.ts';
 export async function formWith(
   content: string | Uint8Array,
   { field = 'file', filename = 'people.csv', type = 'text/csv' } = {},
+  texts: Record<string, string> = {},
 ): Promise<TestRequest> {
   const form = new FormData();
+  for (const [name, text] of Object.entries(texts)) form.append(name, text);
   form.append(field, new File([content], filename, { type }));
   const encoded = new Response(form);
   return {
