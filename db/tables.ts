@@ -783,9 +783,12 @@ export interface PaymentReceipt {
 
 export interface PendingSignIn {
   expires_at: Timestamp;
+  issuer: string | null;
   method: string;
   provider: string | null;
+  provider_sid: string | null;
   seconds: number;
+  subject: string | null;
   token_hash: Buffer;
   tries: Generated<number>;
   user_id: string;
@@ -1015,11 +1018,14 @@ export interface Session {
   expires_at: Timestamp;
   id: Generated<string>;
   ip: string | null;
+  issuer: string | null;
   last_seen_at: Generated<Timestamp>;
   method: string;
   proved_at: Generated<Timestamp>;
   provider: string | null;
+  provider_sid: string | null;
   second_factor: string | null;
+  subject: string | null;
   user_agent: string | null;
   user_id: string;
   version: number;
@@ -1429,7 +1435,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   outbox: ["action", "caused_by", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
-  pending_sign_in: ["expires_at", "method", "provider", "seconds", "token_hash", "tries", "user_id", "version"],
+  pending_sign_in: ["expires_at", "issuer", "method", "provider", "provider_sid", "seconds", "subject", "token_hash", "tries", "user_id", "version"],
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "keys_may_name_admins", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "requires_second_factor", "secret_key_hash", "secret_key_last4", "sign_in_policy_at", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],
@@ -1449,7 +1455,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   segment_member: ["contact_id", "created_at", "project_id", "segment_id"],
   send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "time_zone", "updated_at"],
   ses_identity: ["created_at", "name", "removing_until"],
-  session: ["created_at", "expires_at", "id", "ip", "last_seen_at", "method", "proved_at", "provider", "second_factor", "user_agent", "user_id", "version"],
+  session: ["created_at", "expires_at", "id", "ip", "issuer", "last_seen_at", "method", "proved_at", "provider", "provider_sid", "second_factor", "subject", "user_agent", "user_id", "version"],
   step_execution: ["attempts", "completed_at", "created_at", "ending_event_id", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "settled_at", "started_at", "status", "step_id", "updated_at"],
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],

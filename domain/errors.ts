@@ -56,6 +56,7 @@ export const problems = {
   PROVIDER_LIMIT: [400, 'The project has reached its maximum of mail providers.'],
   FACTOR_LIMIT: [400, 'The account has reached its maximum of second factors.'],
   INVALID_PASSKEY: [400, 'The passkey was not accepted.'],
+  INVALID_LOGOUT_TOKEN: [400, 'The logout token is not valid, or was sent before.'],
   API_KEY_LIMIT: [400, 'The project has reached its maximum of API keys.'],
   SECRET_LIMIT: [400, 'The project has reached its maximum of secrets.'],
   MISSING_AUTH: [401, 'Send an API key as "Authorization: Bearer <key>".'],

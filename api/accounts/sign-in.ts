@@ -78,11 +78,11 @@ async function listProofs(db: Signing['db'], userId: string): Promise<string[]> 
 async function startPending(
   { db, config }: Signing,
   user: UserRow,
-  { method, provider = null, seconds = sessionSeconds }: SignIn,
+  { seconds = sessionSeconds, ...signIn }: SignIn,
 ): Promise<string> {
   const token = randomBytes(32).toString('hex');
   const version = user.session_version;
-  const pending = { userId: user.id, version, method, provider, seconds };
+  const pending = { userId: user.id, version, signIn: { ...signIn, seconds } };
   await insertPending(db, hashPending(token), pending);
   return setCookie(pendingCookie(config), token, pendingSeconds, config.apiUrl);
 }

@@ -69,6 +69,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists the topics.',
   PROVIDER_LIMIT: 'Delete providers that no route names; GET /providers lists the providers.',
   FACTOR_LIMIT: 'Remove a factor with DELETE /users/@me/factors/{id}.',
+  INVALID_LOGOUT_TOKEN: 'Send a new logout token that the provider has signed for this client.',
   INVALID_PASSKEY: 'Ask for new options, and let the browser create the passkey again.',
   API_KEY_LIMIT: 'Revoke keys that nothing uses; GET /api-keys lists the keys.',
   SECRET_LIMIT: 'Delete secrets whose `usedIn` is empty; GET /secrets lists the secrets.',

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import type { SignInMethod } from './sessions.ts';
+import type { SignIn } from './sessions.ts';
 
 /** Sign-ins whose second factor is still asked. */
 
@@ -14,25 +14,26 @@ const pendingMax = 20;
 export interface PendingSignIn {
   userId: string;
   version: number;
-  method: SignInMethod;
-  provider: string | null;
-  seconds: number;
+  signIn: Omit<SignIn, 'secondFactor'> & { seconds: number };
 }
 
 export async function insertPending(
   db: Database,
   hash: Buffer,
-  { userId, version, method, provider, seconds }: PendingSignIn,
+  { userId, version, signIn }: PendingSignIn,
 ): Promise<void> {
+  const { method, seconds, provider = null } = signIn;
+  const { issuer = null, subject = null, providerSid = null } = signIn;
   await sql`
     with older as (
       delete from pending_sign_in where token_hash in (
         select token_hash from pending_sign_in where user_id = ${userId}
           order by expires_at desc offset ${pendingMax - 1})
     )
-    insert into pending_sign_in (token_hash, user_id, version, method, provider, seconds, expires_at)
-      values (${hash}, ${userId}, ${version}, ${method}, ${provider}, ${seconds},
-        now() + make_interval(mins => ${pendingMinutes}))`.execute(db);
+    insert into pending_sign_in (token_hash, user_id, version, method, provider, issuer, subject,
+        provider_sid, seconds, expires_at)
+      values (${hash}, ${userId}, ${version}, ${method}, ${provider}, ${issuer}, ${subject},
+        ${providerSid}, ${seconds}, now() + make_interval(mins => ${pendingMinutes}))`.execute(db);
 }
 
 const isValid = sql<boolean>`expires_at > now() and version =
@@ -51,11 +52,16 @@ export async function findPendingUser(db: Database, hash: Buffer): Promise<strin
  * Counts a try of a pending sign-in before its proof is checked, so that concurrent requests cannot
  * try more often. Returns undefined when it is over, used, or was tried too often.
  */
-export async function takeTry(db: Database, hash: Buffer): Promise<PendingSignIn | undefined> {
-  const { rows } = await sql<PendingSignIn>`
+export async function takeTry(
+  db: Database,
+  hash: Buffer,
+): Promise<PendingSignIn['signIn'] | undefined> {
+  const { rows } = await sql<PendingSignIn['signIn']>`
     update pending_sign_in set tries = tries + 1
       where token_hash = ${hash} and tries < ${triesMax} and ${isValid}
-      returning user_id as "userId", version, method, provider, seconds`.execute(db);
+      returning method, provider, issuer, subject, provider_sid as "providerSid", seconds`.execute(
+    db,
+  );
   return rows[0];
 }
 

@@ -11,6 +11,7 @@ export type SecurityEventName =
   | 'login.succeeded'
   | 'login.refused'
   | 'logout'
+  | 'logout.backchannel'
   | 'session.ended'
   | 'password.changed'
   | 'password.refused'

@@ -20,6 +20,10 @@ export interface SignIn {
   method: SignInMethod;
   /** The id of the identity provider; null: the method needs none. */
   provider?: string | null;
+  /** The user and the session at this provider; null: the method needs none. */
+  issuer?: string | null;
+  subject?: string | null;
+  providerSid?: string | null;
   /** null: not proven. */
   secondFactor?: SecondFactor | null;
   /** Seconds until the session ends; seven days by default. */
@@ -56,10 +60,12 @@ export async function insertSession(
 ): Promise<string | undefined> {
   const { userId, version, seconds, ip, userAgent, method } = session;
   const { provider = null, secondFactor = null } = session;
+  const { issuer = null, subject = null, providerSid = null } = session;
   const { rows } = await sql<{ id: string }>`
-    insert into session (user_id, version, ip, user_agent, method, provider, second_factor, expires_at)
-      select id, session_version, ${ip}, ${userAgent}, ${method}, ${provider}, ${secondFactor},
-          now() + ${seconds} * interval '1 second'
+    insert into session (user_id, version, ip, user_agent, method, provider, issuer, subject,
+        provider_sid, second_factor, expires_at)
+      select id, session_version, ${ip}, ${userAgent}, ${method}, ${provider}, ${issuer}, ${subject},
+          ${providerSid}, ${secondFactor}, now() + ${seconds} * interval '1 second'
         from app_user where id = ${userId} and session_version = ${version} for key share
       returning id`.execute(db);
   const id = rows[0]?.id;
@@ -177,10 +183,38 @@ export async function replaceSession(
   tx: Database,
   userId: string,
   id: string,
-): Promise<{ method: SignInMethod; provider: string | null; seconds: number } | undefined> {
-  const { rows } = await sql<{ method: SignInMethod; provider: string | null; seconds: number }>`
+): Promise<Omit<SignIn, 'secondFactor'> | undefined> {
+  const { rows } = await sql<Omit<SignIn, 'secondFactor'>>`
     delete from session where id = ${id} and user_id = ${userId} and expires_at > now()
-      returning method, provider,
+      returning method, provider, issuer, subject, provider_sid as "providerSid",
         greatest(1, extract(epoch from expires_at - now()))::int as seconds`.execute(tx);
   return rows[0];
+}
+
+/** A logout at a provider: of one session there, of all sessions of a user there, or both named. */
+export interface ProviderLogout {
+  issuer: string;
+  subject: string | null;
+  providerSid: string | null;
+}
+
+/**
+ * Ends the sessions that a user has begun by a provider, and the sign-ins there that are still
+ * pending. Returns the users of the sessions, one for each.
+ */
+export async function deleteProviderSessions(
+  tx: Database,
+  logout: ProviderLogout,
+): Promise<string[]> {
+  const deleteFrom = (table: 'session' | 'pending_sign_in') =>
+    tx
+      .deleteFrom(table)
+      .where('issuer', '=', logout.issuer)
+      .$if(logout.subject !== null, (query) => query.where('subject', '=', logout.subject))
+      .$if(logout.providerSid !== null, (query) =>
+        query.where('provider_sid', '=', logout.providerSid),
+      );
+  await deleteFrom('pending_sign_in').execute();
+  const rows = await deleteFrom('session').returning('user_id').execute();
+  return rows.map((row) => row.user_id);
 }

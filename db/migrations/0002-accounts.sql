@@ -59,6 +59,10 @@ create table session (
   method text not null
       check (method in ('password', 'github', 'google', 'oidc', 'passkey', 'break_glass')),
   provider text,
+  -- The user and the session at the identity provider of `oidc`. A logout there names them.
+  issuer text,
+  subject text,
+  provider_sid text,
   -- The second proof, at the sign-in or later; null: none.
   second_factor text check (second_factor in ('totp', 'passkey', 'recovery', 'provider')),
   -- When the user last proved who they are. Irreversible actions need a recent proof.
@@ -70,6 +74,8 @@ create table session (
 comment on table session is 'One row for each login.';
 create index session_user_id on session (user_id);
 create index session_expiry on session (expires_at);
+create index session_subject on session (issuer, subject) where issuer is not null;
+create index session_provider_sid on session (issuer, provider_sid) where provider_sid is not null;
 
 -- A trigger, so that every statement that ends all sessions also deletes their rows.
 create function end_sessions() returns trigger language plpgsql as $$

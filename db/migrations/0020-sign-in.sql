@@ -41,6 +41,10 @@ create table pending_sign_in (
   version integer not null,
   method text not null,
   provider text,
+  -- As in `session`.
+  issuer text,
+  subject text,
+  provider_sid text,
   -- Seconds that the session will last.
   seconds integer not null,
   tries smallint not null default 0,
@@ -49,13 +53,16 @@ create table pending_sign_in (
 comment on table pending_sign_in is 'Sign-ins whose first proof was right, and whose second factor is still asked.';
 create index pending_sign_in_user on pending_sign_in (user_id, expires_at);
 create index pending_sign_in_expiry on pending_sign_in (expires_at);
+create index pending_sign_in_subject on pending_sign_in (issuer, subject) where issuer is not null;
+create index pending_sign_in_provider_sid on pending_sign_in (issuer, provider_sid)
+  where provider_sid is not null;
 
 create table used_challenge (
-  -- SHA-256 of a challenge in a signed cookie.
+  -- SHA-256 of a challenge in a signed cookie, or of the id of a logout token.
   hash bytea primary key,
   expires_at timestamptz(3) not null
 );
-comment on table used_challenge is 'Challenges of sign-ins that were answered: each works once.';
+comment on table used_challenge is 'Challenges of sign-ins that were answered, and logout tokens: each works once.';
 create index used_challenge_expiry on used_challenge (expires_at);
 
 create table break_glass (

@@ -1,5 +1,12 @@
-import { createRemoteJWKSet, customFetch as keyFetch, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch as keyFetch,
+  decodeJwt,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
 import * as client from 'openid-client';
+import { z } from 'zod';
 import type { OidcProvider } from './oidc-file.ts';
 
 /** Sign-in by OpenID Connect: where to send a browser, and what its return proves. */
@@ -13,6 +20,8 @@ const discoveryMs = 10 * 60_000;
 const keysMs = 10_000;
 /** Maximum difference between a provider's clock and ours, in seconds. */
 const skewSeconds = 60;
+/** How old a logout token may be, in seconds. */
+export const logoutTokenSeconds = 5 * 60;
 /** Public-key algorithms. A token must never be signed with the secret of a client. */
 const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
@@ -45,6 +54,19 @@ export interface Oidc {
    * @throws ProviderUnavailable, and other errors if anything is not proved
    */
   readReturn(returned: URL, attempt: OidcAttempt): Promise<OidcClaims>;
+  /**
+   * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6).
+   * @throws ProviderUnavailable, and other errors if anything is not proved
+   */
+  readLogout(token: string): Promise<OidcLogout>;
+}
+
+/** A logout that a provider has proved: of the session `sid`, or of all sessions of `sub`. */
+export interface OidcLogout {
+  sub: string | null;
+  sid: string | null;
+  /** The id of the token, which must count once. */
+  jti: string;
 }
 
 interface Discovered {
@@ -83,7 +105,41 @@ export function createOidc(provider: OidcProvider): Oidc {
       const found = await discovered();
       return rethrown(() => readReturn(found, provider, returned, attempt));
     },
+    async readLogout(token) {
+      // A token of another issuer is refused without asking this one.
+      if (decodeJwt(token).iss !== provider.issuer) throw new Error('The issuer is another one.');
+      const { keys } = await discovered();
+      return rethrown(() => readLogout(keys, provider, token));
+    },
   };
+}
+
+const LogoutClaims = z.object({
+  sub: z.string().min(1).nullable().default(null),
+  sid: z.string().min(1).nullable().default(null),
+  jti: z.string().min(1),
+  events: z.object({ 'http://schemas.openid.net/event/backchannel-logout': z.looseObject({}) }),
+  // Only ID tokens have one, and none of them may end sessions.
+  nonce: z.never().optional(),
+});
+
+async function readLogout(
+  keys: JWTVerifyGetKey,
+  { issuer, clientId }: OidcProvider,
+  token: string,
+): Promise<OidcLogout> {
+  const { payload } = await jwtVerify(token, keys, {
+    algorithms,
+    issuer,
+    audience: clientId,
+    requiredClaims: ['iat'],
+    clockTolerance: skewSeconds,
+    // The library adds the tolerance.
+    maxTokenAge: logoutTokenSeconds - skewSeconds,
+  });
+  const { sub, sid, jti } = LogoutClaims.parse(payload);
+  if (sub === null && sid === null) throw new Error('The token names no session.');
+  return { sub, sid, jti };
 }
 
 async function readReturn(

@@ -30,7 +30,7 @@ type OpenCall = Call<'open', unknown, unknown, unknown>;
 export interface Prover {
   user: UserRow;
   /** The sign-in that the proof completes; null: it adds a factor to a session. */
-  pending: { hash: Buffer; signIn: PendingSignIn } | null;
+  pending: { hash: Buffer; signIn: PendingSignIn['signIn'] } | null;
   session: UserCaller | null;
 }
 
@@ -74,8 +74,7 @@ export async function completeProof(
     return [await addFactor(inTransaction, user, session?.sessionId, secondFactor)];
   }
   if (!(await deletePending(tx, pending.hash))) throw new Problem('UNAUTHORIZED');
-  const { method, provider, seconds } = pending.signIn;
-  const signIn = { method, provider, seconds, secondFactor };
+  const signIn = { ...pending.signIn, secondFactor };
   const cookie = await startSession(inTransaction, user, signIn);
   await noteSignIn(inTransaction, user.id, signIn);
   return [cookie, forgetPending(config)];

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { useChallenge } from '../../../db/accounts/used-challenges.ts';
 import type { SignIn } from '../../../db/accounts/sessions.ts';
-import { Problem } from '../../../domain/errors.ts';
-import { type Oidc, type OidcClaims, ProviderUnavailable } from '../../../providers/login/oidc.ts';
+import { type OidcClaims, ProviderUnavailable } from '../../../providers/login/oidc.ts';
 import type { OidcProvider } from '../../../providers/login/oidc-file.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { queryBoolean } from '../../http/schemas.ts';
-import type { Services } from '../../services/services.ts';
 import { goTo, LoginRefused, type LoginRefusal } from '../oauth.ts';
 import { finishSignIn } from '../sign-in.ts';
 import { findAccount, linkAccount } from './account.ts';
+import { receiveLogout } from './logout.ts';
+import { findProvider, logFailure } from './providers.ts';
 import { attemptSeconds, beginAttempt, forgetAttempt, hashState, readAttempt } from './attempt.ts';
 
 /** Sign-in by an OpenID provider: `outbound` redirects to it, and it redirects to `callback`. */
@@ -148,28 +148,22 @@ const callback = endpoint({
 /** The page of the dashboard that says how the link of an account ended. */
 const linkedPage = '/auth/linked';
 
-export const oidcEndpoints = [getMethods, outbound, callback];
-
-/** @throws Problem OAUTH_NOT_CONFIGURED */
-export function findProvider(
-  { config, oidc }: Pick<Services, 'config' | 'oidc'>,
-  id: string,
-): { provider: OidcProvider; oidc: Oidc } {
-  const provider = config.oidc.find((one) => one.id === id);
-  const found = oidc.get(id);
-  if (!provider || !found) throw new Problem('OAUTH_NOT_CONFIGURED');
-  return { provider, oidc: found };
-}
+export const oidcEndpoints = [getMethods, outbound, callback, receiveLogout];
 
 /** Returns a sign-in, with a second factor if the provider has asked for one. */
-function signInOf({ id, acrValues, sessionHours }: OidcProvider, claims: OidcClaims): SignIn {
-  const { acr, amr } = claims;
+function signInOf(
+  { id, issuer, acrValues, sessionHours }: OidcProvider,
+  { sub, sid, acr, amr }: OidcClaims,
+): SignIn {
   const hasFactor =
     (typeof acr === 'string' && acrValues.includes(acr)) ||
     (Array.isArray(amr) && amr.includes('mfa'));
   return {
     method: 'oidc',
     provider: id,
+    issuer,
+    subject: sub,
+    providerSid: sid,
     seconds: sessionHours * 3600,
     ...(hasFactor && { secondFactor: 'provider' }),
   };
@@ -187,11 +181,4 @@ function returnAddress(redirectUri: string, query: Readonly<Record<string, unkno
 function refusalOf(error: unknown): LoginRefusal {
   if (error instanceof LoginRefused) return error.code;
   return error instanceof ProviderUnavailable ? 'provider_unavailable' : 'oauth_failed';
-}
-
-/** Logs the kind of an error only: its causes quote tokens and claims. */
-function logFailure({ log }: Pick<Services, 'log'>, provider: string, error: unknown): void {
-  if (error instanceof LoginRefused) return;
-  const { name, message, code } = error as Error & { code?: unknown };
-  log.warn({ provider, reason: `${name}: ${message}`, code }, 'sign-in by a provider failed');
 }

@@ -10,7 +10,7 @@ import { answer, endpoint } from '../../http/endpoint.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { ById, named, Time } from '../../http/schemas.ts';
 import { beginAttempt } from './attempt.ts';
-import { findProvider } from './endpoints.ts';
+import { findProvider } from './providers.ts';
 
 /** The links of an account to users of OpenID providers. The account signs in by each. */
 
