@@ -203,12 +203,21 @@ function errors({ log, config }: Services): Middleware {
       const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
       const cookie = (name: string) => ctx.cookies.get(name);
       const pageOf = endpoint ? endpoint.problemPage : problemPageOf(ctx.path, config);
-      const page = pageOf?.(problem, { config, cookie, url: ctx.url });
+      const page = pageOf?.(problem, { config, cookie, url: pageUrl(ctx) });
       if (page) ctx.set(page.options.headers ?? {});
       if (page) ctx.type = 'text/html';
       ctx.body = page?.data ?? JSON.stringify(errorBody(problem, requestId));
     }
   };
+}
+
+/** Returns the path and query of the page that a browser has asked for, or whose form it has sent. */
+function pageUrl(ctx: Context): string {
+  if (ctx.method !== 'POST') return ctx.url;
+  const referer = ctx.get('referer');
+  if (!URL.canParse(referer)) return '';
+  const { pathname, search } = new URL(referer);
+  return `${pathname}${search}`;
 }
 
 /** Returns the error page for a path without an endpoint. Only paths below the console have one. */

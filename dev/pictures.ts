@@ -113,7 +113,7 @@ const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 const page = await browser.newPage({ viewport: { width: 1240, height: 760 } });
 await page.goto(`${apiUrl}/console`);
-await page.getByLabel('Address').fill(owner.email);
+await page.getByLabel('Email').fill(owner.email);
 await page.getByLabel('Password').fill(owner.password);
 await page.getByRole('button', { name: 'Log in' }).click();
 await page.getByRole('heading', { level: 1, name: 'Blue Bottle Books' }).waitFor();

@@ -34,7 +34,8 @@ export function cookieName(
     | 'everpost_oauth'
     | 'everpost_oidc'
     | 'everpost_passkey'
-    | 'everpost_console',
+    | 'everpost_console'
+    | 'everpost_next',
   apiUrl: string,
 ): string {
   return apiUrl.startsWith('https:') ? `__Host-${name}` : name;

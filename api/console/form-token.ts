@@ -37,6 +37,26 @@ export class FormToken {
   }
 }
 
+export function readForm({ request }: { request: { bytes: Buffer } }): URLSearchParams {
+  return new URLSearchParams(request.bytes.toString('utf8'));
+}
+
+/**
+ * Reads the form of a request.
+ * @throws Problem ORIGIN_NOT_ALLOWED if it does not come from a page of this browser session
+ */
+export function readOwnForm({
+  config,
+  request,
+}: {
+  config: Visitor['config'];
+  request: { bytes: Buffer; cookie: Visitor['cookie'] };
+}): URLSearchParams {
+  const form = readForm({ request });
+  new FormToken({ config, cookie: request.cookie }).check(form);
+  return form;
+}
+
 const notOurs =
   'This form does not belong to a page of this browser session. Reload the page, with ' +
   'cookies enabled.';

@@ -17,13 +17,16 @@ const policy = [
   "frame-ancestors 'none'",
 ];
 
+/** The rules of a page with a script: it may be one of this server, and call this server. */
+const scriptRules = ["script-src 'self'", "connect-src 'self'"];
+
 /**
  * The headers of a page. Pages show personal data, so they are not cached.
  * @param styles source of styles instead of the page's own style, for a framed mail with styles.
  */
-export function pageHeaders(styles = ''): Record<string, string> {
+export function pageHeaders({ styles = '', hasScript = false } = {}): Record<string, string> {
   return {
-    'Content-Security-Policy': policy
+    'Content-Security-Policy': [...policy, ...(hasScript ? scriptRules : [])]
       .map((rule) => (styles !== '' && rule.startsWith('style-src') ? `style-src ${styles}` : rule))
       .join('; '),
     'Cache-Control': 'no-store',

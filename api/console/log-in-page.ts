@@ -1,30 +1,148 @@
-import { type Answer, answer, type Visitor } from '../http/endpoint.ts';
-import { FormToken } from './form-token.ts';
-import { html } from '../html/html.ts';
-import { pageHeaders, plainLayout } from './layout.ts';
+import type { Answer, Visitor } from '../http/endpoint.ts';
+import { type Html, html } from '../html/html.ts';
+import { signInMethods } from '../accounts/oidc/endpoints.ts';
+import { plainPage } from './plain-page.ts';
+import { keepNext } from './next-page.ts';
+import { passkeyForm } from './passkey-form.ts';
 
-/** Asks for address and password. `next`: the page to open after the login. */
+type Reader = Pick<Visitor, 'config' | 'cookie'>;
+
+/** Offers all ways to log in. `next`: the page to open after the login. */
 export function logInPage(
-  visitor: Pick<Visitor, 'config' | 'cookie'>,
-  { status, next, fault = null }: { status: number; next: string; fault?: string | null },
-): Answer<string> {
-  const token = new FormToken(visitor);
-  const headers = pageHeaders();
-  if (token.newCookie) headers['Set-Cookie'] = token.newCookie;
-  const content = html`<h1>Log in to Everpost</h1>
-    ${fault && html`<section class="fault" role="alert">${fault}</section>`}
-    <form method="post" action="/console/log-in">
-      <input type="hidden" name="token" value="${token.text}" />
-      <input type="hidden" name="next" value="${next}" />
-      <p>
-        <label
-          >Address <input name="email" type="email" autocomplete="username" required autofocus
-        /></label>
-        <label
-          >Password <input name="password" type="password" autocomplete="current-password" required
-        /></label>
-        <button class="first">Log in</button>
-      </p>
-    </form>`;
-  return answer(plainLayout('Log in', content), { status, headers, contentType: 'text/html' });
+  visitor: Reader,
+  given: { status: number; next: string; fault?: string | null },
+): Answer<never> {
+  return waysPage(visitor, { ...given, title: 'Log in', ways: waysOf(visitor.config) });
+}
+
+/**
+ * Asks a logged-in user for a new proof, because the last one is too old.
+ * @param proofs that the user can give; an empty list: they are not known
+ */
+export function proveAgainPage(
+  visitor: Reader,
+  { next, proofs }: { next: string; proofs: readonly string[] },
+): Answer<never> {
+  const ways = waysOf(visitor.config);
+  const isKnown = (proof: string) => proofs.length === 0 || proofs.includes(proof);
+  return waysPage(visitor, {
+    title: 'Confirm that it is you',
+    text: 'This needs a recent login. Then repeat what you were doing.',
+    status: 403,
+    next,
+    ways: {
+      password: ways.password && isKnown('password'),
+      code: proofs.includes('totp'),
+      passkey: isKnown('passkey'),
+      sites: ways.sites.filter(({ proof }) => isKnown(proof)).map(askingAgain),
+    },
+  });
+}
+
+interface Ways {
+  password: boolean;
+  /** The code of an authenticator app. */
+  code: boolean;
+  passkey: boolean;
+  sites: Site[];
+}
+
+/** Another site that signs users in. */
+interface Site {
+  /** Its name in `details.methods` of REAUTHENTICATION_REQUIRED. */
+  proof: string;
+  name: string;
+  url: string;
+}
+
+/** An identity provider asks for a new proof, too. GitHub and Google cannot be asked to. */
+function askingAgain(site: Site): Site {
+  return site.proof.startsWith('oidc:') ? { ...site, url: `${site.url}?fresh=true` } : site;
+}
+
+function waysOf(config: Visitor['config']): Ways {
+  const { password, passkey, github, google, oidc } = signInMethods(config);
+  const url = (path: string) => `${config.apiUrl}/oauth/${path}/outbound`;
+  return {
+    password,
+    code: false,
+    passkey,
+    sites: [
+      ...(github ? [{ proof: 'github', name: 'GitHub', url: url('github') }] : []),
+      ...(google ? [{ proof: 'google', name: 'Google', url: url('google') }] : []),
+      ...oidc.map(({ id, name }) => ({
+        proof: `oidc:${id}`,
+        name,
+        url: url(`oidc/${id}`),
+      })),
+    ],
+  };
+}
+
+function waysPage(
+  visitor: Reader,
+  given: {
+    title: string;
+    status: number;
+    next: string;
+    ways: Ways;
+    text?: string;
+    fault?: string | null;
+  },
+): Answer<never> {
+  const { title, status, next, ways, text, fault } = given;
+  return plainPage(visitor, {
+    title,
+    status,
+    hasScript: ways.passkey,
+    cookies: ways.sites.length > 0 ? keepNext(visitor, next) : [],
+    content: (token) =>
+      html`<h1>${title}</h1>
+        ${text && html`<p>${text}</p>`}
+        ${fault && html`<section class="fault" role="alert">${fault}</section>`}
+        ${ways.password && passwordForm(token, next)} ${ways.code && codeForm(token, next)}
+        ${
+          ways.passkey &&
+          passkeyForm(token, {
+            use: 'get',
+            action: '/console/passkey',
+            label: 'Sign in with a passkey',
+            fields: { next },
+          })
+        }
+        ${ways.sites.map(
+          ({ name, url }) => html`<p><a class="button" href="${url}">Continue with ${name}</a></p>`,
+        )}`,
+  });
+}
+
+function passwordForm(token: string, next: string): Html {
+  return html`<form method="post" action="/console/log-in">
+    <input type="hidden" name="token" value="${token}" />
+    <input type="hidden" name="next" value="${next}" />
+    <p>
+      <label
+        >Email <input name="email" type="email" autocomplete="username" required autofocus
+      /></label>
+      <label
+        >Password <input name="password" type="password" autocomplete="current-password" required
+      /></label>
+      <button class="first">Log in</button>
+    </p>
+  </form>`;
+}
+
+/** Renders the form for the code of a second factor. */
+export function codeForm(token: string, next: string): Html {
+  return html`<form method="post" action="/console/second-factor">
+    <input type="hidden" name="token" value="${token}" />
+    <input type="hidden" name="next" value="${next}" />
+    <p>
+      <label
+        >Code of your app, or a recovery code
+        <input name="code" autocomplete="one-time-code" required />
+      </label>
+      <button class="first">Continue</button>
+    </p>
+  </form>`;
 }

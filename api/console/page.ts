@@ -1,14 +1,22 @@
 import { z } from 'zod';
 import { Problem } from '../../domain/errors.ts';
-import { type AnyEndpoint, answer, type Answer, endpoint, type Visitor } from '../http/endpoint.ts';
+import {
+  type AnyEndpoint,
+  answer,
+  type Answer,
+  type Call,
+  endpoint,
+  type Visitor,
+} from '../http/endpoint.ts';
 import { readUpload, type UploadLimits } from '../http/bodies/upload.ts';
 import { suggestionFor } from '../http/suggestions.ts';
 import { listMyProjects } from '../projects/projects.ts';
 import { ask, askAs, type MemberCall } from './ask.ts';
-import { FormToken } from './form-token.ts';
+import { FormToken, readForm } from './form-token.ts';
 import { type Content, type Html, html } from '../html/html.ts';
 import { pageHeaders, pathIn, plainLayout, projectLayout } from './layout.ts';
-import { logInPage } from './log-in-page.ts';
+import { logInPage, proveAgainPage } from './log-in-page.ts';
+import { factorNeededPage } from './second-factor-page.ts';
 
 /** Messages after an action. */
 const doneTexts = {
@@ -101,7 +109,7 @@ export async function showProjectPage(
   const done = call.query['done'];
   const said = isDone(done) && doneTexts[done];
   const whole = html`${said && html`<section class="said" role="status">${said}</section>`}${content}`;
-  const headers = pageHeaders(styles);
+  const headers = pageHeaders({ styles });
   if (token.newCookie) headers['Set-Cookie'] = token.newCookie;
   return answer(
     projectLayout({ project, projects, at, title, token: token.text, content: whole }) as never,
@@ -111,6 +119,33 @@ export async function showProjectPage(
 
 function absentPage(problem: Problem): ShownPage & { status: number } {
   return { title: problem.message, content: problemContent(problem), status: problem.status };
+}
+
+/** Declares a page without a project, which is shown without a session, too. */
+export function openPage(declaration: {
+  id: string;
+  path: `/${string}`;
+  summary: string;
+  show: (
+    call: Call<'open', Record<string, string>, Record<string, string>, unknown>,
+  ) => Promise<Answer<string>>;
+}): AnyEndpoint {
+  const { id, path, summary, show } = declaration;
+  const { projectParam: _, ...options } = pageOptions;
+  return endpoint({
+    ...options,
+    access: 'open',
+    id,
+    method: 'GET',
+    path,
+    summary,
+    description: 'A page for people, see GET /console.',
+    async handle(given) {
+      const call = given as unknown as Parameters<typeof show>[0];
+      refuseRepeated(call.query);
+      return show(call);
+    },
+  });
 }
 
 /** @throws Problem INVALID_REQUEST_BODY if a query parameter occurs more than once */
@@ -202,10 +237,6 @@ export function projectAct(declaration: {
   });
 }
 
-export function readForm({ request }: { request: { bytes: Buffer } }): URLSearchParams {
-  return new URLSearchParams(request.bytes.toString('utf8'));
-}
-
 /** Reads a form with files: its texts, and all its fields, with files as `UploadedFile`. */
 async function readFileForm({ request }: Pick<MemberCall, 'request'>, limits: UploadLimits) {
   const files = await readUpload(request.bytes, request.header('content-type'), limits);
@@ -223,8 +254,16 @@ export function seeOther(location: string, cookies?: string | string[]): Answer<
 
 /** Returns the page that a browser gets instead of an error: without a session, the login page. */
 export function problemPage(problem: Problem, visitor: Visitor): Answer<string> {
-  if (problem.code === 'UNAUTHORIZED')
-    return logInPage(visitor, { status: 401, next: visitor.url });
+  const { url: next } = visitor;
+  if (problem.code === 'UNAUTHORIZED') return logInPage(visitor, { status: 401, next });
+  if (problem.code === 'REAUTHENTICATION_REQUIRED') {
+    const { methods } = problem.details as { methods: string[] };
+    return proveAgainPage(visitor, { next, proofs: methods });
+  }
+  if (problem.code === 'SECOND_FACTOR_REQUIRED') {
+    const { enrolled } = problem.details as { enrolled: boolean };
+    return factorNeededPage(visitor, { next, isEnrolled: enrolled });
+  }
   const content = html`${problemContent(problem)}
     <p><a href="/console">Back to the overview</a></p>`;
   const { status } = problem;

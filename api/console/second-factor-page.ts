@@ -1,34 +1,75 @@
-import { type Answer, answer, type Visitor } from '../http/endpoint.ts';
+import type { Answer, Visitor } from '../http/endpoint.ts';
 import { html } from '../html/html.ts';
-import { FormToken } from './form-token.ts';
-import { pageHeaders, plainLayout } from './layout.ts';
+import { plainPage } from './plain-page.ts';
+import { codeForm } from './log-in-page.ts';
+import { keepNext } from './next-page.ts';
+import { passkeyForm } from './passkey-form.ts';
 
-/** Asks for the code of a second factor. `next`: the page to open after the login. */
+/**
+ * Asks for a second factor. `next`: the page to open then.
+ * @param methods the proofs that the user can give: `totp`, `passkey`, `recovery`
+ */
 export function secondFactorPage(
   visitor: Pick<Visitor, 'config' | 'cookie'>,
-  given: { status: number; next: string; fault?: string | null; cookies?: readonly string[] },
-): Answer<string> {
-  const { status, next, fault = null, cookies = [] } = given;
-  const token = new FormToken(visitor);
-  const set = [...cookies, ...(token.newCookie ? [token.newCookie] : [])];
-  const headers = { ...pageHeaders(), ...(set.length > 0 && { 'Set-Cookie': set }) };
-  const content = html`<h1>Second factor</h1>
-    ${fault && html`<section class="fault" role="alert">${fault}</section>`}
-    <form method="post" action="/console/second-factor">
-      <input type="hidden" name="token" value="${token.text}" />
-      <input type="hidden" name="next" value="${next}" />
-      <p>
-        <label
-          >Code of your app, or a recovery code
-          <input name="code" autocomplete="one-time-code" required autofocus />
-        </label>
-        <button class="first">Continue</button>
-      </p>
-    </form>
-    <p><a href="/console">Log in again from the beginning</a></p>`;
-  return answer(plainLayout('Second factor', content), {
+  given: {
+    status: number;
+    next: string;
+    methods: readonly string[];
+    text?: string;
+    fault?: string | null;
+    cookies?: readonly string[];
+  },
+): Answer<never> {
+  const { status, next, methods, text, fault, cookies = [] } = given;
+  const takesCode = methods.includes('totp') || methods.includes('recovery');
+  const takesPasskey = methods.includes('passkey');
+  return plainPage(visitor, {
+    title: 'Second factor',
     status,
-    headers,
-    contentType: 'text/html',
+    cookies,
+    hasScript: takesPasskey,
+    content: (token) =>
+      html`<h1>Second factor</h1>
+        ${text && html`<p>${text}</p>`}
+        ${fault && html`<section class="fault" role="alert">${fault}</section>`}
+        ${takesCode && codeForm(token, next)}
+        ${
+          takesPasskey &&
+          passkeyForm(token, {
+            use: 'get',
+            action: '/console/passkey',
+            label: 'Use a passkey',
+            fields: { next },
+          })
+        }
+        <p>
+          <a href="/console/auth/login?${new URLSearchParams({ next }).toString()}"
+            >Log in again from the beginning</a
+          >
+        </p>`,
+  });
+}
+
+/**
+ * Says that the session lacks a second factor, and leads to it.
+ * @param isEnrolled true: the user has a factor
+ */
+export function factorNeededPage(
+  visitor: Pick<Visitor, 'config' | 'cookie'>,
+  { next, isEnrolled }: { next: string; isEnrolled: boolean },
+): Answer<never> {
+  return plainPage(visitor, {
+    title: 'A second factor is needed',
+    status: 403,
+    cookies: keepNext(visitor, next),
+    content: () =>
+      html`<h1>A second factor is needed</h1>
+        ${
+          isEnrolled
+            ? html`<p>You have logged in without your second factor.</p>
+                <p><a class="button" href="/console/auth/second-factor">Use it now</a></p>`
+            : html`<p>Add an authenticator app or a passkey to your account first.</p>
+                <p><a class="button" href="/console/account">Your account</a></p>`
+        }`,
   });
 }

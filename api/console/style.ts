@@ -63,6 +63,9 @@ label { display: inline-flex; gap: .5rem; align-items: center; color: var(--soft
 button { padding: .3125rem .75rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--card);
   font-weight: 550; cursor: pointer; min-height: 2rem; }
 button:hover { background: var(--hover); }
+a.button { display: inline-block; padding: .3125rem .75rem; border: 1px solid var(--edge); border-radius: .375rem;
+  background: var(--card); color: var(--text); font-weight: 550; }
+a.button:hover { background: var(--hover); text-decoration: none; }
 button.first { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 button.first:hover { filter: brightness(1.08); }
 button.grave { color: var(--bad); }

@@ -20,7 +20,7 @@ import { honoursKey } from '../http/idempotency.ts';
 const json = 'application/json';
 
 /** Statuses without a body. */
-const bodyless = new Set([204, 302]);
+const bodyless = new Set([204, 302, 303]);
 
 /**
  * Generates the OpenAPI 3.1 document from the declarations of the endpoints. Libraries would need a
@@ -244,7 +244,7 @@ function answerHeaders(endpoint: AnyEndpoint, status: number) {
     ...(honoursKey(endpoint) ? (['Idempotency-Replayed'] as const) : []),
     ...(endpoint.asSent ? [] : (['Everpost-Ignored', 'Preference-Applied'] as const)),
     ...(takesKey(endpoint) ? (['Everpost-Key-Expires'] as const) : []),
-    ...(status === 302 ? (['Location'] as const) : []),
+    ...(status === 302 || status === 303 ? (['Location'] as const) : []),
   );
 }
 

@@ -193,7 +193,7 @@ export interface Endpoint<
 export interface Visitor {
   config: Config;
   cookie: (name: string) => string | undefined;
-  /** The requested path and query. */
+  /** The page, as path and query, that was asked for, or whose form was sent. */
   url: string;
 }
 

@@ -47,7 +47,7 @@ async function openConsole(javaScriptEnabled: boolean): Promise<Page> {
   });
   await page.goto(`${api.url}/console`);
   faults.length = 0;
-  await page.getByLabel('Address').fill(email);
+  await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('heading', { level: 1 }).waitFor();

@@ -61,7 +61,7 @@ export async function issueLink(
   });
 }
 
-const useBreakGlass = endpoint({
+export const useBreakGlass = endpoint({
   id: 'useBreakGlass',
   method: 'POST',
   path: '/auth/break-glass',

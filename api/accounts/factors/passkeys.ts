@@ -12,23 +12,22 @@ import {
   listFactors,
   updatePasskeyUse,
 } from '../../../db/accounts/factors.ts';
-import { findPendingUser } from '../../../db/accounts/pending-sign-ins.ts';
 import { findUser, lockUser } from '../../../db/accounts/users.ts';
 import { transact } from '../../../db/database.ts';
 import { Problem } from '../../../domain/errors.ts';
 import { limits } from '../../../domain/limits.ts';
 import { startSession } from '../../access/session.ts';
 import { refuseSignInWay } from '../../access/sign-in-ways.ts';
-import { answer, type Call, endpoint } from '../../http/endpoint.ts';
+import { answer, endpoint } from '../../http/endpoint.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import type { Services } from '../../services/services.ts';
 import { countLogin, forgetLogin } from '../login-limits.ts';
 import { recordFactorChange } from '../mail.ts';
-import { Account, noteSignIn, readPending } from '../sign-in.ts';
+import { Account, noteSignIn } from '../sign-in.ts';
 import { forgetChallenge, newChallenge, answeredChallenge } from './challenge.ts';
 import { Factor, FactorName, factorLimit, NewFactor } from './factors.ts';
 import { renewRecoveryCodes } from './recovery-codes.ts';
-import { addFactor, completeProof, findProver } from './second-factor.ts';
+import { addFactor, completeProof, findProver, knownUser } from './second-factor.ts';
 
 /** Passkeys (WebAuthn Level 2): as a second factor, and as a login without a password. */
 
@@ -165,15 +164,6 @@ const addPasskey = endpoint({
   },
 });
 
-type OpenCall = Call<'open', unknown, unknown, unknown>;
-
-/** Returns the user of the pending sign-in or session of a request, if any. */
-async function knownUser({ db, config, request, findSessionUser }: OpenCall) {
-  const hash = readPending(request.cookie, config);
-  const pending = hash && (await findPendingUser(db, hash));
-  return pending ?? (await findSessionUser())?.userId ?? null;
-}
-
 const requestOptions = endpoint({
   id: 'usePasskeyOptions',
   method: 'POST',
@@ -204,7 +194,7 @@ const requestOptions = endpoint({
   },
 });
 
-const usePasskey = endpoint({
+export const usePasskey = endpoint({
   id: 'usePasskey',
   method: 'POST',
   path: '/auth/passkey',

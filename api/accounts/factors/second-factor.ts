@@ -34,6 +34,18 @@ export interface Prover {
   session: UserCaller | null;
 }
 
+/** Returns the id of the user of the pending sign-in or session of a request, if any. */
+export async function knownUser({
+  db,
+  config,
+  request,
+  findSessionUser,
+}: Pick<OpenCall, 'db' | 'config' | 'request' | 'findSessionUser'>): Promise<string | null> {
+  const hash = readPending(request.cookie, config);
+  const pending = hash && (await findPendingUser(db, hash));
+  return pending ?? (await findSessionUser())?.userId ?? null;
+}
+
 /**
  * Returns the user of the request's pending sign-in, of which one try is taken; otherwise that of
  * its session.

@@ -5,6 +5,7 @@ import { type OidcClaims, ProviderUnavailable } from '../../../providers/login/o
 import type { OidcProvider } from '../../../providers/login/oidc-file.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { queryBoolean } from '../../http/schemas.ts';
+import type { Services } from '../../services/services.ts';
 import { goTo, LoginRefused, type LoginRefusal } from '../oauth.ts';
 import { finishSignIn } from '../sign-in.ts';
 import { findAccount, linkAccount } from './account.ts';
@@ -44,17 +45,20 @@ const getMethods = endpoint({
       oidc: [{ id: 'corp', name: 'Corp' }],
     },
   },
-  async handle({ config: { passwordSignIn, signupsEnabled, oauth, oidc } }) {
-    return {
-      password: passwordSignIn,
-      signUp: passwordSignIn && signupsEnabled,
-      passkey: true,
-      github: oauth.github !== null,
-      google: oauth.google !== null,
-      oidc: oidc.map(({ id, name }) => ({ id, name })),
-    };
-  },
+  handle: async ({ config }) => signInMethods(config),
 });
+
+/** Returns the ways to sign in that the settings allow. */
+export function signInMethods({ passwordSignIn, signupsEnabled, oauth, oidc }: Services['config']) {
+  return {
+    password: passwordSignIn,
+    signUp: passwordSignIn && signupsEnabled,
+    passkey: true,
+    github: oauth.github !== null,
+    google: oauth.google !== null,
+    oidc: oidc.map(({ id, name }) => ({ id, name })),
+  };
+}
 
 const outbound = endpoint({
   id: 'startOidcLogin',

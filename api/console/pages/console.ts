@@ -5,8 +5,10 @@ import { listMyProjects } from '../../projects/projects.ts';
 import { askAs, type MemberCall } from '../ask.ts';
 import { html } from '../../html/html.ts';
 import { pageHeaders, plainLayout } from '../layout.ts';
-import { logInEndpoints } from './log-in.ts';
-import { problemPage, projectPage, showProjectPage } from '../page.ts';
+import { signInPages } from './sign-in/addresses.ts';
+import { logInEndpoints } from './sign-in/log-in.ts';
+import { problemPage, projectPage, seeOther, showProjectPage } from '../page.ts';
+import { forgetNext, readNext } from '../next-page.ts';
 import { campaignPages } from './campaigns.ts';
 import { contactPages } from './contacts.ts';
 import { domainPages } from './domains.ts';
@@ -33,18 +35,22 @@ export const showConsole = endpoint({
   summary: 'Show the console',
   description:
     'Pages for people: failures, contacts, workflows, campaigns and templates of a project, ' +
-    'with actions on them. They work without JavaScript, with the rights of the logged-in ' +
+    'with actions on them. They work without JavaScript, except passkeys, with the rights of the logged-in ' +
     'member. Without a session they show the login page. `CONSOLE=false` switches them off.',
   access: 'session',
   asSent: true,
   contentType: 'text/html',
   response: z.string(),
   otherAnswers: [
+    { status: 303, description: 'Back to the page from which the log-in began' },
     { status: 401, description: 'The log-in page', contentTypes: ['text/html'] },
     { status: 400, description: 'A parameter that occurs twice', contentTypes: ['text/html'] },
   ],
   problemPage,
   async handle(call) {
+    const { config, request } = call;
+    const next = readNext({ config, cookie: request.cookie });
+    if (next !== '/console') return seeOther(next, forgetNext(config));
     const { data: projects } = await askAs(call, call.caller, listMyProjects, {});
     const [first] = projects;
     if (!first) {
@@ -75,6 +81,7 @@ const showUnknownPage = projectPage({
 /** All pages except the first. */
 export const consolePages = [
   ...logInEndpoints,
+  ...signInPages,
   projectPage({
     id: 'showOverview',
     path: '',

@@ -1,0 +1,22 @@
+import type { LoginRefusal } from '../accounts/oauth.ts';
+
+/** Why a sign-in, or a link to a provider, failed: the sentence for each `error` in the address. */
+const sentences: Readonly<Record<LoginRefusal | 'identity_taken', string>> = {
+  oauth_failed: 'The sign-in was not completed. Begin again from this page.',
+  email_not_verified: 'The provider has not verified your email address. Verify it there first.',
+  domain_not_allowed: 'Addresses of this domain cannot sign in by this provider.',
+  wrong_method:
+    'An account with this address exists, and signs in in another way. Use the way of the ' +
+    'account. Then you can link the provider on the account page.',
+  not_invited: 'You have no account here. Ask an admin of a project to invite you.',
+  signups_disabled: 'This server makes no new accounts.',
+  provider_unavailable: 'The provider does not answer. Try again later, or use another way.',
+  identity_taken: 'This user of the provider belongs to another account already.',
+};
+
+/** Returns the sentence for an `error` in the address of a page; null: there is none. */
+export function refusalText(error: string | undefined): string | null {
+  if (error === undefined || error === '') return null;
+  const isKnown = Object.hasOwn(sentences, error);
+  return sentences[isKnown ? (error as keyof typeof sentences) : 'oauth_failed'];
+}
