@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Change } from '../../db/accounts/security-events.ts';
+import type { NotedEvent } from './security-log.ts';
 
 /** Length up to which a text is kept; of longer ones only length and hash. */
 const textChars = 200;
@@ -25,6 +26,17 @@ export function changesBetween(
     const shown = secret.includes(field) ? masked : shortened;
     return [{ field, before: shown(was), after: shown(is) }];
   });
+}
+
+/** Returns the target of an event about records of one type; of several records their number. */
+export function targetOf(
+  type: string,
+  ids: readonly string[],
+): Pick<NotedEvent, 'target' | 'details'> {
+  const [id] = ids;
+  return id !== undefined && ids.length === 1
+    ? { target: { type, id } }
+    : { details: { count: ids.length } };
 }
 
 function valueOf(record: object, field: string): unknown {

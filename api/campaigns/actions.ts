@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  type CampaignRow,
   findCampaign,
   insertCampaignContent,
   updateCampaign,
@@ -40,8 +41,9 @@ export const cancelCampaign = endpoint({
       message: 'The campaign was cancelled.',
     },
   },
-  async handle({ db, caller: { project }, params: { id } }) {
-    const data = await act(db, { project, id, action: 'cancel' }, (tx) =>
+  async handle(call) {
+    const { id } = call.params;
+    const data = await act(call, { id, action: 'cancel', event: 'campaign.cancelled' }, (tx) =>
       updateCampaign(tx, id, { status: 'CANCELLED', paused_reason: null }),
     );
     return { success: true as const, data, message: 'The campaign was cancelled.' };
@@ -63,8 +65,9 @@ export const pauseCampaign = endpoint({
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_PAUSABLE'],
   example: { response: { ...campaignExample, status: 'PAUSED', pausedReason: 'requested' } },
-  async handle({ db, caller: { project }, params: { id } }) {
-    return act(db, { project, id, action: 'pause' }, (tx) =>
+  async handle(call) {
+    const { id } = call.params;
+    return act(call, { id, action: 'pause', event: 'campaign.paused' }, (tx) =>
       updateCampaign(tx, id, { status: 'PAUSED', paused_reason: 'requested' }),
     );
   },
@@ -84,8 +87,9 @@ export const resumeCampaign = endpoint({
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_RESUMABLE'],
   example: { response: { ...campaignExample, status: 'SENDING' } },
-  async handle({ db, caller: { project }, params: { id } }) {
-    return act(db, { project, id, action: 'resume' }, async (tx) => {
+  async handle(call) {
+    const { id } = call.params;
+    return act(call, { id, action: 'resume', event: 'campaign.resumed' }, async (tx) => {
       await updateCampaign(tx, id, { status: 'SENDING', paused_reason: null, refused_in_row: 0 });
       await insertCampaignContent(tx, id);
     });
@@ -113,8 +117,11 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
     response: Campaign,
     problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_NOT_ARCHIVABLE'],
     example: { response: { ...campaignExample, archived } },
-    async handle({ db, caller: { project }, params: { id } }) {
-      return act(db, { project, id, action: 'archive' }, (tx) =>
+    async handle(call) {
+      const { id } = call.params;
+      const event = archived ? ('campaign.archived' as const) : ('campaign.unarchived' as const);
+      const isDone = (row: CampaignRow) => row.archived === archived;
+      return act(call, { id, action: 'archive', event, isDone }, (tx) =>
         updateCampaign(tx, id, { archived }),
       );
     },

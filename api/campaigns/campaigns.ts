@@ -33,6 +33,7 @@ import {
   CampaignChange,
   type CampaignValues,
   NewCampaign,
+  changesOf,
   conditionIn,
   givenValues,
   planEdit,
@@ -51,6 +52,7 @@ import {
 } from './record.ts';
 import { recipientEndpoints } from './recipients.ts';
 import { actorOf, type Project } from '../access/caller.ts';
+import { targetOf } from '../access/changes.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 export const listCampaigns = endpoint({
@@ -128,7 +130,7 @@ export const createCampaign = endpoint({
       () => refuseBadReferences(db, projectId, conditionIn(body)),
     );
   },
-  async handle({ db, caller, body }) {
+  async handle({ db, caller, body, note }) {
     const { projectId, project } = caller;
     const values = await newValues(db, projectId, body);
     await requireReferences(db, projectId, values);
@@ -137,12 +139,14 @@ export const createCampaign = endpoint({
     const id = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await holdReferences(tx, projectId, values, body);
-      return insertCampaign(tx, {
+      const made = await insertCampaign(tx, {
         ...values,
         project_id: projectId,
         total_recipients: total,
         created_by: actorOf(caller),
       });
+      await note({ event: 'campaign.created', projectId, ...targetOf('campaign', [made]) }, tx);
+      return made;
     });
     return answerOf(db, project, id);
   },
@@ -274,7 +278,7 @@ export const updateCampaign = endpoint({
       () => refuseBadReferences(db, projectId, conditionIn(body)),
     );
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body, note }) {
     await recounting(async () => {
       const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
       const plan = planEdit(before, body);
@@ -294,6 +298,9 @@ export const updateCampaign = endpoint({
         if (Object.keys(edit.values).length === 0) return;
         const counted = total === null ? {} : { total_recipients: total };
         await updateCampaignRow(tx, id, { ...edit.values, ...counted });
+        const target = { type: 'campaign', id };
+        const changes = changesOf(locked, edit);
+        await note({ event: 'campaign.changed', projectId, target, changes }, tx);
       });
     });
     return answerOf(db, project, id);
@@ -332,7 +339,7 @@ export const duplicateCampaign = endpoint({
       message: 'The campaign was copied.',
     },
   },
-  async handle({ db, caller, params: { id } }) {
+  async handle({ db, caller, params: { id }, note }) {
     const { projectId, project } = caller;
     const copyId = await recounting(async () => {
       const original = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
@@ -343,7 +350,7 @@ export const duplicateCampaign = endpoint({
         // Read again, because the campaign's segment may have been deleted meanwhile.
         const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
         requireCounted(original, row);
-        return insertCampaign(tx, {
+        const made = await insertCampaign(tx, {
           project_id: projectId,
           ...givenValues(row),
           topic_id: await keptTopic(tx, projectId, row.topic_id),
@@ -351,6 +358,9 @@ export const duplicateCampaign = endpoint({
           total_recipients: total,
           created_by: actorOf(caller),
         });
+        const target = { type: 'campaign', id: made };
+        await note({ event: 'campaign.created', projectId, target, details: { copyOf: id } }, tx);
+        return made;
       });
     });
     const data = await answerOf(db, project, copyId);

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { deleteCampaigns, lockCampaigns } from '../../db/campaigns/campaigns.ts';
-import { type Database, transact } from '../../db/database.ts';
+import { transact } from '../../db/database.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
 import { foundAll, Problem } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { endpoint } from '../http/endpoint.ts';
+import { targetOf } from '../access/changes.ts';
+import { type Call, endpoint } from '../http/endpoint.ts';
 import { BulkUpdate, BulkUpdated, bulkUpdate, bulkUpdateExample, ById } from '../http/schemas.ts';
 
 /** Deletes campaigns, one or many. */
@@ -20,8 +21,8 @@ export const deleteCampaign = endpoint({
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
   example: { response: { success: true, message: 'The campaign was deleted.' } },
-  async handle({ db, caller, params: { id } }) {
-    await removeCampaigns(db, caller.projectId, [id]);
+  async handle(call) {
+    await removeCampaigns(call, [call.params.id]);
     return { success: true as const, message: 'The campaign was deleted.' };
   },
 });
@@ -32,8 +33,11 @@ export const deleteCampaign = endpoint({
  * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE for the first that cannot be deleted.
  */
 async function removeCampaigns(
-  db: Database,
-  projectId: string,
+  {
+    db,
+    note,
+    caller: { projectId },
+  }: Pick<Call<'secret', unknown, unknown, unknown>, 'db' | 'note' | 'caller'>,
   ids: readonly string[],
   options = { delete: true },
 ): Promise<void> {
@@ -48,6 +52,7 @@ async function removeCampaigns(
       throw new Problem('CAMPAIGN_ACTIVE', { message, details: { ...active } });
     }
     await deleteCampaigns(tx, ids);
+    await note({ event: 'campaign.deleted', projectId, ...targetOf('campaign', ids) }, tx);
   });
 }
 
@@ -65,7 +70,7 @@ export const bulkUpdateCampaigns = endpoint({
   response: BulkUpdated,
   problems: ['CAMPAIGN_NOT_FOUND', 'CAMPAIGN_ACTIVE'],
   example: bulkUpdateExample,
-  async handle({ db, caller, body }) {
-    return bulkUpdate(body, (ids, options) => removeCampaigns(db, caller.projectId, ids, options));
+  async handle(call) {
+    return bulkUpdate(call.body, (ids, options) => removeCampaigns(call, ids, options));
   },
 });

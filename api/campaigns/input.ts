@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Change } from '../../db/accounts/security-events.ts';
 import type { CampaignRow } from '../../db/campaigns/campaigns.ts';
 import { columnsFrom } from '../../db/columns.ts';
 import { audienceTypes, campaignActions } from '../../domain/campaign/campaign.ts';
@@ -6,6 +7,7 @@ import { invalidField, Problem, whenRight, Refusals } from '../../domain/errors.
 import type { Condition } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
 import { limits } from '../../domain/limits.ts';
+import { changesBetween } from '../access/changes.ts';
 import {
   ConditionInput,
   placedCondition,
@@ -142,29 +144,40 @@ export function refuseGivenTopic(body: Given): void {
   refuseTopic(body.topicId, messageTypeOf(body) ?? 'MARKETING');
 }
 
-/** The columns that requests set and a copy inherits. */
-const givenColumns = [
-  'name',
-  'description',
-  'subject',
-  'body',
-  'from_email',
-  'from_name',
-  'reply_to',
-  'template_id',
-  'topic_id',
-  'audience_type',
-  'segment_id',
-  'audience_condition',
-  'message_class',
-  'max_per_minute',
-] as const satisfies (keyof CampaignRow)[];
+/** The columns that requests set and a copy inherits, each with its field. */
+const givenColumns = {
+  name: 'name',
+  description: 'description',
+  subject: 'subject',
+  body: 'body',
+  from_email: 'from',
+  from_name: 'fromName',
+  reply_to: 'replyTo',
+  template_id: 'templateId',
+  topic_id: 'topicId',
+  audience_type: 'audienceType',
+  segment_id: 'segmentId',
+  audience_condition: 'audienceCondition',
+  message_class: 'messageType',
+  max_per_minute: 'maxPerMinute',
+} as const satisfies Partial<Record<keyof CampaignRow, keyof Given>>;
 
-export type CampaignValues = Pick<CampaignRow, (typeof givenColumns)[number]>;
+export type CampaignValues = Pick<CampaignRow, keyof typeof givenColumns>;
+
+const columnNames = Object.keys(givenColumns) as (keyof CampaignValues)[];
 
 /** The values of a campaign, without its progress. */
 export function givenValues(row: CampaignRow): CampaignValues {
-  return Object.fromEntries(givenColumns.map((name) => [name, row[name]])) as CampaignValues;
+  return Object.fromEntries(columnNames.map((name) => [name, row[name]])) as CampaignValues;
+}
+
+/** Returns the changed fields of an edit, for the security log. */
+export function changesOf(before: CampaignRow, { values }: CampaignEdit): Change[] {
+  const fieldsOf = (row: CampaignValues) =>
+    Object.fromEntries(columnNames.map((name) => [givenColumns[name], row[name]]));
+  // A condition may name the address of a contact.
+  const secret = ['audienceCondition'];
+  return changesBetween(fieldsOf(before), fieldsOf({ ...before, ...values }), { secret });
 }
 
 /** The columns of a request's fields, except the condition. */

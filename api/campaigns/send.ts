@@ -127,8 +127,10 @@ export const sendCampaign = endpoint({
       },
     );
   },
-  async handle({ db, config, caller, params: { id }, body }) {
-    const { projectId, project } = caller;
+  async handle(call) {
+    const { db, config, caller, body } = call;
+    const { id } = call.params;
+    const { projectId } = caller;
     const local = body.local
       ? { local_time: body.local.localTime, late: body.local.late }
       : { local_time: null, late: null };
@@ -144,13 +146,17 @@ export const sendCampaign = endpoint({
         units: total,
         at,
       });
-      const data = await act(db, { project, id, action: 'send' }, async (tx, row) => {
-        requireCounted(before, row);
-        const sent = { scheduled_for: at, sent_by: actorOf(caller) };
-        const planned = { total_recipients: total, ...sent, ...local };
-        await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });
-        if (isNow) await startCampaign(tx, { ...row, ...local });
-      });
+      const data = await act(
+        call,
+        { id, action: 'send', event: 'campaign.sent' },
+        async (tx, row) => {
+          requireCounted(before, row);
+          const sent = { scheduled_for: at, sent_by: actorOf(caller) };
+          const planned = { total_recipients: total, ...sent, ...local };
+          await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });
+          if (isNow) await startCampaign(tx, { ...row, ...local });
+        },
+      );
       const message = isNow ? 'The campaign is being sent.' : 'The campaign is scheduled.';
       return { success: true as const, data, message };
     });

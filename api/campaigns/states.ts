@@ -4,7 +4,8 @@ import { signalCampaign } from '../../db/outbox/outbox.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { campaignActions } from '../../domain/campaign/campaign.ts';
 import { found, Problem, type ProblemCode, problems } from '../../domain/errors.ts';
-import type { Project } from '../access/caller.ts';
+import type { SecurityEventName } from '../../db/accounts/security-events.ts';
+import type { Call } from '../http/endpoint.ts';
 import { presentCampaign } from './record.ts';
 
 /** Actions that depend on the status of a campaign. */
@@ -34,21 +35,33 @@ export function requireState({ status }: CampaignRow, action: Action): void {
 }
 
 /**
- * Changes a campaign if its status allows the action. Signals its run, except for `archive`. The
- * campaign is locked, so a concurrent action sees the status that this one has set.
+ * Changes a campaign if its status allows the action, and notes the event. Signals its run, except
+ * for `archive`. The campaign is locked, so a concurrent action sees the status that this one has set.
+ * @param given.isDone true: the campaign is as the action would make it, so nothing is changed or noted
  * @throws Problem CAMPAIGN_NOT_FOUND, or the problem in `refusals`
  */
 export async function act(
-  db: Database,
-  given: { project: Project; id: string; action: Action },
+  {
+    db,
+    note,
+    caller: { project },
+  }: Pick<Call<'secret', unknown, unknown, unknown>, 'db' | 'note' | 'caller'>,
+  given: {
+    id: string;
+    action: Action;
+    event: SecurityEventName;
+    isDone?: (row: CampaignRow) => boolean;
+  },
   change: (tx: Database, row: CampaignRow) => Promise<void>,
 ) {
-  const { project, id, action } = given;
+  const { id, action, event } = given;
   await transact(db, async (tx) => {
     await holdProject(tx, project.id);
     const row = found('CAMPAIGN', id, await lockCampaign(tx, project.id, id));
     requireState(row, action);
+    if (given.isDone?.(row)) return;
     await change(tx, row);
+    await note({ event, projectId: project.id, target: { type: 'campaign', id } }, tx);
     if (action !== 'archive') await signalCampaign(tx, row);
   });
   return presentCampaign(

@@ -5,12 +5,14 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { holdWorkflow } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
 import type { ExecutionJobData, ExecutionJobKind } from '../../domain/job.ts';
+import type { SecurityEventName } from '../../db/accounts/security-events.ts';
 import { actorOf, type ProjectCaller } from '../access/caller.ts';
+import type { SecurityLog } from '../access/security-log.ts';
 
-const prefixes: Record<ExecutionJobKind, string> = {
-  migrate: 'migration',
-  'move-waits': 'move-waits',
-  'retry-all': 'retry-all',
+const kinds: Record<ExecutionJobKind, { prefix: string; event: SecurityEventName }> = {
+  migrate: { prefix: 'migration', event: 'workflow.migrated' },
+  'move-waits': { prefix: 'move-waits', event: 'workflow.waits_moved' },
+  'retry-all': { prefix: 'retry-all', event: 'workflow.retried' },
 };
 
 /**
@@ -22,7 +24,7 @@ const prefixes: Record<ExecutionJobKind, string> = {
  * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted meanwhile
  */
 export async function acceptExecutionJob(
-  { db, caller, keyUse }: Accepting,
+  { db, caller, keyUse, note }: Accepting,
   message: string,
   job: Pick<ExecutionJobData, 'workflowId' | 'operation' | 'stepId'> & {
     totalRequested?: number;
@@ -30,7 +32,8 @@ export async function acceptExecutionJob(
   },
 ): Promise<{ message: string; jobId: string }> {
   const { project } = caller;
-  const jobId = `${prefixes[job.operation]}-${project.publicId}-${randomUUID()}`;
+  const { prefix, event } = kinds[job.operation];
+  const jobId = `${prefix}-${project.publicId}-${randomUUID()}`;
   const answer = { message, jobId };
   await transact(db, async (tx) => {
     await holdProject(tx, project.id);
@@ -41,6 +44,8 @@ export async function acceptExecutionJob(
       causedBy: actorOf(caller),
       ...job,
     });
+    const target = { type: 'workflow', id: job.workflowId };
+    await note({ event, projectId: project.id, target, details: { jobId } }, tx);
     await keyUse?.completeIn(tx, answer);
   });
   return answer;
@@ -50,5 +55,6 @@ export async function acceptExecutionJob(
 interface Accepting {
   db: Database;
   caller: ProjectCaller;
+  note: SecurityLog['note'];
   keyUse: { completeIn(tx: Database, data: unknown): Promise<void> } | null;
 }

@@ -231,9 +231,13 @@ export const cancelExecutionsOfWorkflow = endpoint({
   response: z.object({ cancelled: z.int() }),
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { body: {}, response: { cancelled: 12 } },
-  async handle({ db, caller, params: { id } }) {
-    const workflow = found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
-    return { cancelled: await cancelAllExecutions(db, workflow) };
+  async handle({ db, caller: { projectId }, params: { id }, note }) {
+    const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+    const target = { type: 'workflow', id };
+    const cancelled = await cancelAllExecutions(db, workflow, (tx) =>
+      note({ event: 'workflow.cancelled', projectId, target }, tx),
+    );
+    return { cancelled };
   },
 });
 

@@ -58,7 +58,7 @@ export const migrateExecutions = endpoint({
       async () => requireSteps(await requireVersion(db, workflow, to, 'to'), mapping),
     );
   },
-  async handle({ db, caller, keyUse, params: { id: workflowId }, body }) {
+  async handle({ db, caller, keyUse, note, params: { id: workflowId }, body }) {
     const workflow = found(
       'WORKFLOW',
       workflowId,
@@ -67,7 +67,7 @@ export const migrateExecutions = endpoint({
     const { from, to = workflow.version, mapping, onUnmappable } = body;
     const executionIds = body.executionIds ? [...new Set(body.executionIds)] : null;
     const asked: Migrate = { from: from ?? null, to, mapping, onUnmappable, executionIds };
-    return acceptExecutionJob({ db, caller, keyUse }, 'The migration has been queued.', {
+    return acceptExecutionJob({ db, caller, keyUse, note }, 'The migration has been queued.', {
       workflowId,
       operation: 'migrate',
       stepId: null,

@@ -54,7 +54,7 @@ export const moveWaitsOfStep = endpoint({
       () => refuseBadReferences(db, projectId, filter ? { ...filter, field: 'filter' } : null),
     );
   },
-  async handle({ db, caller, keyUse, params: { id: workflowId, stepId }, body }) {
+  async handle({ db, caller, keyUse, note, params: { id: workflowId, stepId }, body }) {
     const move = waitMoveOf(body);
     const { filter } = body;
     const asked: MoveWaits = {
@@ -63,7 +63,7 @@ export const moveWaitsOfStep = endpoint({
       versions: body.versions ?? null,
       filter: filter?.condition ?? null,
     };
-    return acceptExecutionJob({ db, caller, keyUse }, 'The moves have been queued.', {
+    return acceptExecutionJob({ db, caller, keyUse, note }, 'The moves have been queued.', {
       workflowId,
       operation: 'move-waits',
       stepId,

@@ -49,7 +49,7 @@ export const retryAllExecutions = endpoint({
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     if (version !== undefined) await requireVersion(db, workflow, version, 'version');
   },
-  async handle({ db, caller, keyUse, params: { id: workflowId }, body }) {
+  async handle({ db, caller, keyUse, note, params: { id: workflowId }, body }) {
     const { version } = body;
     const asked: RetryAll = {
       stepId: body.stepId ?? null,
@@ -59,7 +59,7 @@ export const retryAllExecutions = endpoint({
       errorContains: body.errorContains ?? null,
     };
     const { stepId } = asked;
-    return acceptExecutionJob({ db, caller, keyUse }, 'The retries have been queued.', {
+    return acceptExecutionJob({ db, caller, keyUse, note }, 'The retries have been queued.', {
       workflowId,
       operation: 'retry-all',
       stepId,

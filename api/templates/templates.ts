@@ -14,7 +14,7 @@ import { listTemplateSteps } from '../../db/reads/uses/steps.ts';
 import { isPolicyTemplate, readConsentPolicy } from '../../db/consent/policy.ts';
 import { columnsFrom } from '../../db/columns.ts';
 import { type Database, transact } from '../../db/database.ts';
-import { changesBetween } from '../access/changes.ts';
+import { changesBetween, targetOf } from '../access/changes.ts';
 import { Problem, found, foundAll, invalidField, together, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { checkTemplate, compileTemplate } from '../../domain/template/render.ts';
@@ -384,11 +384,7 @@ async function removeTemplates(
       throw new Problem('TEMPLATE_IN_USE', { details });
     }
     await deleteTemplates(tx, ids);
-    const [id] = ids;
-    const of =
-      id !== undefined && ids.length === 1
-        ? { target: { type: 'template', id } }
-        : { details: { count: ids.length } };
+    const of = targetOf('template', ids);
     await note({ event: 'template.deleted', projectId, ...of }, tx);
   });
 }

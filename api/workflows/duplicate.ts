@@ -27,7 +27,7 @@ export const duplicateWorkflow = endpoint({
   response: Workflow,
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: { ...workflowExample, name: copyName(workflowExample.name), version: 1 } },
-  async handle({ db, caller, params: { id } }) {
+  async handle({ db, caller, params: { id }, note }) {
     const { projectId, project } = caller;
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -52,6 +52,8 @@ export const duplicateWorkflow = endpoint({
       });
       await copyGraph(tx, id, copy.id);
       await storeVersion(tx, copy, { causedBy: actorOf(caller) });
+      const target = { type: 'workflow', id: copy.id };
+      await note({ event: 'workflow.created', projectId, target, details: { copyOf: id } }, tx);
       return presentWorkflow(tx, copy, project);
     });
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
-import { type Database, transact } from '../../db/database.ts';
+import { transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import {
   countActiveExecutions,
@@ -24,6 +24,7 @@ import { selection } from '../../domain/filter/selection.ts';
 import { ExitRules, ExpectedEvent, TriggerWhere } from '../../domain/workflow/steps/schemas.ts';
 import { triggerKey } from '../../domain/workflow/portable/step-keys.ts';
 import { actorOf } from '../access/caller.ts';
+import { targetOf } from '../access/changes.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
@@ -73,6 +74,7 @@ import {
   TriggerType,
 } from './graph/trigger.ts';
 import { readWorkflow, WholeWorkflow } from './graph/whole.ts';
+import { noteWorkflowChange, type WorkflowCall } from './graph/noting.ts';
 
 const CountedWorkflow = named('CountedWorkflow', {
   ...Workflow.shape,
@@ -154,7 +156,7 @@ export const createWorkflow = endpoint({
       () => changedStart(newStart, body, graph?.trigger?.type),
     );
   },
-  async handle({ db, renderer, caller, body }) {
+  async handle({ db, renderer, caller, body, note }) {
     const { projectId, project } = caller;
     const { graph } = body;
     const causedBy = actorOf(caller);
@@ -186,6 +188,8 @@ export const createWorkflow = endpoint({
         ...triggerStep(workflow),
       };
       await insertGraph(tx, [trigger], []);
+      const target = { type: 'workflow', id: workflow.id };
+      await note({ event: 'workflow.created', projectId, target }, tx);
       if (!graph) {
         await storeVersion(tx, workflow, { causedBy });
         return presentWorkflow(tx, workflow, project);
@@ -261,7 +265,9 @@ export const updateWorkflow = endpoint({
       () => changedStart(before, body, body.triggerType),
     );
   },
-  async handle({ db, renderer, caller, params: { id }, body }) {
+  async handle(call) {
+    const { db, renderer, caller, body } = call;
+    const { id } = call.params;
     const broken = body.enabled
       ? await findBrokenInWorkflow({ db, renderer }, caller.projectId, id)
       : undefined;
@@ -286,11 +292,13 @@ export const updateWorkflow = endpoint({
         ...withWarnings(warnings),
       });
       if (after.enabled !== before.enabled) await changeSchedule(tx, after);
-      if (changes.includes(true)) {
-        return shown(await recordWorkflowEdit(tx, after, { causedBy: actorOf(caller) }));
-      }
-      if (body.enabled) await insertExitEvents(tx, id, exitRulesOf(after));
-      return shown(after);
+      const isEdit = changes.includes(true);
+      if (!isEdit && body.enabled) await insertExitEvents(tx, id, exitRulesOf(after));
+      const edited = isEdit
+        ? await recordWorkflowEdit(tx, after, { causedBy: actorOf(caller) })
+        : after;
+      await noteWorkflowChange(call, tx, { before, after: edited });
+      return shown(edited);
     });
     // If very many executions are held, the last continue minutes after the response.
     const end = Date.now() + releasingMs;
@@ -314,8 +322,8 @@ export const deleteWorkflow = endpoint({
   params: WorkflowById,
   response: z.void(),
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_HAS_ACTIVE_EXECUTIONS'],
-  async handle({ db, caller, params: { id } }) {
-    await removeWorkflows(db, caller.projectId, [id]);
+  async handle(call) {
+    await removeWorkflows(call, [call.params.id]);
   },
 });
 
@@ -325,8 +333,7 @@ export const deleteWorkflow = endpoint({
  * @throws Problem WORKFLOW_NOT_FOUND, WORKFLOW_HAS_ACTIVE_EXECUTIONS
  */
 async function removeWorkflows(
-  db: Database,
-  projectId: string,
+  { db, note, caller: { projectId } }: WorkflowCall,
   ids: readonly string[],
   options = { delete: true },
 ): Promise<void> {
@@ -336,6 +343,7 @@ async function removeWorkflows(
     const active = await countActiveExecutions(tx, ids);
     if (active.length > 0) throw hasActiveExecutions(active, ids.length);
     await deleteWorkflows(tx, ids);
+    await note({ event: 'workflow.deleted', projectId, ...targetOf('workflow', ids) }, tx);
   });
 }
 
@@ -368,8 +376,8 @@ export const bulkUpdateWorkflows = endpoint({
   response: BulkUpdated,
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_HAS_ACTIVE_EXECUTIONS'],
   example: bulkUpdateExample,
-  async handle({ db, caller, body }) {
-    return bulkUpdate(body, (ids, options) => removeWorkflows(db, caller.projectId, ids, options));
+  async handle(call) {
+    return bulkUpdate(call.body, (ids, options) => removeWorkflows(call, ids, options));
   },
 });
 

@@ -2,86 +2,105 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
 /** The event names of the security log. They must not change: alerts are built on them. */
-export type SecurityEventName =
-  | 'account.created'
-  | 'account.claimed'
-  | 'account.adopted'
-  | 'account.deleted'
-  | 'email.verified'
-  | 'login.succeeded'
-  | 'login.refused'
-  | 'logout'
-  | 'logout.backchannel'
-  | 'session.ended'
-  | 'password.changed'
-  | 'password.refused'
-  | 'password.reset_requested'
-  | 'password.reset'
-  | 'break_glass.issued'
-  | 'break_glass.used'
-  | 'passkey.cloned'
-  | 'factor.added'
-  | 'factor.removed'
-  | 'factor.refused'
-  | 'recovery_code.used'
-  | 'recovery_code.renewed'
-  | 'identity.linked'
-  | 'identity.unlinked'
-  | 'project.created'
-  | 'project.changed'
-  | 'project.reset'
-  | 'project.deleted'
-  | 'project.policy_changed'
-  | 'keys.regenerated'
-  | 'webhook_secret.regenerated'
-  | 'api_key.created'
-  | 'api_key.changed'
-  | 'api_key.rotated'
-  | 'api_key.revoked'
-  | 'api_key.expired'
-  | 'secret.set'
-  | 'secret.deleted'
-  | 'event_subscription.created'
-  | 'event_subscription.changed'
-  | 'event_subscription.deleted'
-  | 'event_subscription.secret_rotated'
-  | 'event_subscription.replayed'
-  | 'event_subscription.retried'
-  | 'provider.created'
-  | 'provider.changed'
-  | 'provider.deleted'
-  | 'provider.token_rotated'
-  | 'domain.added'
-  | 'domain.changed'
-  | 'domain.removed'
-  | 'send_policy.changed'
-  | 'routing.changed'
-  | 'consent_policy.changed'
-  | 'topic.created'
-  | 'topic.changed'
-  | 'topic.deleted'
-  | 'segment.created'
-  | 'segment.changed'
-  | 'segment.deleted'
-  | 'suppression.added'
-  | 'suppression.removed'
-  | 'ramp.created'
-  | 'ramp.paused'
-  | 'ramp.resumed'
-  | 'ramp.deleted'
-  | 'template.created'
-  | 'template.changed'
-  | 'template.deleted'
-  | 'upload.deleted'
-  | 'contact.exported'
-  | 'contact.erased'
-  | 'member.added'
-  | 'member.invited'
-  | 'member.joined'
-  | 'member.left'
-  | 'member.declined'
-  | 'member.role_changed'
-  | 'member.removed';
+export const securityEventNames = [
+  'account.created',
+  'account.claimed',
+  'account.adopted',
+  'account.deleted',
+  'email.verified',
+  'login.succeeded',
+  'login.refused',
+  'logout',
+  'logout.backchannel',
+  'session.ended',
+  'password.changed',
+  'password.refused',
+  'password.reset_requested',
+  'password.reset',
+  'break_glass.issued',
+  'break_glass.used',
+  'passkey.cloned',
+  'factor.added',
+  'factor.removed',
+  'factor.refused',
+  'recovery_code.used',
+  'recovery_code.renewed',
+  'identity.linked',
+  'identity.unlinked',
+  'project.created',
+  'project.changed',
+  'project.reset',
+  'project.deleted',
+  'project.policy_changed',
+  'keys.regenerated',
+  'webhook_secret.regenerated',
+  'api_key.created',
+  'api_key.changed',
+  'api_key.rotated',
+  'api_key.revoked',
+  'api_key.expired',
+  'secret.set',
+  'secret.deleted',
+  'event_subscription.created',
+  'event_subscription.changed',
+  'event_subscription.deleted',
+  'event_subscription.secret_rotated',
+  'event_subscription.replayed',
+  'event_subscription.retried',
+  'provider.created',
+  'provider.changed',
+  'provider.deleted',
+  'provider.token_rotated',
+  'domain.added',
+  'domain.changed',
+  'domain.removed',
+  'send_policy.changed',
+  'routing.changed',
+  'consent_policy.changed',
+  'topic.created',
+  'topic.changed',
+  'topic.deleted',
+  'segment.created',
+  'segment.changed',
+  'segment.deleted',
+  'suppression.added',
+  'suppression.removed',
+  'ramp.created',
+  'ramp.paused',
+  'ramp.resumed',
+  'ramp.deleted',
+  'template.created',
+  'template.changed',
+  'template.deleted',
+  'upload.deleted',
+  'campaign.created',
+  'campaign.changed',
+  'campaign.sent',
+  'campaign.paused',
+  'campaign.resumed',
+  'campaign.cancelled',
+  'campaign.archived',
+  'campaign.unarchived',
+  'campaign.deleted',
+  'workflow.created',
+  'workflow.changed',
+  'workflow.deleted',
+  'workflow.migrated',
+  'workflow.waits_moved',
+  'workflow.retried',
+  'workflow.cancelled',
+  'contact.exported',
+  'contact.erased',
+  'member.added',
+  'member.invited',
+  'member.joined',
+  'member.left',
+  'member.declined',
+  'member.role_changed',
+  'member.removed',
+] as const;
+
+export type SecurityEventName = (typeof securityEventNames)[number];
 
 /** A changed field, as the security log keeps it. */
 export interface Change {

@@ -279,7 +279,7 @@ export function startApi(made: Made, name: string): SimulatedApi {
       });
     },
     async cancelSome() {
-      await cancelAllExecutions(db, { id: ids.workflow, project_id: ids.project });
+      await cancelAllExecutions(db, { id: ids.workflow, project_id: ids.project }, async () => {});
     },
   };
 }

@@ -17,8 +17,10 @@ import { transitionFault, branchesOf } from '../../../domain/workflow/graph-rule
 import { waitBranches } from '../../../domain/workflow/steps/step.ts';
 import { limits } from '../../../domain/limits.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
+import type { NotedEvent, SecurityLog } from '../../access/security-log.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { named, Uuid } from '../../http/schemas.ts';
+import { noteWorkflowChange } from './noting.ts';
 import { Transition, WorkflowById, presentTransition, transitionExample } from './record.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
@@ -29,6 +31,16 @@ export interface Edit {
   graph: Graph;
 }
 
+export interface Edited<T> {
+  /** True: the edit makes a new version. */
+  changed: boolean;
+  answer: T;
+  /** The workflow after a change of settings that are no part of a version. */
+  settled?: WorkflowRow | undefined;
+  /** For the security log. */
+  noted?: Pick<NotedEvent, 'changes' | 'details'>;
+}
+
 /**
  * Runs one edit of a graph. An edit that changes something makes a new version.
  * @throws Problem WORKFLOW_NOT_FOUND, VALIDATION_ERROR when the graph becomes too large.
@@ -37,21 +49,23 @@ export async function editGraph<T>(
   call: {
     db: Database;
     caller: ProjectCaller;
+    note: SecurityLog['note'];
     params: { id: string };
     keyUse: { completeIn: (tx: Database, data: unknown) => Promise<void> } | null;
   },
-  edit: (edit: Edit) => Promise<{ changed: boolean; answer: T }>,
+  edit: (edit: Edit) => Promise<Edited<T>>,
 ): Promise<T> {
   const { id } = call.params;
   return transact(call.db, async (tx) => {
     const [row] = await lockWorkflows(tx, call.caller.projectId, [id], { for: 'edit' });
     const workflow = found('WORKFLOW', id, row);
     const graph = await findWorkflowGraph(tx, id);
-    const { changed, answer } = await edit({ tx, workflow, graph });
-    if (changed) {
-      await refuseTooLarge(tx, id);
-      await recordWorkflowEdit(tx, workflow, { causedBy: actorOf(call.caller) });
-    }
+    const { changed, answer, settled = workflow, noted } = await edit({ tx, workflow, graph });
+    if (changed) await refuseTooLarge(tx, id);
+    const after = changed
+      ? await recordWorkflowEdit(tx, workflow, { causedBy: actorOf(call.caller) })
+      : settled;
+    await noteWorkflowChange(call, tx, { before: workflow, after }, noted);
     // Stored in the same transaction, so that a repeated request does not add a second step.
     await call.keyUse?.completeIn(tx, answer);
     return answer;
@@ -149,7 +163,8 @@ export const createTransition = endpoint({
         wait_outcome: outcomeOf(from, branch),
         priority: body.priority,
       });
-      return { changed: true, answer: presentTransition(row) };
+      const noted = { details: { transitionId: row.id } };
+      return { changed: true, answer: presentTransition(row), noted };
     });
   },
 });
@@ -252,7 +267,7 @@ export const deleteTransition = endpoint({
         throw notFound('TRANSITION', transitionId);
       }
       await deleteTransitionRow(tx, transitionId);
-      return { changed: true, answer: undefined };
+      return { changed: true, answer: undefined, noted: { details: { transitionId } } };
     });
   },
 });

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import type { Change } from '../../../db/accounts/security-events.ts';
 import type { Database } from '../../../db/database.ts';
 import { holdTemplates } from '../../../db/templates/templates.ts';
 import {
@@ -31,12 +32,14 @@ import { findStep } from '../../../domain/workflow/graph.ts';
 import { stepTypes, type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 import { newKey } from '../../../domain/workflow/portable/step-keys.ts';
 import { keptConfig } from '../../../domain/secrets/in-templates.ts';
+import { changesBetween } from '../../access/changes.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { chosenBy, inputSchema, JsonObject, Name, Uuid } from '../../http/schemas.ts';
+import { JsonObject, Name, Uuid } from '../../http/schemas.ts';
 import { checkRequest } from '../../http/validation.ts';
 import { editGraph, TransitionById } from './graph.ts';
 import { presentStep, Step, stepExample, WorkflowById } from './record.ts';
 import { stepExamples } from './step-examples.ts';
+import { ofTypes, Position, type Typed } from './step-input.ts';
 import { requireTopics } from '../../topics/references.ts';
 import {
   lockNamedSegments,
@@ -44,8 +47,6 @@ import {
   refuseUnknownNames,
   settledConfig,
 } from './trigger.ts';
-
-export const Position = z.object({ x: z.number(), y: z.number() });
 
 const NewStep = z.object({
   name: Name,
@@ -59,47 +60,6 @@ const AppendedStep = NewStep.extend({
     .default(true)
     .describe('true: the newest end of the graph leads to the step'),
 });
-
-type Typed<Base extends z.ZodObject> = z.output<Base> & {
-  type: StepType;
-  config: Record<string, unknown>;
-};
-
-const pascalCase = (type: StepType) =>
-  type.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
-
-/** The config of each type, as a named component of the OpenAPI document. */
-const configs = new Map(
-  stepTypes.map((type) => [
-    type,
-    (stepModules[type].config as z.ZodType).meta({ id: `${pascalCase(type)}Config` }),
-  ]),
-);
-
-/**
- * Returns the schema of a step in a request. The type of the step determines the schema of its config.
- * @param prefix beginning of the names of the OpenAPI components, such as `New` for `NewDelayStep`
- */
-export function ofTypes<Base extends z.ZodObject>(
-  prefix: string,
-  types: readonly StepType[],
-  base: Base,
-) {
-  const type = z.enum(types);
-  const schemas = new Map<unknown, z.ZodType>(
-    types.map((word) => [word, base.extend({ type, config: stepModules[word].config })]),
-  );
-  const ofNoType = base.extend({ type, config: JsonObject });
-  return chosenBy((value) => {
-    const word = typeof value === 'object' && value !== null && 'type' in value && value.type;
-    return (schemas.get(word) ?? ofNoType) as z.ZodType<Typed<Base>>;
-  }).meta({
-    oneOf: types.map((word) => {
-      const schema = base.extend({ type: z.literal(word), config: configs.get(word) });
-      return inputSchema(schema.meta({ id: `${prefix}${pascalCase(word)}Step` }));
-    }),
-  });
-}
 
 export const createStep = endpoint({
   id: 'createStep',
@@ -130,7 +90,7 @@ export const createStep = endpoint({
       });
       const leaf = body.autoConnect ? autoConnectLeaf(graph) : undefined;
       if (leaf) await link(tx, workflow, leaf.id, step.id, null);
-      return { changed: true, answer: presentStep(step) };
+      return { changed: true, answer: presentStep(step), noted: { details: { stepId: step.id } } };
     });
   },
 });
@@ -305,10 +265,18 @@ export const updateStep = endpoint({
         ...after,
         config: JSON.stringify(after.config),
       });
-      return { changed: true, answer: presentStep(row) };
+      const answer = presentStep(row);
+      const noted = { changes: stepChanges(presentStep(before), answer), details: { stepId } };
+      return { changed: true, answer, noted };
     });
   },
 });
+
+/** The config has headers, and conditions that may name the address of a contact. */
+function stepChanges(before: z.input<typeof Step>, after: z.input<typeof Step>): Change[] {
+  const fields = ['name', 'position', 'config', 'templateId'];
+  return changesBetween(before, after, { fields, secret: ['config'] });
+}
 
 function foundStep(steps: readonly StepRow[], id: string): StepRow & { type: StepType } {
   const step = found(
@@ -394,7 +362,7 @@ export const deleteStep = endpoint({
         await updateTransitionTarget(tx, transitionId, toStepId);
       }
       await deleteSteps(tx, removal.stepIds);
-      return { changed: true, answer: undefined };
+      return { changed: true, answer: undefined, noted: { details: { stepId } } };
     });
   },
 });
@@ -442,7 +410,7 @@ export const insertStep = endpoint({
       const [firstBranch] = hasBranches ? branchesOf(body) : [];
       await updateTransitionTarget(tx, transitionId, step.id);
       await link(tx, workflow, step.id, toStepId, firstBranch ?? null);
-      return { changed: true, answer: presentStep(step) };
+      return { changed: true, answer: presentStep(step), noted: { details: { stepId: step.id } } };
     });
   },
 });

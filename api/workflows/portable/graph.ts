@@ -66,19 +66,20 @@ const setWorkflowGraph = endpoint({
   async handle(call) {
     const { db, caller, params, body } = call;
     await editGraph(call, async ({ tx, workflow }) => {
-      await changeSettings(tx, workflow, body);
-      return { changed: await storeGraph(tx, workflow, body, []), answer: undefined };
+      const settled = await changeSettings(tx, workflow, body);
+      const changed = await storeGraph(tx, workflow, body, []);
+      return { changed, answer: undefined, settled };
     });
     return readWorkflow(db, caller.project, params.id);
   },
 });
 
-/** Stores the settings that are no part of a version, if one of them has changed. */
+/** Stores the settings that are no part of a version. Returns the row if one of them has changed. */
 async function changeSettings(
   tx: Database,
   before: WorkflowRow,
   given: z.output<typeof GivenGraph>,
-): Promise<void> {
+): Promise<WorkflowRow | undefined> {
   const { name, description, trigger } = given;
   const after = {
     ...columnsFrom({ name, description }),
@@ -87,7 +88,7 @@ async function changeSettings(
   const isSame = Object.entries(after).every(
     ([column, value]) => before[column as keyof WorkflowRow] === value,
   );
-  if (!isSame) await updateWorkflow(tx, before.id, after);
+  return isSame ? undefined : updateWorkflow(tx, before.id, after);
 }
 
 export const graphEndpoints = [getWorkflowGraph, setWorkflowGraph];

@@ -20,7 +20,8 @@ import { choosing } from '../../http/validation.ts';
 import { itemsMax } from '../graph/proposed-graph.ts';
 import { presentStart, startFields } from '../graph/starts.ts';
 import { Step, Workflow } from '../graph/record.ts';
-import { ofTypes, Position, templateOfConfig, withTemplate } from '../graph/steps.ts';
+import { ofTypes, Position } from '../graph/step-input.ts';
+import { templateOfConfig, withTemplate } from '../graph/steps.ts';
 import { TriggerConfig, TriggerType } from '../graph/trigger.ts';
 
 /**

@@ -14,6 +14,7 @@ import { findBrokenTemplates, refuseBroken } from '../graph/enabling.ts';
 import { workflowGraphExample } from '../graph/record.ts';
 import { changeExitRules, changeTrigger, TriggerConfig } from '../graph/trigger.ts';
 import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
+import { noteWorkflowChange } from '../graph/noting.ts';
 import { storeDrawing } from '../portable/storing.ts';
 import { VersionByNumber } from './record.ts';
 
@@ -39,7 +40,9 @@ export const restoreVersion = endpoint({
     'WORKFLOW_INVALID',
   ],
   example: { response: workflowGraphExample },
-  async handle({ db, renderer, caller, params: { id, version } }) {
+  async handle(call) {
+    const { db, renderer, caller } = call;
+    const { id, version } = call.params;
     const { projectId, project } = caller;
     found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     // A version never changes, so it can be read before the lock.
@@ -52,6 +55,8 @@ export const restoreVersion = endpoint({
         const edit = { causedBy: actorOf(caller), restoredFrom: version };
         const after = await recordWorkflowEdit(tx, before, edit);
         if (after.enabled) await refuseBroken(tx, after, drawn, broken);
+        const details = { restoredFrom: version };
+        await noteWorkflowChange(call, tx, { before, after }, { details });
       }
       return readWorkflow(tx, project, id);
     });

@@ -60,10 +60,12 @@ const workMs = 15_000;
 /**
  * Cancels all executions of a workflow that are active now, page by page. If the request dies, the
  * sweep cancels the rest. Returns their number, including those that the sweep will cancel.
+ * @param note records the request, in the transaction that makes it certain
  */
 export async function cancelAllExecutions(
   db: Database,
   { id: workflowId, project_id }: { id: string; project_id: string },
+  note: (tx: Database) => Promise<void>,
 ): Promise<number> {
   const active = await transact(db, async (tx) => {
     const until = sql<Date>`clock_timestamp()`;
@@ -78,6 +80,7 @@ export async function cancelAllExecutions(
       .where('workflow_id', '=', workflowId)
       .where('status', 'in', activeStatuses)
       .executeTakeFirstOrThrow();
+    await note(tx);
     return count;
   });
   const end = Date.now() + workMs;
