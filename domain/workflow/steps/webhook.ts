@@ -67,15 +67,7 @@ export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
     const shown = secrets.length === 0 ? request : rendered.build(() => hidden);
     if ('fault' in request) throw new StepFailure(request.fault);
     if ('fault' in shown) throw new StepFailure(shown.fault);
-    // A URL that cannot be parsed gets no request, so it needs no check.
-    const address = URL.canParse(request.url) ? new URL(request.url) : null;
-    const [foreign] = address ? foreignSecrets(secrets, address) : [];
-    if (foreign !== undefined) {
-      throw new StepFailure(
-        `The secret ${foreign} must not be sent to ${address?.host}. Add this host to the secret, ` +
-          'then retry the execution.',
-      );
-    }
+    refuseForeignSecrets(secrets, request.url, shown.url);
     const call = { request, shown, secrets: secrets.map(({ value }) => value) };
     return { kind: 'call', call };
   },
@@ -100,6 +92,25 @@ export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
   ],
 };
 
+/**
+ * Refuses a request with a secret that must not go to its host.
+ * @param shown the URL with its secrets hidden
+ * @throws StepFailure
+ */
+function refuseForeignSecrets(secrets: readonly FoundSecret[], url: string, shown: string): void {
+  // A URL that cannot be parsed gets no request, so it needs no check.
+  if (!URL.canParse(url)) return;
+  const address = new URL(url);
+  const [foreign] = foreignSecrets(secrets, address);
+  if (foreign === undefined) return;
+  // The host itself may come from a secret.
+  const isPlain = URL.canParse(shown) && new URL(shown).host === address.host;
+  throw new StepFailure(
+    `secret not allowed: ${foreign} must not be sent to ${isPlain ? address.host : hidden}. ` +
+      'Add this host to the secret, then retry the execution.',
+  );
+}
+
 /** The secrets of these names. @throws StepFailure when one does not exist. */
 async function requireSecrets(
   effects: StepEffects,
@@ -110,7 +121,7 @@ async function requireSecrets(
   const missing = names.find((name) => !found.some((secret) => secret.name === name));
   if (missing !== undefined) {
     throw new StepFailure(
-      `The project has no secret ${missing}. Create it, then retry the execution.`,
+      `unknown secret: the project has no secret ${missing}. Create it, then retry the execution.`,
     );
   }
   return found;

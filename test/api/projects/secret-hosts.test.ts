@@ -89,6 +89,23 @@ describe('a WEBHOOK step with a bound secret', () => {
     expect((await call('PUT', `/workflows/${id}/graph`, fitting)).status).toBe(200);
   });
 
+  it('is refused with another port, and keeps its binding when the value is set anew', async () => {
+    await put('PORT', { hosts: ['127.0.0.1:8081', '*.hooks.example'] });
+    await put('PORT');
+    const { id } = await shop.createWorkflow();
+    const make = (url: string) =>
+      call('POST', `/workflows/${id}/steps`, stepOf({ url, body: '{{secret.PORT}}' }));
+    for (const url of ['http://127.0.0.1:8082/', 'http://127.0.0.1/', 'https://hooks.example/']) {
+      expect(refusal(await make(url))).toEqual([422, 'config.url not_allowed']);
+    }
+    const fitting = ['http://127.0.0.1:8081/{{id}}', 'http://127.0.0.1:{{port}}/'];
+    for (const url of [...fitting, 'https://a.hooks.example/']) {
+      expect((await make(url)).status).toBe(201);
+    }
+    await put('PORT', { hosts: null });
+    expect((await make('http://127.0.0.1:8082/')).status).toBe(201);
+  });
+
   it('may leave its host to the request, and go anywhere with a secret that is free', async () => {
     await put('CRM', { hosts: ['crm.example'] });
     await put('FREE');

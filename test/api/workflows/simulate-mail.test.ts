@@ -146,7 +146,9 @@ describe('a simulation', () => {
     expect(await to('api.shop.example')).toMatchObject({ status: 'COMPLETED' });
     expect(await to('other.example')).toMatchObject({
       status: 'FAILED',
-      error: expect.stringContaining('The secret BOUND must not be sent to other.example.'),
+      error: expect.stringContaining(
+        'secret not allowed: BOUND must not be sent to other.example.',
+      ),
     });
   });
 });

@@ -355,7 +355,7 @@ describe('a simulation', () => {
     const graph = graphOf({ hook: ['WEBHOOK', { url: 'https://x.test/?key={{secret.KEY}}' }] });
     expect(await play({ graph })).toMatchObject({
       status: 'FAILED',
-      error: 'The project has no secret KEY. Create it, then retry the execution.',
+      error: 'unknown secret: the project has no secret KEY. Create it, then retry the execution.',
     });
     await shop.call('PUT', '/secrets/KEY', { value: 'hush' });
     const played = await play({ graph });

@@ -87,8 +87,8 @@ it('an unknown secret fails the step before the receiver is called', async () =>
     { url: `${receiver.url}/unknown`, body: '{{secret.NOBODY_SET_THIS}}' },
     'FAILED',
   );
-  expect(step.error).toContain('The project has no secret');
-  expect(execution.error).toContain('The project has no secret');
+  expect(step.error).toContain('unknown secret: the project has no secret');
+  expect(execution.error).toContain('unknown secret: the project has no secret');
   expect(receiver.requests('/unknown')).toEqual([]);
 });
 
@@ -99,7 +99,7 @@ it("another project's secret is unknown", async () => {
     body: { value: 'not yours' },
   });
   const { step } = await play({ url: receiver.url, body: '{{secret.FOREIGN}}' }, 'FAILED');
-  expect(step.error).toContain('The project has no secret');
+  expect(step.error).toContain('unknown secret: the project has no secret');
 });
 
 it('a contact cannot name a secret', async () => {
@@ -163,10 +163,17 @@ describe('a secret that is bound to hosts', () => {
       'FAILED',
       { data: { port: Number(port) } },
     );
-    expect(step.error).toContain('must not be sent to');
-    expect(execution.error).toContain('must not be sent to');
+    expect(step.error).toContain('secret not allowed: ');
+    expect(execution.error).toContain('secret not allowed: ');
     expect(seen).not.toContain('never-sent');
     expect(receiver.requests('/away')).toEqual([]);
+  });
+
+  it('is not shown by the failed step if it is the host itself', async () => {
+    await setSecret('PLACE', 'hidden-place.invalid', { hosts: ['crm.example'] });
+    const { step, seen } = await play({ url: 'http://{{secret.PLACE}}/' }, 'FAILED');
+    expect(step.error).toContain('secret not allowed: PLACE must not be sent to •••.');
+    expect(seen).not.toContain('hidden-place');
   });
 
   it('fails the step when it was bound since the step was saved', async () => {
@@ -181,7 +188,7 @@ describe('a secret that is bound to hosts', () => {
     await setSecret('LATER', 'bound-now', { hosts: ['crm.example'] });
     const path = `/workflows/${workflow.id}/executions/${id}`;
     expect((await engine.call('POST', `${path}/skip`)).status).toBe(200);
-    expect((await until('FAILED')).error).toContain('must not be sent to');
+    expect((await until('FAILED')).error).toContain('secret not allowed: ');
   });
 
   it('stays here when the receiver redirects to another host, in headers, type and body', async () => {
