@@ -117,6 +117,7 @@ async function insertOptInMail(
     source_type: 'TRANSACTIONAL',
     template_id: usesTemplate && template ? template.id : null,
     opt_in_id: request.id,
+    caused_by: request.asked_by,
     renderedPlainly: warnings[0],
     ...withheld,
   });

@@ -741,6 +741,7 @@ export interface NotStarted {
 
 export interface OptIn {
   asked_at: Generated<Timestamp>;
+  asked_by: string | null;
   contact_id: string;
   counted_at: Timestamp | null;
   created_at: Generated<Timestamp>;
@@ -1432,7 +1433,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
   membership: ["added_by", "by_key_at", "created_at", "project_id", "role", "user_id"],
   not_started: ["at", "contact_id", "event_name", "id", "project_id", "reason", "workflow_id"],
-  opt_in: ["asked_at", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
+  opt_in: ["asked_at", "asked_by", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   outbox: ["action", "caused_by", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
   pending_sign_in: ["expires_at", "issuer", "method", "provider", "provider_sid", "seconds", "subject", "token_hash", "tries", "user_id", "version"],

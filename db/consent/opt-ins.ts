@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { isLately, mayMail, type OptInCounts } from '../../domain/consent/opt-in.ts';
+import { actorOfEvent } from '../../domain/access/actor.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
@@ -78,6 +79,7 @@ export async function requestOptIn(
   const counted = {
     mails: counts.mails + (isMailed ? 1 : 0),
     counted_at: isMailed ? now : counts.counted_at,
+    ...(isMailed && { asked_by: askedBy(contactId, origin) }),
   };
   if (open) {
     await tx
@@ -113,6 +115,11 @@ export async function requestOptIn(
     .executeTakeFirstOrThrow();
   await noteState(tx, [contactId], 'pending');
   await signalRuns(tx, [made]);
+}
+
+/** Returns the actor who asks: the caller, or without one the contact by a page, or its mail. */
+function askedBy(contactId: string, { actor, source }: ConsentOrigin): string {
+  return actor ?? actorOfEvent({ name: 'contact.subscribed', contactId, data: { source } });
 }
 
 /** Returns the terms that a project's policy sets for new requests. */

@@ -73,6 +73,8 @@ create table opt_in (
   first_mail_at timestamptz(3),
   last_mail_at timestamptz(3),
   reminded_at timestamptz(3),
+  -- The actor whose request caused the last mail; reminders have the same.
+  asked_by text,
   -- From the policy when the request was made, in seconds.
   remind_after integer,
   expire_after integer not null,

@@ -6,6 +6,7 @@ import { recordContact } from '../contacts/record-contact.ts';
 import { recordEvents } from '../events/record-events.ts';
 import type { Category } from '../../../domain/billing.ts';
 import { planContactData } from '../../../domain/contact/data.ts';
+import { systemActor } from '../../../domain/access/actor.ts';
 import { domainOf } from '../../../domain/email-address.ts';
 import type { InboundMail, ReceivedMail } from '../../../domain/mail/inbound.ts';
 
@@ -106,6 +107,7 @@ async function insertReceived(
       body: mail.body,
       message_class: 'TRANSACTIONAL',
       source_type: 'INBOUND',
+      caused_by: systemActor('inbound'),
       status: 'RECEIVED',
       message_id: mail.messageId,
       received_id: mail.messageId,

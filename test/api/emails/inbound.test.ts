@@ -81,6 +81,10 @@ describe('a received mail', () => {
       message_id: messageId,
       body: expect.stringContaining('<p>Hello</p>'),
     });
+    const { body: mail } = await api.request('GET', `/emails/${rows[0]!.id}`, {
+      key: project.secretKey,
+    });
+    expect(mail.causedBy).toEqual({ type: 'system', id: null, name: 'inbound' });
     expect(events.map(({ name, email_id: id }) => [name, id])).toEqual([
       ['email.received', rows[0]!.id],
     ]);

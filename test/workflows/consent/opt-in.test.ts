@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { bySecretKey } from '../../support/actors.ts';
 import { codeOf } from '../../support/api.ts';
 import { useEngine } from '../../support/engine.ts';
 import { optInsOf } from '../../support/projects/opt-ins.ts';
@@ -62,7 +63,11 @@ describe('an opt-in request', () => {
     expect(Object.keys(mail.headers)).not.toContain('list-unsubscribe');
     const [stored] = await ended(email, 1);
     const { body } = await call('GET', `/emails/${stored.id}`);
-    expect(body).toMatchObject({ sourceType: 'TRANSACTIONAL', status: 'DELIVERED' });
+    expect(body).toMatchObject({
+      sourceType: 'TRANSACTIONAL',
+      status: 'DELIVERED',
+      causedBy: bySecretKey,
+    });
     expect(body.body).toContain('/confirm/***');
     const exported = await call('GET', `/contacts/${await idOf(email)}/export`);
     const { rows } = await sql<{ text: string }>`

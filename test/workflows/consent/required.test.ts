@@ -44,6 +44,24 @@ async function written() {
   return { email, id: made.id as string, e: e as string };
 }
 
+describe('the mail of a request', () => {
+  it('names who asked: the public key, or the contact by a page', async () => {
+    const causeOf = async (email: string) => {
+      await mails(email, 1);
+      const { body } = await call('GET', `/emails?contactId=${await idOf(email)}`);
+      const asks = body.data.filter(({ subject }: { subject: string }) => subject !== 'Hi');
+      return asks[0].causedBy;
+    };
+    const tracked = newAddress();
+    await track(tracked, { subscribed: true }, key);
+    expect(await causeOf(tracked)).toEqual({ type: 'key', id: 'public', name: 'Public key' });
+    const { email, id } = await written();
+    await api.request('POST', `/contacts/public/${id}/subscribe`, { body: {} });
+    await mails(email, 2);
+    expect(await causeOf(email)).toEqual({ type: 'contact', id, name: null });
+  });
+});
+
 describe('the public key', () => {
   it('asks for confirmation where it would subscribe, and subscribes no contact', async () => {
     const email = newAddress();

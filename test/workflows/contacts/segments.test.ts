@@ -60,6 +60,7 @@ describe('a contact that enters a tracked segment', () => {
     expect(execution).toMatchObject({
       contactId,
       context: { segmentId: segment.id, segmentName: 'VIP Customers!' },
+      causedBy: { type: 'system', id: null, name: 'segment' },
     });
     const contact = await engine.call('GET', `/contacts/${contactId}`);
     expect(contact.body.data).toEqual({ plan: segment.plan, greeted: true });

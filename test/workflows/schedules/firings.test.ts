@@ -121,6 +121,8 @@ describe('a schedule', () => {
     expect(executions).toHaveLength(3);
     const contexts = executions.map((one: { context: unknown }) => one.context);
     expect(contexts).toContainEqual({ firedAt: at.toISOString() });
+    const causes = executions.map((one: { causedBy: { name: string } }) => one.causedBy.name);
+    expect(causes.toSorted()).toEqual(['Secret key', 'schedule', 'schedule']);
     const { body: whole } = await engine.call('GET', workflow.path);
     expect(whole.steps[0]).toMatchObject({ name: `Trigger: ${cron}`, config: whole.triggerConfig });
 
