@@ -724,6 +724,7 @@ export interface Membership {
   added_by: string | null;
   by_key_at: Timestamp | null;
   created_at: Generated<Timestamp>;
+  managed_by: string | null;
   project_id: string;
   role: string;
   user_id: string;
@@ -1030,6 +1031,15 @@ export interface Session {
   user_agent: string | null;
   user_id: string;
   version: number;
+}
+
+export interface SignInRule {
+  claim: string | null;
+  position: number;
+  project_id: string;
+  provider: string;
+  role: string;
+  value: string | null;
 }
 
 export interface StepExecution {
@@ -1356,6 +1366,7 @@ export interface DB {
   send_policy: SendPolicy;
   ses_identity: SesIdentity;
   session: Session;
+  sign_in_rule: SignInRule;
   step_execution: StepExecution;
   suppression: Suppression;
   suppression_key: SuppressionKey;
@@ -1431,7 +1442,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   mail_provider: ["created_at", "domains", "enabled", "feedback", "feedback_secret", "feedback_token_hash", "former_token_hash", "former_token_until", "id", "kind", "max_message_mb", "name", "own_signing", "project_id", "rate_per_second", "revision", "secret", "settings", "updated_at"],
   mail_routing: ["project_id", "routes", "updated_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
-  membership: ["added_by", "by_key_at", "created_at", "project_id", "role", "user_id"],
+  membership: ["added_by", "by_key_at", "created_at", "managed_by", "project_id", "role", "user_id"],
   not_started: ["at", "contact_id", "event_name", "id", "project_id", "reason", "workflow_id"],
   opt_in: ["asked_at", "asked_by", "contact_id", "counted_at", "created_at", "email", "ended_at", "expire_after", "first_mail_at", "id", "last_mail_at", "mail_wanted", "mails", "next_reconcile_at", "of_mail", "project_id", "remind_after", "reminded_at", "state", "token_hash", "topic_ids"],
   outbox: ["action", "caused_by", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
@@ -1457,6 +1468,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "time_zone", "updated_at"],
   ses_identity: ["created_at", "name", "removing_until"],
   session: ["created_at", "expires_at", "id", "ip", "issuer", "last_seen_at", "method", "proved_at", "provider", "provider_sid", "second_factor", "subject", "user_agent", "user_id", "version"],
+  sign_in_rule: ["claim", "position", "project_id", "provider", "role", "value"],
   step_execution: ["attempts", "completed_at", "created_at", "ending_event_id", "error", "execute_after", "execution_id", "history", "id", "output", "project_id", "scheduled_for", "settled_at", "started_at", "status", "step_id", "updated_at"],
   suppression: ["address_hash", "created_at", "email", "email_id", "history", "id", "owner_id", "reason", "scope", "until"],
   suppression_key: ["created_at", "key", "owner_id"],

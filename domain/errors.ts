@@ -125,6 +125,7 @@ export const problems = {
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used for another request.'],
   IDEMPOTENCY_IN_PROGRESS: [409, 'The first request with this Idempotency-Key is still running.'],
   CONFLICT: [409, 'Other data prevent this.'],
+  MEMBER_MANAGED: [409, 'Rules of the project keep the role of this member.'],
   MEMBER_EXISTS: [409, 'The user is already a member, or is already invited.'],
   CONTACT_EXISTS: [409, 'Another contact has this email address.'],
   CONTACT_SUPPRESSED: [

@@ -81,6 +81,10 @@ export const limits = {
   factors: 10,
   /** Users of identity providers by which a user signs in. */
   identities: 50,
+  /** Rules of a project by which users of identity providers become members. */
+  signInRules: 50,
+  claimChars: 100,
+  claimValueChars: 200,
   apiKeyItems: 50,
   /** The longest overlap of a rotation: seven days. */
   keyOverlapSeconds: 604_800,

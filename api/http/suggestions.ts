@@ -120,6 +120,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   IDEMPOTENCY_KEY_REUSED: 'Use a new Idempotency-Key for every new request.',
   IDEMPOTENCY_IN_PROGRESS: 'Repeat the request with the same key in a few seconds.',
   CONFLICT: 'Remove what the message names, then repeat the request.',
+  MEMBER_MANAGED:
+    'Change the groups of the user at the identity provider, or the rules of the sign-in policy.',
   MEMBER_EXISTS: 'Change the role with PATCH /projects/{id}/members/{userId}.',
   CONTACT_EXISTS: 'Change that contact instead; POST /contacts/lookup finds it.',
   CONTACT_SUPPRESSED:

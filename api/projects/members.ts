@@ -40,6 +40,11 @@ const Member = named('Member', {
 });
 export const ListedMember = Member.extend({
   addedBy: Actor.nullable().describe('Who added or invited the user; null for the owner'),
+  managedBy: z
+    .string()
+    .nullable()
+    .describe('The identity provider whose rules have made the member; null: made by hand')
+    .meta({ examples: [null] }),
   createdAt: Time,
 });
 const member = { ...exampleOf(Member), role: 'MEMBER' as const };
@@ -127,8 +132,9 @@ const changeMember = endpoint({
   path: '/projects/{id}/members/{userId}',
   summary: 'Change the role of a member or invited user',
   description:
-    "OWNER_PROTECTED: the owner's role cannot change. Every administrator gets a mail about " +
-    `a change by a secret key. ${onNamingAdmins}`,
+    "OWNER_PROTECTED: the owner's role cannot change. MEMBER_MANAGED: a rule of the sign-in " +
+    'policy keeps the role; `details.provider` has its identity provider. Every administrator ' +
+    `gets a mail about a change by a secret key. ${onNamingAdmins}`,
   access: 'project',
   projectParam: 'id',
   role: 'ADMIN',
@@ -137,12 +143,15 @@ const changeMember = endpoint({
   params: MemberPath,
   body: z.object({ role: NewRole }),
   response: Member,
-  problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED', 'SESSION_REQUIRED'],
+  problems: ['MEMBER_NOT_FOUND', 'OWNER_PROTECTED', 'MEMBER_MANAGED', 'SESSION_REQUIRED'],
   example: { body: { role: 'ADMIN' }, response: { ...member, role: 'ADMIN' } },
   async handle({ db, config, member, params, body: { role }, note }) {
     const { projectId } = member;
     return transact(db, async (tx) => {
       const row = changeable(params.userId, await lockMember(tx, projectId, params.userId));
+      if (row.managed_by !== null) {
+        throw new Problem('MEMBER_MANAGED', { details: { provider: row.managed_by } });
+      }
       if (row.role === role) return present(Member, row);
       if (role === 'ADMIN') requireNamingAdmins(member);
       const isByKey = member.session === null;
@@ -170,6 +179,7 @@ const removeMember = endpoint({
   summary: 'End a membership, or withdraw an invitation',
   description:
     'SELF_REMOVAL: leave the project instead. OWNER_PROTECTED: the owner cannot be removed. ' +
+    'A rule of the sign-in policy can make the member again, at the next sign-in. ' +
     'Every administrator gets a mail about a removal by a secret key.',
   access: 'project',
   projectParam: 'id',

@@ -13,6 +13,8 @@ export interface MemberRow {
   status: MemberStatus;
   /** As `actorOf` writes it; null for the owner. */
   added_by: string | null;
+  /** The OpenID provider whose rules have made the member; null: made by hand. */
+  managed_by: string | null;
   created_at: Date;
 }
 
@@ -24,6 +26,11 @@ function people(db: Database, table: MemberTable, projectId: string) {
     .innerJoin('app_user', 'app_user.id', 'm.user_id')
     .select(['m.user_id', 'app_user.email', 'm.role', 'm.created_at', 'm.by_key_at', 'm.added_by'])
     .select(sql<string>`${table === 'membership' ? 'active' : 'invited'}::text`.as('status'))
+    .select(
+      sql<string | null>`${table === 'membership' ? sql.ref('m.managed_by') : null}::text`.as(
+        'managed_by',
+      ),
+    )
     .where('m.project_id', '=', projectId);
 }
 
@@ -43,7 +50,7 @@ export async function listMembersAndInvited(
         .unionAll(people(db, 'invitation', projectId))
         .as('person'),
     )
-    .select(['user_id', 'email', 'role', 'created_at', 'status', 'added_by'])
+    .select(['user_id', 'email', 'role', 'created_at', 'status', 'added_by', 'managed_by'])
     .$if(byKeyDays !== undefined, (query) =>
       query.where('by_key_at', '>', sql<Date>`now() - ${byKeyDays} * interval '1 day'`),
     )

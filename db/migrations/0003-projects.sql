@@ -61,6 +61,8 @@ create table membership (
   added_by text,
   -- When a secret key has added the member, or last changed the role; null: no secret key has.
   by_key_at timestamptz(3),
+  -- The OpenID provider whose rules have made the member; null: made by hand.
+  managed_by text,
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)
 );

@@ -1,4 +1,4 @@
--- Users of OpenID providers.
+-- Users of OpenID providers, and the projects that they are members of.
 
 create table identity (
   id uuid primary key default uuid_v7(),
@@ -15,3 +15,18 @@ create table identity (
 );
 comment on table identity is 'By which users of OpenID providers an account signs in.';
 create index identity_user on identity (user_id);
+
+create table sign_in_rule (
+  project_id uuid not null references project on delete cascade,
+  position smallint not null,
+  -- The id of the provider in the file of OpenID providers.
+  provider text not null,
+  -- A claim that a user must have with this value; null: the rule fits every user of the provider.
+  claim text,
+  value text,
+  role text not null check (role in ('ADMIN', 'MEMBER')),
+  primary key (project_id, position),
+  check ((claim is null) = (value is null))
+);
+comment on table sign_in_rule is 'Which users of OpenID providers are members of a project.';
+create index sign_in_rule_claim on sign_in_rule (provider, claim, value);

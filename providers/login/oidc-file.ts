@@ -35,6 +35,11 @@ const Provider = z.strictObject({
 /** An OpenID provider by which users sign in. */
 export type OidcProvider = z.output<typeof Provider>;
 
+/** Returns true if the owner of a project may let users of a provider in. */
+export function admitsTo({ projects }: Pick<OidcProvider, 'projects'>, publicId: string): boolean {
+  return projects === '*' || projects.includes(publicId);
+}
+
 const File = z.strictObject({ providers: z.array(Provider).max(20) });
 
 /**

@@ -144,7 +144,7 @@ async function readLogout(
 
 async function readReturn(
   { config, keys }: Discovered,
-  { issuer, clientId }: OidcProvider,
+  { issuer, clientId, projects }: OidcProvider,
   returned: URL,
   { state, nonce, codeVerifier, fresh }: OidcAttempt,
 ): Promise<OidcClaims> {
@@ -164,7 +164,11 @@ async function readReturn(
     maxTokenAge: 1,
   });
   const { sub = '' } = payload;
-  const needsMore = payload['email'] === undefined || payload['email_verified'] === undefined;
+  // Rules of projects may name any claim, and some providers return groups there only.
+  const needsMore =
+    projects.length > 0 ||
+    payload['email'] === undefined ||
+    payload['email_verified'] === undefined;
   const more =
     needsMore && config.serverMetadata().userinfo_endpoint
       ? await client.fetchUserInfo(config, tokens.access_token, sub)

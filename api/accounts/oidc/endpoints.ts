@@ -11,6 +11,7 @@ import { finishSignIn } from '../sign-in.ts';
 import { findAccount, linkAccount } from './account.ts';
 import { receiveLogout } from './logout.ts';
 import { findProvider, logFailure } from './providers.ts';
+import { applyRules } from './rules.ts';
 import { attemptSeconds, beginAttempt, forgetAttempt, hashState, readAttempt } from './attempt.ts';
 
 /** Sign-in by an OpenID provider: `outbound` redirects to it, and it redirects to `callback`. */
@@ -137,6 +138,7 @@ const callback = endpoint({
         return goTo(`${config.dashboardUrl}${linkedPage}?provider=${id}`, forgotten);
       }
       const user = await findAccount(call, provider, claims);
+      await applyRules(call, provider, claims, user.id);
       const { kind, cookies } = await finishSignIn(call, user, signInOf(provider, claims));
       const page = kind === 'pending' ? '/auth/second-factor' : '';
       return goTo(`${config.dashboardUrl}${page}`, ...cookies, forgotten);

@@ -41,6 +41,7 @@ export async function removeProject(tx: Database, id: string): Promise<boolean> 
 export const keptOnReset = [
   'membership',
   'invitation',
+  'sign_in_rule',
   'domain',
   'suspension',
   'security_event',

@@ -59,7 +59,7 @@ describe('who is invited', () => {
     expect(listed.body.data[0]).toMatchObject({ userId: owner.userId, status: 'active' });
     const createdAt = expect.stringMatching(/Z$/);
     const addedBy = { type: 'user', id: owner.userId, name: owner.email };
-    expect(listed.body.data).toContainEqual({ ...invited, addedBy, createdAt });
+    expect(listed.body.data).toContainEqual({ ...invited, addedBy, managedBy: null, createdAt });
   });
 
   it('is a stranger to the project, as an ADMIN, too, until the invitation is accepted', async () => {

@@ -31,6 +31,7 @@ describe('members', () => {
       role: 'OWNER',
       status: 'active',
       addedBy: null,
+      managedBy: null,
       createdAt: expect.stringMatching(/Z$/),
     });
     expect(body.data).toContainEqual(

@@ -26,6 +26,7 @@ describe('a project that demands a second factor', () => {
     const changed = await set(app.cookie, true);
     expect(changed.body).toEqual({
       requireSecondFactor: true,
+      rules: [],
       updatedAt: expect.stringMatching(/Z$/),
     });
     const refused = await contacts({ cookie: member.cookie });
