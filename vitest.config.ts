@@ -27,6 +27,7 @@ const slow = [
   'test/api/http/body-room.test.ts',
   'test/api/http/main.test.ts',
   'test/api/http/stalled-bodies.test.ts',
+  'test/api/keys/key-load.test.ts',
   'test/browser/**/*.test.ts',
   'test/client/package.test.ts',
   'test/client/python-client.test.ts',
