@@ -53,6 +53,7 @@ const sections = [
   ['/routing', 'Routing'],
   ['/ramps', 'Ramps'],
   ['/subscriptions', 'Subscriptions'],
+  ['/keys', 'API keys'],
   ['/requests', 'Requests'],
 ] as const;
 

@@ -35,6 +35,8 @@ const doneTexts = {
   routed: 'The routes were replaced. They apply within 5 seconds.',
   uploaded: 'The image was uploaded.',
   deleted: 'Deleted.',
+  changed: 'Changed.',
+  revoked: 'Revoked, with all keys that it made.',
   restored: 'The version was restored. Open executions stay on their versions.',
 } as const;
 

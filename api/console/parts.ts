@@ -23,18 +23,18 @@ export function count(value: number): string {
 
 const tones: Record<string, 'good' | 'warn' | 'bad'> = {
   ...Object.fromEntries(
-    ['COMPLETED', 'SENT', 'DELIVERED', 'ENABLED', 'SUBSCRIBED', 'VERIFIED', 'UP'].map((state) => [
-      state,
-      'good',
-    ]),
+    ['COMPLETED', 'SENT', 'DELIVERED', 'ENABLED', 'SUBSCRIBED', 'VERIFIED', 'UP', 'VALID'].map(
+      (state) => [state, 'good'],
+    ),
   ),
   ...Object.fromEntries(
-    ['PAUSED', 'STUCK', 'WARNINGS', 'UNCERTAIN', 'UNSUBSCRIBED', 'FAILING'].map((state) => [
-      state,
-      'warn',
-    ]),
+    ['PAUSED', 'STUCK', 'WARNINGS', 'UNCERTAIN', 'UNSUBSCRIBED', 'FAILING', 'EXPIRED'].map(
+      (state) => [state, 'warn'],
+    ),
   ),
-  ...Object.fromEntries(['FAILED', 'BOUNCED', 'COMPLAINED', 'DOWN'].map((state) => [state, 'bad'])),
+  ...Object.fromEntries(
+    ['FAILED', 'BOUNCED', 'COMPLAINED', 'DOWN', 'REVOKED'].map((state) => [state, 'bad']),
+  ),
 };
 
 /** Shows a state of the API in words. */

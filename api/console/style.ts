@@ -85,6 +85,12 @@ details.choice ul { position: absolute; z-index: 1; margin: .375rem 0 0; padding
   border: 1px solid var(--edge); border-radius: .5rem; min-width: 12rem; max-height: 60vh; overflow-y: auto; }
 details.choice li a { display: block; padding: .25rem .5rem; border-radius: .25rem; }
 details.choice li a:hover { background: var(--hover); }
+fieldset { border: 1px solid var(--edge); border-radius: .375rem; margin: 0; padding: .5rem 1.125rem; min-width: 0; }
+.fields { display: grid; gap: .75rem; max-width: 46rem; margin-bottom: 1rem; }
+.fields > label { display: block; }
+.fields > label > * { display: block; width: 100%; margin-top: .25rem; color: var(--text); }
+.fields fieldset .wide { max-height: 24rem; overflow-y: auto; }
+textarea { font: inherit; padding: .3125rem .625rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--page); }
 details summary { cursor: pointer; color: var(--soft); }
 main.narrow { max-width: 26rem; padding-top: 12vh; }
 main.narrow label { display: block; margin-bottom: 1rem; }

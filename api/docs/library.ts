@@ -34,6 +34,8 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/webhooks',
       'guides/secrets',
       'guides/api-keys',
+      'guides/keys-for-ci',
+      'guides/leaked-key',
       'guides/event-subscriptions',
       'guides/campaigns',
       'guides/timing',

@@ -18,6 +18,7 @@ import { executionPages } from './executions.ts';
 import { failurePages } from './failures.ts';
 import { filePages } from './mail/files.ts';
 import { jobPages } from './jobs.ts';
+import { keyPages } from './keys/keys.ts';
 import { providerPages } from './mail/providers.ts';
 import { showOverview } from './overview.ts';
 import { rampPages } from './mail/ramps.ts';
@@ -104,6 +105,7 @@ export const consolePages = [
   ...routingPages,
   ...rampPages,
   ...subscriptionPages,
+  ...keyPages,
   ...requestPages,
   showUnknownPage,
 ];

@@ -452,6 +452,7 @@ describe('the console', () => {
         events: ['*'],
       }),
       campaigns: await insertTestCampaign(api.db, bobs.id),
+      keys: await make('/api-keys', { name: 'K', scopes: ['*'] }),
       ramps: await make('/ramps', { domain: 'bob.example', startPerDay: 5, days: 3 }),
     };
     const { token, cookie } = await open(home);
