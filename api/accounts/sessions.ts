@@ -40,7 +40,7 @@ const Session = named('Session', {
   expiresAt: Time,
 });
 
-const listMySessions = endpoint({
+export const listMySessions = endpoint({
   id: 'listMySessions',
   method: 'GET',
   path: '/users/@me/sessions',
@@ -87,7 +87,7 @@ export const endMySession = endpoint({
   },
 });
 
-const endOtherSessions = endpoint({
+export const endOtherSessions = endpoint({
   id: 'endMyOtherSessions',
   method: 'DELETE',
   path: '/users/@me/sessions',

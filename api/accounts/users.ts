@@ -20,7 +20,7 @@ const User = named('User', {
   createdAt: Time,
 });
 
-const getMe = endpoint({
+export const getMe = endpoint({
   id: 'getMe',
   method: 'GET',
   path: '/users/@me',
@@ -78,7 +78,7 @@ const deleteMe = endpoint({
   },
 });
 
-const changePassword = endpoint({
+export const changePassword = endpoint({
   id: 'changePassword',
   method: 'POST',
   path: '/users/@me/password',

@@ -13,7 +13,7 @@ export type MemberCall = Call<
   string
 >;
 
-interface Request {
+export interface Request {
   params?: Record<string, string>;
   query?: Record<string, unknown>;
   body?: unknown;
@@ -62,6 +62,6 @@ export async function askAs<R extends z.ZodType>(
   return new Answer(answered, options);
 }
 
-type Asked<R extends z.ZodType> = AnyEndpoint & { response: R };
+export type Asked<R extends z.ZodType> = AnyEndpoint & { response: R };
 
 type AnyCall = Parameters<AnyEndpoint['handle']>[0];

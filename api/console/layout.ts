@@ -103,15 +103,33 @@ export function projectLayout({
               autocomplete="off"
             />
           </form>
-          <form method="post" action="/console/log-out">
-            <input type="hidden" name="token" value="${token}" /><button class="plain">
-              Log out
-            </button>
-          </form>
+          ${userLinks(token)}
         </div>
       </header>
       <main id="main" tabindex="-1">${content}</main>`,
   );
+}
+
+/** Renders a page of the reader's account. */
+export function accountLayout(title: string, content: Html, token: string): string {
+  return layout(
+    title,
+    html`<header class="top">
+        <div>
+          <a class="brand" href="/console">Everpost</a>
+          <nav class="main"></nav>
+          ${userLinks(token)}
+        </div>
+      </header>
+      <main>${content}</main>`,
+  );
+}
+
+function userLinks(token: string): Html {
+  return html`<a class="plain" href="/console/account">Account</a>
+    <form method="post" action="/console/log-out">
+      <input type="hidden" name="token" value="${token}" /><button class="plain">Log out</button>
+    </form>`;
 }
 
 /** Renders the name of the project, with a choice if there are others. */

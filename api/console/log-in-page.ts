@@ -140,7 +140,7 @@ export function codeForm(token: string, next: string): Html {
     <p>
       <label
         >Code of your app, or a recovery code
-        <input name="code" autocomplete="one-time-code" required />
+        <input name="code" autocomplete="one-time-code" required autofocus />
       </label>
       <button class="first">Continue</button>
     </p>

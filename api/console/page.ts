@@ -13,13 +13,20 @@ import { suggestionFor } from '../http/suggestions.ts';
 import { listMyProjects } from '../projects/projects.ts';
 import { ask, askAs, type MemberCall } from './ask.ts';
 import { FormToken, readForm } from './form-token.ts';
-import { type Content, type Html, html } from '../html/html.ts';
+import { type Html, html } from '../html/html.ts';
 import { pageHeaders, pathIn, plainLayout, projectLayout } from './layout.ts';
 import { logInPage, proveAgainPage } from './log-in-page.ts';
 import { factorNeededPage } from './second-factor-page.ts';
 
 /** Messages after an action. */
 const doneTexts = {
+  passwordChanged: 'The password was changed. All other sessions have ended.',
+  factorAdded: 'The second factor was added.',
+  factorRemoved: 'The second factor was removed.',
+  renamed: 'Renamed.',
+  sessionEnded: 'The session has ended.',
+  sessionsEnded: 'All other sessions have ended.',
+  unlinked: 'The provider was unlinked.',
   retried: 'The execution is being retried.',
   disabled: 'Disabled. It gets no new mail.',
   enabled: 'Enabled.',
@@ -108,9 +115,7 @@ export async function showProjectPage(
     throw error;
   });
   const { title, content, styles, status = 200 } = shown;
-  const done = call.query['done'];
-  const said = isDone(done) && doneTexts[done];
-  const whole = html`${said && html`<section class="said" role="status">${said}</section>`}${content}`;
+  const whole = html`${doneMessage(call.query['done'])}${content}`;
   const headers = pageHeaders({ styles });
   if (token.newCookie) headers['Set-Cookie'] = token.newCookie;
   return answer(
@@ -151,7 +156,7 @@ export function openPage(declaration: {
 }
 
 /** @throws Problem INVALID_REQUEST_BODY if a query parameter occurs more than once */
-function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
+export function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   const [name] = Object.entries(query).find(([, value]) => typeof value !== 'string') ?? [];
   if (name === undefined) return;
   throw new Problem('INVALID_REQUEST_BODY', {
@@ -184,14 +189,22 @@ export function pictureOf(
   });
 }
 
-function isDone(name: string | undefined): name is keyof typeof doneTexts {
+export type DoneName = keyof typeof doneTexts;
+
+function isDone(name: string | undefined): name is DoneName {
   return name !== undefined && Object.hasOwn(doneTexts, name);
+}
+
+/** Shows the message after an action. @param name from the address of the page */
+export function doneMessage(name: string | undefined): Html | null {
+  if (!isDone(name)) return null;
+  return html`<section class="said" role="status">${doneTexts[name]}</section>`;
 }
 
 /** After an action the browser goes to `to`, which shows the message `done`. */
 interface Redirection {
   to: string;
-  done: keyof typeof doneTexts;
+  done: DoneName;
 }
 
 /** An action with a result that only its own answer shows: a page in a section of the navigation. */
@@ -276,17 +289,23 @@ export function problemPage(problem: Problem, visitor: Visitor): Answer<string> 
   });
 }
 
+/** Says on a page what was wrong with its form. */
+export function faultMessage(problem: Problem): Html {
+  return html`<section class="fault" role="alert">
+    ${problem.message} ${errorList(problem)}
+  </section>`;
+}
+
+function errorList({ errors }: Problem): Html | null {
+  if (!errors) return null;
+  return html`<ul>
+    ${errors.map(({ field, message }) => html`<li><code>${field}</code> ${message}</li>`)}
+  </ul>`;
+}
+
 function problemContent(problem: Problem): Html {
-  const errors: Content = problem.errors?.map(
-    ({ field, message }) => html`<li><code>${field}</code> ${message}</li>`,
-  );
   return html`<h1>${problem.message}</h1>
     ${problem.code !== 'ROUTE_NOT_FOUND' && html`<p>${problem.suggestion ?? suggestionFor(problem.code)}</p>`}
-    ${
-      errors &&
-      html`<ul>
-        ${errors}
-      </ul>`
-    }
+    ${errorList(problem)}
     <p class="note"><code>${problem.code}</code></p>`;
 }

@@ -5,6 +5,7 @@ export const style = `${theme}
 :root { --good: #17724a; --warn: #855c00; --bad: #b42525; --good-bg: #e6f4ec; --warn-bg: #fbf1d9; --bad-bg: #fbe9e9; }
 @media (prefers-color-scheme: dark) { :root {
   --good: #5ccf98; --warn: #e5b95c; --bad: #ff8f8f; --good-bg: #12301f; --warn-bg: #35290e; --bad-bg: #3a1a1c; } }
+[hidden] { display: none !important; }
 body { font-variant-numeric: tabular-nums; }
 header.top { background: var(--card); border-bottom: 1px solid var(--edge); }
 header.top > div { max-width: 76rem; margin: 0 auto; padding: .625rem 1.25rem; display: flex; flex-wrap: wrap;
@@ -58,6 +59,7 @@ time, .nowrap { white-space: nowrap; }
 .state.bad { background: var(--bad-bg); color: var(--bad); }
 .error { color: var(--bad); font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .8125rem;
   overflow-wrap: anywhere; margin: .25rem 0 .5rem; }
+.error:empty { display: none; }
 pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 label { display: inline-flex; gap: .5rem; align-items: center; color: var(--soft); }
 button { padding: .3125rem .75rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--card);
@@ -69,6 +71,7 @@ a.button:hover { background: var(--hover); text-decoration: none; }
 button.first { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 button.first:hover { filter: brightness(1.08); }
 button.grave { color: var(--bad); }
+button.plain, a.plain { color: var(--soft); }
 button.plain { border: 0; background: none; color: var(--soft); padding: .3125rem .375rem; }
 .said { background: var(--good-bg); color: var(--good); border: 0; font-weight: 550; }
 .fault { background: var(--bad-bg); color: var(--bad); border: 0; }
@@ -92,7 +95,12 @@ fieldset { border: 1px solid var(--edge); border-radius: .375rem; margin: 0; pad
 .fields fieldset .wide { max-height: 24rem; overflow-y: auto; }
 textarea { font: inherit; padding: .3125rem .625rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--page); }
 details summary { cursor: pointer; color: var(--soft); }
+form.fields { max-width: 22rem; } form.fields label { display: block; margin-bottom: .75rem; }
+form.fields input { display: block; width: 100%; margin-top: .25rem; }
+.qr svg { display: block; width: 14rem; max-width: 100%; background: #fff; border-radius: .375rem; }
+section > .acts { margin-top: .75rem; }
 main.narrow { max-width: 26rem; padding-top: 12vh; }
+main.narrow h1 { margin-bottom: 1rem; }
 main.narrow label { display: block; margin-bottom: 1rem; }
 main.narrow input { display: block; width: 100%; margin-top: .25rem; padding: .5rem .75rem; color: var(--text); }
 @media (max-width: 40rem) {

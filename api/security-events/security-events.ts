@@ -99,7 +99,7 @@ export const getSecurityEvents = endpoint({
   },
 });
 
-const getMySecurityEvents = endpoint({
+export const getMySecurityEvents = endpoint({
   id: 'listMySecurityEvents',
   method: 'GET',
   path: '/users/@me/security-events',

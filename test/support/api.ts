@@ -58,8 +58,8 @@ export const useApi = async (...settings: Parameters<typeof startTestApi>) =>
 
 /**
  * Starts the real API on a free port of this machine with a database of its own: local mail mode,
- * no request limits, no request log. `overrides` are environment variables by name. Without `temporal`, nothing is
- * sent to Temporal.
+ * no request limits, no request log. `overrides` are environment variables by name, in which `{port}` is the port of
+ * the API. Without `temporal`, nothing is sent to Temporal.
  */
 export async function startTestApi(
   overrides: Record<string, string> = {},
@@ -67,7 +67,7 @@ export async function startTestApi(
 ): Promise<TestApi> {
   const database = await createTestDatabase();
   const server = createServer(serverOptions);
-  const { url, close } = await listen(server);
+  const { url, port, close } = await listen(server);
   const dispatched: string[] = [];
   const log = watchLog();
   const { services, closeDatabase } = startServices(dispatched, temporal, log, {
@@ -79,7 +79,12 @@ export async function startTestApi(
     LOG_LEVEL: 'trace',
     JOURNAL_DIR: '',
     REQUEST_LOG_DAYS: '0',
-    ...overrides,
+    ...Object.fromEntries(
+      Object.entries(overrides).map(([name, value]) => [
+        name,
+        value.replace('{port}', String(port)),
+      ]),
+    ),
   });
   server.on('request', createApp(services).callback());
   const request = requester(url, log);

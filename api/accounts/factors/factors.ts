@@ -50,7 +50,7 @@ const Code = z
   .describe('Six digits; spaces are ignored')
   .meta({ examples: ['492 039'] });
 
-const getFactors = endpoint({
+export const getFactors = endpoint({
   id: 'listMyFactors',
   method: 'GET',
   path: '/users/@me/factors',
@@ -74,7 +74,7 @@ const getFactors = endpoint({
   },
 });
 
-const addTotp = endpoint({
+export const addTotp = endpoint({
   id: 'addTotp',
   method: 'POST',
   path: '/users/@me/factors/totp',
@@ -117,7 +117,7 @@ export function factorLimit(): Problem {
   return new Problem('FACTOR_LIMIT', { details: { limit: limits.factors } });
 }
 
-const confirmTotp = endpoint({
+export const confirmTotp = endpoint({
   id: 'confirmTotp',
   method: 'POST',
   path: '/users/@me/factors/totp/{id}/confirm',
@@ -154,7 +154,7 @@ const confirmTotp = endpoint({
   },
 });
 
-const renameMyFactor = endpoint({
+export const renameMyFactor = endpoint({
   id: 'renameMyFactor',
   method: 'PATCH',
   path: '/users/@me/factors/{id}',
@@ -179,7 +179,7 @@ function requireFactor(caller: UserCaller): void {
   if (caller.secondFactor === null) throw lackingFactor(caller);
 }
 
-const removeMyFactor = endpoint({
+export const removeMyFactor = endpoint({
   id: 'removeMyFactor',
   method: 'DELETE',
   path: '/users/@me/factors/{id}',
@@ -215,7 +215,7 @@ const removeMyFactor = endpoint({
   },
 });
 
-const renewMyRecoveryCodes = endpoint({
+export const renewMyRecoveryCodes = endpoint({
   id: 'renewMyRecoveryCodes',
   method: 'POST',
   path: '/users/@me/recovery-codes',

@@ -68,7 +68,7 @@ const namesOf = (rows: readonly FactorRow[]) =>
     id === null ? [] : [{ id, ...(transports && { transports: transports as never[] }) }],
   );
 
-const creationOptions = endpoint({
+export const creationOptions = endpoint({
   id: 'createPasskeyOptions',
   method: 'POST',
   path: '/users/@me/factors/passkey/options',
@@ -101,7 +101,7 @@ const creationOptions = endpoint({
   },
 });
 
-const addPasskey = endpoint({
+export const addPasskey = endpoint({
   id: 'addPasskey',
   method: 'POST',
   path: '/users/@me/factors/passkey',

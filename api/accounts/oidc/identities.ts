@@ -25,7 +25,7 @@ const Identity = named('Identity', {
   lastUsedAt: Time,
 });
 
-const listMyIdentities = endpoint({
+export const listMyIdentities = endpoint({
   id: 'listMyIdentities',
   method: 'GET',
   path: '/users/@me/identities',
@@ -44,7 +44,7 @@ const listMyIdentities = endpoint({
   },
 });
 
-const linkMyIdentity = endpoint({
+export const linkMyIdentity = endpoint({
   id: 'linkMyIdentity',
   method: 'POST',
   path: '/users/@me/identities',
@@ -83,7 +83,7 @@ const linkMyIdentity = endpoint({
   },
 });
 
-const unlinkMyIdentity = endpoint({
+export const unlinkMyIdentity = endpoint({
   id: 'unlinkMyIdentity',
   method: 'DELETE',
   path: '/users/@me/identities/{id}',

@@ -9,6 +9,7 @@ import { signInPages } from './sign-in/addresses.ts';
 import { logInEndpoints } from './sign-in/log-in.ts';
 import { problemPage, projectPage, seeOther, showProjectPage } from '../page.ts';
 import { forgetNext, readNext } from '../next-page.ts';
+import { accountPages } from './account/account.ts';
 import { campaignPages } from './campaigns.ts';
 import { contactPages } from './contacts.ts';
 import { domainPages } from './domains.ts';
@@ -83,6 +84,7 @@ const showUnknownPage = projectPage({
 export const consolePages = [
   ...logInEndpoints,
   ...signInPages,
+  ...accountPages,
   projectPage({
     id: 'showOverview',
     path: '',

@@ -1,0 +1,59 @@
+import type { Problem } from '../../../../domain/errors.ts';
+import { getFactors } from '../../../accounts/factors/factors.ts';
+import { listMyIdentities } from '../../../accounts/oidc/identities.ts';
+import { listMySessions } from '../../../accounts/sessions.ts';
+import { getMe } from '../../../accounts/users.ts';
+import { html } from '../../../html/html.ts';
+import {
+  accountAct,
+  type AccountPage,
+  accountPage,
+  askMine,
+  type UserCall,
+} from '../../account-page.ts';
+import { faultMessage } from '../../page.ts';
+import { heading } from '../../parts.ts';
+import { showEvents } from './events.ts';
+import { factorActs, factorSection } from './factors.ts';
+import { identityActs, identitySection } from './identities.ts';
+import { passwordAct, passwordSection } from './password.ts';
+import { sessionActs, sessionSection } from './sessions.ts';
+
+/** The page of a user's own account. */
+
+/** Shows the account. @param problem of a form of the page */
+async function accountOf(call: UserCall, problem?: Problem): Promise<AccountPage> {
+  const [{ data: me }, { data: factors }, { data: sessions }, { data: identities }] =
+    await Promise.all([
+      askMine(call, getMe),
+      askMine(call, getFactors),
+      askMine(call, listMySessions),
+      askMine(call, listMyIdentities),
+    ]);
+  const { oidc, passwordSignIn } = call.config;
+  return {
+    title: 'Account',
+    hasScript: true,
+    content: (token) =>
+      html`${heading('Account', html`<span class="soft">${me.email}</span>`)}
+        ${problem && faultMessage(problem)} ${factorSection(token, factors)}
+        ${sessionSection(token, sessions, oidc)} ${identitySection(token, identities, oidc)}
+        ${me.type === 'PASSWORD' && passwordSignIn && passwordSection(token, me.email)}
+        <p><a href="/console/account/events">Logins and changes of your account</a></p>`,
+  };
+}
+
+const showAccount = accountPage({
+  id: 'showAccount',
+  path: '',
+  summary: 'Your account: second factors, sessions, providers, password',
+  show: (call) => accountOf(call),
+});
+
+export const accountPages = [
+  showAccount,
+  showEvents,
+  ...[...factorActs, ...sessionActs, ...identityActs, passwordAct].map((act) =>
+    accountAct({ refused: accountOf, ...act }),
+  ),
+];
