@@ -47,6 +47,7 @@ import { removalEndpoints } from './projects/removal.ts';
 import { sessionEndpoints } from './accounts/sessions.ts';
 import { securityEndpoints } from './accounts/security.ts';
 import { routingEndpoints } from './routing/routing.ts';
+import { linkPolicyEndpoints } from './projects/link-policy.ts';
 import { sendPolicyEndpoints } from './projects/send-policy.ts';
 import { setupEndpoints } from './projects/setup.ts';
 import { verificationEndpoints } from './accounts/verification.ts';
@@ -120,7 +121,15 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Security events', securityEventEndpoints],
   ['Secrets', secretEndpoints],
   ['Ramps', rampEndpoints],
-  ['Projects', [...sendPolicyEndpoints, ...consentPolicyEndpoints, ...signInPolicyEndpoints]],
+  [
+    'Projects',
+    [
+      ...sendPolicyEndpoints,
+      ...linkPolicyEndpoints,
+      ...consentPolicyEndpoints,
+      ...signInPolicyEndpoints,
+    ],
+  ],
   ['Suppression list', suppressionEndpoints],
   ['Segments', segmentEndpoints],
   ['Templates', templateEndpoints],

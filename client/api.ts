@@ -1423,6 +1423,11 @@ export interface Api {
       request: {};
       answer: SendPolicy;
     };
+    /** Get the link policy: the UTM parameters of links in mail */
+    '/link-policy': {
+      request: {};
+      answer: LinkPolicy;
+    };
     /** Get the consent policy of the project */
     '/consent-policy': {
       request: {};
@@ -3170,6 +3175,13 @@ export interface Api {
       };
       answer: SendPolicy;
     };
+    /** Set the link policy: the UTM parameters of links in mail */
+    '/link-policy': {
+      request: {
+        body?: SetLinkPolicyRequest;
+      };
+      answer: LinkPolicy;
+    };
     /** Set the consent policy of the project */
     '/consent-policy': {
       request: {
@@ -3941,6 +3953,8 @@ export type Campaign = {
   late: 'send' | 'skip' | null;
   /** Maximum number of mails per minute; null: no limit of its own */
   maxPerMinute: number | null;
+  /** UTM parameters of its links, over those of the link policy */
+  utm?: CampaignUtm;
   sentAt: string | null;
   /** Topic of marketing mail */
   topicId?: string;
@@ -3988,6 +4002,14 @@ export type FlatCondition = {
   }>;
 };
 
+export type CampaignUtm = {
+  source?: string | null;
+  medium?: string | null;
+  campaign?: string | null;
+  term?: string | null;
+  content?: string | null;
+};
+
 export type Actor = {
   /** `contact`: by a link of a mail, or a page. `system`: without a request */
   type: 'user' | 'key' | 'contact' | 'system';
@@ -3998,6 +4020,14 @@ export type Actor = {
 };
 
 export type ConditionInput = Condition | FlatCondition;
+
+export type UtmInput = {
+  source?: string | null;
+  medium?: string | null;
+  campaign?: string | null;
+  term?: string | null;
+  content?: string | null;
+};
 
 export type CreateCampaignRequest = {
   name: string;
@@ -4020,6 +4050,8 @@ export type CreateCampaignRequest = {
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
   /** Maximum number of mails per minute; null: no limit of its own */
   maxPerMinute?: number | null;
+  /** UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away */
+  utm?: UtmInput | null;
   /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
@@ -4045,6 +4077,8 @@ export type UpdateCampaignRequest = {
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
   /** Maximum number of mails per minute; null: no limit of its own */
   maxPerMinute?: number | null;
+  /** UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away */
+  utm?: UtmInput | null;
   /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
@@ -6870,6 +6904,28 @@ export type SetSendPolicyRequest = {
   }>;
   /** Mail over a cap is skipped, or delayed */
   onCap?: 'skip' | 'delay';
+};
+
+export type LinkPolicy = {
+  utm: Utm | null;
+  utmHosts: Array<string>;
+  /** null: it was never set */
+  updatedAt: string | null;
+};
+
+export type Utm = {
+  source: string | null;
+  medium: string | null;
+  campaign: string | null;
+  term: string | null;
+  content: string | null;
+};
+
+export type SetLinkPolicyRequest = {
+  /** Parameters `utm_source` and so on; null: none. A value may contain {campaign}, {workflow}, {step}, {template}, {arm}: names as slugs */
+  utm?: UtmInput | null;
+  /** Only links to these hosts, and to hosts below them, get parameters; empty: all */
+  utmHosts?: Array<string>;
 };
 
 export type ConsentPolicy = {

@@ -176,6 +176,7 @@ export interface Campaign {
   unreported_count: Generated<number>;
   unsubscribed_count: Generated<number>;
   updated_at: Generated<Timestamp>;
+  utm: Json | null;
   zone_policy: Json | null;
 }
 
@@ -199,6 +200,8 @@ export interface CampaignContent {
   project_id: string;
   reply_to: string | null;
   subject: string;
+  utm: Json | null;
+  utm_hosts: Generated<string[]>;
   version: number;
 }
 
@@ -813,6 +816,8 @@ export interface Project {
   keys_may_name_admins: Generated<boolean>;
   language: Generated<string>;
   last_subscription: string | null;
+  /** When the link policy was last set. */
+  link_policy_at: Timestamp | null;
   name: string;
   next_reconcile_at: Timestamp | null;
   /** Seconds from the last mail of a request to its end. */
@@ -834,6 +839,8 @@ export interface Project {
   subscription: string | null;
   tracking: Generated<string>;
   updated_at: Generated<Timestamp>;
+  utm: Json | null;
+  utm_hosts: Generated<string[]>;
   webhook_signing_secret: Buffer;
 }
 
@@ -1403,9 +1410,9 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
   break_glass: ["expires_at", "token_hash", "user_id"],
-  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "zone_policy"],
+  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "waits_for"],
-  campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "version"],
+  campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "utm", "utm_hosts", "version"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "project_id", "sent"],
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
@@ -1448,7 +1455,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   outbox: ["action", "caused_by", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
   pending_sign_in: ["expires_at", "issuer", "method", "provider", "provider_sid", "seconds", "subject", "token_hash", "tries", "user_id", "version"],
-  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "keys_may_name_admins", "language", "last_subscription", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "requires_second_factor", "secret_key_hash", "secret_key_last4", "sign_in_policy_at", "subscription", "tracking", "updated_at", "webhook_signing_secret"],
+  project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "keys_may_name_admins", "language", "last_subscription", "link_policy_at", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "requires_second_factor", "secret_key_hash", "secret_key_last4", "sign_in_policy_at", "subscription", "tracking", "updated_at", "utm", "utm_hosts", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],
   ramp: ["bounce_rate", "complaint_rate", "created_at", "day", "day_ends_at", "day_left_ms", "day_seconds", "days", "domain", "factor", "id", "judged_from", "min_sent", "over", "project_id", "provider_id", "reconcile_at", "start_per_day", "status", "stopped_for", "unreported_stop", "updated_at"],

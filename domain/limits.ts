@@ -59,6 +59,9 @@ export const limits = {
   /** Events in the context after a DIGEST, and their bytes as JSON. */
   digestEvents: 100,
   digestBytes: 32 * 1024,
+  /** Characters of a UTM value, and hosts of a link policy. */
+  utmChars: 100,
+  utmHosts: 50,
   /** Frequency caps of a project, and the messages and days of one cap. */
   caps: 5,
   capMail: 1000,

@@ -140,3 +140,19 @@ export function unknownKeyText(key: string, known: readonly string[]): string {
 export function oneOf(values: readonly string[]): string {
   return values.length <= 2 ? values.join(' or ') : `one of ${values.join(', ')}`;
 }
+
+/**
+ * Returns a name in lower case, reduced to letters, digits, `_` and `-`, with `-` for space: `VIP
+ * Customers!` becomes `vip-customers`. It is empty if nothing of the name is left.
+ */
+export function slugOf(name: string): string {
+  return (
+    name
+      .normalize('NFC')
+      .toLowerCase()
+      // A combining mark belongs to the letter before it.
+      .replaceAll(/[^\p{L}\p{M}\p{N}_\s-]/gu, '')
+      .replaceAll(/[\s-]+/g, '-')
+      .replaceAll(/^-|-$/g, '')
+  );
+}

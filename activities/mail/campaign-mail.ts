@@ -8,6 +8,7 @@ import { escapeHtml, wrapDocument } from '../../domain/template/html.ts';
 import { isBodyTooLarge, localeOf, optOutUrls, renderMailWith } from '../../domain/mail/content.ts';
 import { dateOf } from '../../domain/outcomes/hold.ts';
 import { limits } from '../../domain/limits.ts';
+import { type Utm, type UtmValues, utmOf, withUtm } from '../../domain/links/utm.ts';
 import {
   type MailSkeleton,
   type SampleRecipient,
@@ -48,6 +49,7 @@ interface Prepared {
   body: CompiledTemplate;
   /** Key of the campaign's topic; null: it has none. */
   topicKey: string | null;
+  utm: Utm | null;
   sampleRecipient: SampleRecipient;
   /** Skeletons by the values they depend on, such as the language. */
   skeletons: LRUCache<string, KnownSkeleton>;
@@ -93,6 +95,10 @@ export function createCampaignComposer(services: ComposerServices) {
       subject: compileTemplate(content.subject),
       body: compileTemplate(content.body),
       topicKey: content.topicKey,
+      utm: utmOf(
+        { values: content.utm as UtmValues | null, hosts: content.utmHosts },
+        { campaign: content.campaignName, template: content.templateName },
+      ),
       sampleRecipient: {
         contactId: randomUUID(),
         emailId: randomUUID(),
@@ -276,7 +282,7 @@ function keyOf({ tracking, variables: { locale }, hasBadge }: Recipient): string
 
 async function makeSkeleton(
   { db, apiUrl }: ComposerServices,
-  { body, topicKey, sampleRecipient }: Prepared,
+  { body, topicKey, utm, sampleRecipient }: Prepared,
   { campaignId, email, tracking, variables: { locale }, hasBadge }: Recipient,
 ): Promise<Skeleton | null> {
   const mail = mailSkeleton({
@@ -289,6 +295,7 @@ async function makeSkeleton(
     topicKey,
     sampleRecipient,
     textOf: textFromHtml,
+    withUtm: utm && ((html) => withUtm(html, utm)),
   });
   if (!mail) return null;
   const from = { name: email.from_name, address: email.from_email };
@@ -343,7 +350,7 @@ async function composeWhole(
   prepared: Prepared,
   { email, tracking, variables, hasBadge }: Recipient,
 ): Promise<Composed> {
-  const { content: mail, warnings } = await renderMailWith(renderer, {
+  const { content, warnings } = await renderMailWith(renderer, {
     subject: prepared.subject,
     body: prepared.body,
     messageClass: email.message_class,
@@ -351,6 +358,7 @@ async function composeWhole(
     variables,
     hasBadge,
   });
+  const mail = { ...content, body: withUtm(content.body, prepared.utm) };
   if (isBodyTooLarge(mail.body)) {
     throw new BodyTooLarge('The rendered body exceeds the size limit.');
   }

@@ -15,6 +15,7 @@ import { findLastClosing } from '../../db/workflows/executions/digests.ts';
 import { rereadExitPending, type StepVisit } from '../../db/workflows/executions/steps.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
+import { utmOf } from '../../domain/links/utm.ts';
 import { localeOf, optOutUrls } from '../../domain/mail/content.ts';
 import type { Renderer, TemplateVariables } from '../../domain/template/render.ts';
 import type { FoundMail, StepEffects, StepMail } from '../../domain/workflow/steps/effects.ts';
@@ -138,6 +139,12 @@ export class RowEffects implements StepEffects {
     const found = required(await findStepMail(this.#tx, wanted));
     return {
       ...found,
+      utmOf: (step) =>
+        utmOf(found.utm, {
+          workflow: this.visit.execution.workflow_name,
+          step,
+          template: found.templateName,
+        }),
       variables: (topicKey) => this.#variables(found, this.#emailId, topicKey),
     };
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Change } from '../../db/accounts/security-events.ts';
 import type { CampaignRow } from '../../db/campaigns/campaigns.ts';
@@ -25,6 +26,7 @@ import {
   Uuid,
   addFault,
 } from '../http/schemas.ts';
+import { UtmInput } from '../projects/link-policy.ts';
 import { templateText } from '../templates/templates.ts';
 import { refuseTopic } from '../topics/references.ts';
 import { AudienceType, MessageType } from './record.ts';
@@ -52,6 +54,9 @@ const fields = {
     .max(limits.mailPerMinuteMax)
     .nullable()
     .describe('Maximum number of mails per minute; null: no limit of its own'),
+  utm: UtmInput.nullable().describe(
+    'UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away',
+  ),
   type: z
     .enum([...audienceTypes, ...MessageType.options])
     .describe('Instead of audienceType or messageType, by its value'),
@@ -160,6 +165,7 @@ const givenColumns = {
   audience_condition: 'audienceCondition',
   message_class: 'messageType',
   max_per_minute: 'maxPerMinute',
+  utm: 'utm',
 } as const satisfies Partial<Record<keyof CampaignRow, keyof Given>>;
 
 export type CampaignValues = Pick<CampaignRow, keyof typeof givenColumns>;
@@ -282,6 +288,7 @@ export function refuseEdit(
 
 function differs(column: string, value: unknown, row: CampaignRow): boolean {
   const stored = row[column as keyof CampaignRow];
+  if (column === 'utm') return !isDeepStrictEqual(value, stored);
   if (column !== 'audience_condition') return value !== stored;
   if (value === null || stored === null) return value !== stored;
   return !meansTheSame(value as Condition, stored as Condition);

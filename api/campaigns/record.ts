@@ -7,6 +7,7 @@ import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { Actor, readActors } from '../actors/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
+import { CampaignUtm } from '../projects/link-policy.ts';
 import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { segmentExample } from '../segments/record.ts';
@@ -52,6 +53,9 @@ export const Campaign = named('Campaign', {
     .int()
     .nullable()
     .describe('Maximum number of mails per minute; null: no limit of its own'),
+  utm: CampaignUtm.optional().describe(
+    'UTM parameters of its links, over those of the link policy',
+  ),
   sentAt: Time.nullable(),
   topicId: z.uuid().optional().describe('Topic of marketing mail'),
   createdBy: Actor.nullable().describe('Who created it; null: not known'),
@@ -108,6 +112,7 @@ function recordOf(
     messageType: row.message_class as z.input<typeof MessageType>,
     scheduledAt: time(row.scheduled_for),
     topicId: row.topic_id ?? undefined,
+    utm: row.utm ?? undefined,
     createdBy: presentActor(row.created_by),
     sentBy: presentActor(row.sent_by),
   });

@@ -55,6 +55,7 @@ export const securityEventNames = [
   'domain.changed',
   'domain.removed',
   'send_policy.changed',
+  'link_policy.changed',
   'routing.changed',
   'consent_policy.changed',
   'topic.created',

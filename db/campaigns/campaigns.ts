@@ -16,6 +16,7 @@ import { hasWaiting } from '../sql/mail-status.ts';
 import type { Campaign } from '../tables.ts';
 import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
+import type { UtmValues } from '../../domain/links/utm.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 
 export interface CampaignRef {
@@ -25,7 +26,7 @@ export interface CampaignRef {
 
 export type CampaignRow = Omit<
   Selectable<Campaign>,
-  'status' | 'audience_condition' | 'zone_policy'
+  'status' | 'audience_condition' | 'zone_policy' | 'utm'
 > & {
   status: CampaignStatus;
   audience_condition: Condition | null;
@@ -34,18 +35,24 @@ export type CampaignRow = Omit<
    * yet.
    */
   zone_policy: ZonePolicy | null;
+  /** UTM parameters over those of the project; null: those of the project. */
+  utm: UtmValues | null;
 };
 
 export type NamedCampaignRow = CampaignRow & { segment_name: string | null };
 
-type Values<T> = Omit<T, 'audience_condition'> & { audience_condition?: Condition | null };
+type Values<T> = Omit<T, 'audience_condition' | 'utm'> & {
+  audience_condition?: Condition | null;
+  utm?: UtmValues | null;
+};
 
-function stored<T extends object>({ audience_condition: condition, ...values }: Values<T>) {
+function stored<T extends object>({ audience_condition: condition, utm, ...values }: Values<T>) {
   return {
     ...values,
     ...(condition === undefined
       ? {}
       : { audience_condition: condition && JSON.stringify(condition) }),
+    ...(utm === undefined ? {} : { utm: utm && JSON.stringify(utm) }),
   };
 }
 
@@ -190,18 +197,21 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
 
 /**
  * Stores the current content of a campaign as a new version, from which its messages are made. The
- * project's name is the default sender name.
+ * project's name is the default sender name, and its UTM parameters are those of the campaign if
+ * this one does not name them.
  */
 export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
   await sql`
     with next as (
       update campaign set content_version = content_version + 1 where id = ${id}
-        returning id, content_version, project_id, subject, body, from_name, reply_to
+        returning id, content_version, project_id, subject, body, from_name, reply_to, utm
     )
     insert into campaign_content (campaign_id, version, project_id, subject, body, from_name,
-        reply_to)
+        reply_to, utm, utm_hosts)
       select next.id, next.content_version, next.project_id, next.subject, next.body,
-          coalesce(next.from_name, project.name), next.reply_to
+          coalesce(next.from_name, project.name), next.reply_to,
+          nullif(jsonb_strip_nulls(coalesce(project.utm, '{}') || coalesce(next.utm, '{}')), '{}'),
+          project.utm_hosts
         from next join project on project.id = next.project_id`.execute(tx);
 }
 

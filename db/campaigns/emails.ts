@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import type { Json } from '../tables.ts';
 import { millisecondsToWait } from '../expressions.ts';
 import { judgedAt, wasSubscribed } from '../sql/campaign-audience.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
@@ -40,6 +41,11 @@ export interface CampaignContent {
   body: string;
   /** Key of the campaign's topic; null: none. */
   topicKey: string | null;
+  /** UTM parameters of its links; null: none. */
+  utm: Json | null;
+  utmHosts: string[];
+  campaignName: string;
+  templateName: string | null;
 }
 
 export async function findCampaignContent(
@@ -51,7 +57,10 @@ export async function findCampaignContent(
     .selectFrom('campaign_content as content')
     .innerJoin('campaign', 'campaign.id', 'content.campaign_id')
     .leftJoin('topic', 'topic.id', 'campaign.topic_id')
+    .leftJoin('template', 'template.id', 'campaign.template_id')
     .select(['content.subject', 'content.body', 'topic.key as topicKey'])
+    .select(['content.utm', 'content.utm_hosts as utmHosts'])
+    .select(['campaign.name as campaignName', 'template.name as templateName'])
     .where('content.campaign_id', '=', campaignId)
     .where('content.version', '=', version)
     .executeTakeFirst();

@@ -41,7 +41,12 @@ create table project (
   requires_second_factor boolean not null default false,
   -- True: the secret key of the pair may make members administrators.
   keys_may_name_admins boolean not null default false,
-  sign_in_policy_at timestamptz(3)
+  sign_in_policy_at timestamptz(3),
+  -- UTM parameters of the links of mail, `{source, medium, ...}`; null: none.
+  utm jsonb,
+  -- Hosts whose links get them; empty: all.
+  utm_hosts text[] not null default '{}',
+  link_policy_at timestamptz(3)
 );
 comment on table project is 'The tenant: owner of all else.';
 comment on column project.bounce_scope is 'The scope of entries of permanent bounces; null: marketing.';
@@ -49,6 +54,7 @@ comment on column project.opt_in_template_id is 'The template of the confirmatio
 comment on column project.opt_in_remind_after is 'Seconds from the first mail of a request to its reminder; null: there is none.';
 comment on column project.opt_in_expire_after is 'Seconds from the last mail of a request to its end.';
 comment on column project.consent_policy_at is 'When the consent policy was last set.';
+comment on column project.link_policy_at is 'When the link policy was last set.';
 create unique index project_public_id on project ((coalesce(public_id, id))) where removal is null;
 create index project_removal on project ((coalesce(public_id, id)), removal) where removal is not null;
 create index project_customer on project (customer) where customer is not null;

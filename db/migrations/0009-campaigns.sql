@@ -86,6 +86,8 @@ create table campaign (
   -- Who created it, and who sent or scheduled it last: actors (`user:<id>`, `key:<id>`).
   created_by text,
   sent_by text,
+  -- UTM parameters over those of the project, by key; a key with null has no parameter.
+  utm jsonb,
   check ((status = 'PAUSED') = (paused_reason is not null)),
   check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
     or zone_policy is not null)
@@ -134,6 +136,9 @@ create table campaign_content (
   body text not null,
   from_name text not null,
   reply_to text,
+  -- UTM parameters of its links, those of the project included; null: none.
+  utm jsonb,
+  utm_hosts text[] not null default '{}',
   created_at timestamptz(3) not null default now(),
   primary key (campaign_id, version)
 );

@@ -3,24 +3,60 @@ import { columnsOf } from '../columns.ts';
 import type { ContactRow } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
 import { addressDomain } from '../expressions.ts';
+import type { UtmValues } from '../../domain/links/utm.ts';
 import type { StepMailSource } from '../../domain/workflow/steps/effects.ts';
+
+interface StepMailQuery {
+  projectId: string;
+  contactId: string;
+  templateId: string | null;
+  /** Topic of the step; undefined: the template's. */
+  topicId: string | null | undefined;
+}
 
 /**
  * Returns the parts of a step's mail, in one statement: the contact, its project, the template
- * (null: it was deleted), the state of the template's sender domain, and the topic (null: none, or
- * it was deleted). Returns undefined when there is no such contact.
+ * (null: it was deleted), the state of the template's sender domain, the UTM parameters, and the
+ * topic (null: none, or it was deleted). Returns undefined when there is no such contact.
  */
-export async function findStepMail(
-  tx: Database,
-  given: {
-    projectId: string;
-    contactId: string;
-    templateId: string | null;
-    /** Topic of the step; undefined: the template's. */
-    topicId: string | null | undefined;
-  },
-) {
-  const row = await tx
+export async function findStepMail(tx: Database, given: StepMailQuery) {
+  const row = await selectStepMail(tx, given);
+  if (!row) return undefined;
+  const {
+    project_name: name,
+    project_language: language,
+    project_subscription: subscription,
+    utm,
+    utm_hosts: hosts,
+    template_id: templateId,
+    template_name: templateName,
+    template_type: type,
+    template_subject: subject,
+    template_body: body,
+    template_from_email: fromEmail,
+    template_from_name: fromName,
+    template_reply_to: replyTo,
+    domain_status: domainStatus,
+    topic_id: topicId,
+    topic_key: topicKey,
+    ...contact
+  } = row;
+  return {
+    contact: contact as ContactRow,
+    project: { id: given.projectId, name, language, subscription },
+    template:
+      templateId === null || type === null || subject === null || body === null
+        ? null
+        : { id: templateId, type, subject, body, fromEmail, fromName, replyTo },
+    domainStatus,
+    utm: { values: utm as UtmValues | null, hosts },
+    templateName,
+    topic: topicId === null || topicKey === null ? null : { id: topicId, key: topicKey },
+  };
+}
+
+function selectStepMail(tx: Database, given: StepMailQuery) {
+  return tx
     .selectFrom('contact')
     .innerJoin('project', 'project.id', 'contact.project_id')
     .leftJoin('template', (join) =>
@@ -49,7 +85,10 @@ export async function findStepMail(
       'project.name as project_name',
       'project.language as project_language',
       'project.subscription as project_subscription',
+      'project.utm',
+      'project.utm_hosts',
       'template.id as template_id',
+      'template.name as template_name',
       'template.type as template_type',
       'template.subject as template_subject',
       'template.body as template_body',
@@ -63,33 +102,6 @@ export async function findStepMail(
     .where('contact.project_id', '=', given.projectId)
     .where('contact.id', '=', given.contactId)
     .executeTakeFirst();
-  if (!row) return undefined;
-  const {
-    project_name: name,
-    project_language: language,
-    project_subscription: subscription,
-    template_id: templateId,
-    template_type: type,
-    template_subject: subject,
-    template_body: body,
-    template_from_email: fromEmail,
-    template_from_name: fromName,
-    template_reply_to: replyTo,
-    domain_status: domainStatus,
-    topic_id: topicId,
-    topic_key: topicKey,
-    ...contact
-  } = row;
-  return {
-    contact: contact as ContactRow,
-    project: { id: given.projectId, name, language, subscription },
-    template:
-      templateId === null || type === null || subject === null || body === null
-        ? null
-        : { id: templateId, type, subject, body, fromEmail, fromName, replyTo },
-    domainStatus,
-    topic: topicId === null || topicKey === null ? null : { id: topicId, key: topicKey },
-  };
 }
 
 /** The inputs of mail that depend only on its template. */

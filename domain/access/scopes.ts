@@ -63,6 +63,7 @@ const resources: readonly (readonly [beginning: string, resource: string])[] = [
   ['/erasures', 'privacy'],
   ['/event-subscriptions', 'subscriptions'],
   ['/imports', 'contacts'],
+  ['/link-policy', 'policies'],
   ['/projects/{id}/members', 'members'],
   ['/projects', 'project'],
   ['/ramps', 'providers'],

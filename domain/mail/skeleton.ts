@@ -2,7 +2,7 @@ import { escapeHtml, primaryLanguage, wrapDocument } from '../template/html.ts';
 import { completeMail, optOutUrls } from './content.ts';
 import { CompiledTemplate } from '../template/render.ts';
 import { readTemplate } from '../template/source.ts';
-import { trackedCharsMax, trackingLinks, withTracking } from './tracking.ts';
+import { trackedCharsMax, trackingLinks, withLinks, withTracking } from './tracking.ts';
 import type { Header, MessageClass } from './headers.ts';
 
 /**
@@ -57,6 +57,8 @@ export interface MailSkeleton {
    * form, so such a message is composed separately.
    */
   hasValuesInLinks: boolean;
+  /** Slots whose values must be plain, because a UTM parameter follows them in a URL. */
+  plainSlots: readonly number[];
 }
 
 /**
@@ -68,6 +70,7 @@ const htmlCharsMax = 400_000;
  * Builds the skeleton of a mail. Returns null when each message must be composed separately, for
  * example because its template has more than plain placeholders.
  * @param mail.textOf makes the text part of a document.
+ * @param mail.withUtm adds UTM parameters to the links of HTML; null: there are none.
  */
 export function mailSkeleton(mail: {
   template: CompiledTemplate;
@@ -80,13 +83,14 @@ export function mailSkeleton(mail: {
   topicKey: string | null;
   sampleRecipient: SampleRecipient;
   textOf: (html: string) => string;
+  withUtm: ((html: string) => string) | null;
 }): MailSkeleton | null {
   const { template, sampleRecipient, locale } = mail;
   const { contactId, emailId } = sampleRecipient;
   const urls = optOutUrls(mail.apiUrl, contactId, emailId, mail.topicKey);
   const read = readPlaceholders(template, sampleRecipient, urls);
   if (!read) return null;
-  const { body, headers } = completeMail(
+  const { body: withoutUtm, headers } = completeMail(
     {
       messageClass: mail.messageClass,
       sourceType: 'CAMPAIGN',
@@ -100,6 +104,9 @@ export function mailSkeleton(mail: {
     '',
     read.rendered,
   );
+  const plainSlots = mail.withUtm ? slotsBeforeUtm(withoutUtm, sampleRecipient, read.count) : [];
+  if (!plainSlots) return null;
+  const body = mail.withUtm?.(withoutUtm) ?? withoutUtm;
   const html = wrapDocument(body, locale);
   if (html.length > htmlCharsMax) return null;
   const toTemplate = (text: string) => textTemplate(text, sampleRecipient);
@@ -134,7 +141,49 @@ export function mailSkeleton(mail: {
     links,
     headers,
     hasValuesInLinks: hasValuesInLinks(html, sampleRecipient),
+    plainSlots,
   };
+}
+
+/**
+ * Returns the numbers of the values in links that may get UTM parameters. Returns null if such a
+ * value decides whether the link gets them, as a part of a host or of a parameter's name does.
+ */
+function slotsBeforeUtm(
+  html: string,
+  sampleRecipient: SampleRecipient,
+  count: number,
+): number[] | null {
+  const numbers: number[] = [];
+  let isDecided = true;
+  const others = withLinks(html, (target) => {
+    const { texts, slots } = textTemplate(target, sampleRecipient);
+    let before = '';
+    for (const [index, slot] of slots.entries()) {
+      before += texts[index] ?? '';
+      if (typeof slot === 'number') {
+        numbers.push(slot);
+        isDecided &&= isInPathOrValue(before);
+      }
+      before += 'x';
+    }
+    return '';
+  });
+  if (!isDecided || hasValueInAddress(others, sampleRecipient, count)) return null;
+  return numbers;
+}
+
+/**
+ * Returns true if a URL that begins like this continues in its path, in the value of a parameter or
+ * in its fragment.
+ */
+function isInPathOrValue(before: string): boolean {
+  const [, afterHost = ''] = /^https?:\/\/[^/?#]*(.*)$/is.exec(before) ?? [];
+  if (afterHost === '') return false;
+  const query = afterHost.indexOf('?');
+  if (query < 0 || afterHost.includes('#')) return true;
+  const parameter = afterHost.slice(Math.max(query, afterHost.lastIndexOf('&')));
+  return parameter.includes('=');
 }
 
 /** Returns true if a link contains a value, in its tag or in its text. */
@@ -253,7 +302,7 @@ export interface SlotValues {
  * @param rendered the values of the skeleton, rendered as slots.
  */
 export function slotValues(
-  { values, hasValuesInLinks }: MailSkeleton,
+  { values, hasValuesInLinks, plainSlots }: MailSkeleton,
   { mark }: SampleRecipient,
   contactId: string,
   rendered: string,
@@ -268,7 +317,7 @@ export function slotValues(
       !value.includes(contactId) &&
       !(hasValuesInLinks && value.trim() === ''),
   );
-  if (!isPlain) return null;
+  if (!isPlain || !plainSlots.every((slot) => plainInAddress.test(texts[slot] ?? ''))) return null;
   return {
     html: texts.map((value) => (/[&<>"']/.test(value) ? escapeHtml(value) : value)),
     text: texts.map((value) => (/\s/.test(value) ? value.replace(/\s+/g, ' ') : value)),

@@ -50,24 +50,38 @@ export function clickSignatureText(emailId: string, target: string): string {
  * and scripts that look like links do not change, and broken HTML stays as it was.
  */
 export function withTracking(html: string, links: TrackingLinks): string {
-  const { anchors, end } = findAnchors(html);
   // Not hidden by `display:none`: some mail programs do not load hidden images.
   const pixel = `<img src="${escapeHtml(links.pixelUrl)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">`;
+  return withLinks(html, (target) => links.clickUrl(target), pixel);
+}
+
+/**
+ * Replaces the URLs of the links that tracking concerns.
+ * @param replace returns the new URL; null: the link stays as it is.
+ * @param atEnd is inserted at the end of the document
+ */
+export function withLinks(
+  html: string,
+  replace: (target: string) => string | null,
+  atEnd = '',
+): string {
+  const { anchors, end } = findAnchors(html);
   const edits = anchors.flatMap(({ from, to, quoted, value }) => {
     const target = trackedTarget(value);
-    if (target === null) return [];
-    const url = escapeHtml(links.clickUrl(target));
+    const replaced = target === null ? null : replace(target);
+    if (replaced === null) return [];
+    const url = escapeHtml(replaced);
     return [{ from, to, text: quoted ? url : `"${url}"` }];
   });
-  let tracked = '';
+  let edited = '';
   let done = 0;
   // Links may follow the end of the body.
-  const inOrder = [...edits, { from: end, to: end, text: pixel }].sort((a, b) => a.from - b.from);
+  const inOrder = [...edits, { from: end, to: end, text: atEnd }].sort((a, b) => a.from - b.from);
   for (const { from, to, text } of inOrder) {
-    tracked += html.slice(done, from) + text;
+    edited += html.slice(done, from) + text;
     done = to;
   }
-  return tracked + html.slice(done);
+  return edited + html.slice(done);
 }
 
 /**

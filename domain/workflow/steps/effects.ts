@@ -3,6 +3,7 @@ import type { Condition } from '../../filter/filter.ts';
 import type { ContactHistory } from '../../filter/history.ts';
 import type { ContactValues } from '../../filter/evaluate.ts';
 import type { FieldScope } from '../../filter/step.ts';
+import type { Utm } from '../../links/utm.ts';
 import type { RenderedMail } from '../../mail/content.ts';
 import type { MessageClass } from '../../mail/headers.ts';
 import type { WithheldReason } from '../../outcomes/outcome.ts';
@@ -144,6 +145,8 @@ export interface StepMailSource {
 
 export interface FoundMail extends StepMailSource {
   topic: { id: string; key: string } | null;
+  /** UTM parameters of the links in the mail of a step with this name. Absent: nothing is sent. */
+  utmOf?(stepName: string): Utm | null;
   /** @param topicKey key of the mail's topic; null: it has no topic */
   variables(topicKey: string | null): TemplateVariables;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { whenRight } from '../../errors.ts';
 import { limits } from '../../limits.ts';
+import { withUtm } from '../../links/utm.ts';
 import { isBodyTooLarge, renderMailWith } from '../../mail/content.ts';
 import { domainOf, normaliseEmail } from '../../email-address.ts';
 import { type MessageClass, needsSubscription } from '../../mail/headers.ts';
@@ -84,7 +85,7 @@ export const sendEmail: StepModule<SendEmailConfig> = {
 /** @throws StepFailure when there is no template, no usable sender or no valid recipient. */
 async function compose(
   step: Step<SendEmailConfig>,
-  { contact, project, template, domainStatus, topic }: FoundMail,
+  { contact, project, template, domainStatus, topic, utmOf }: FoundMail,
   variables: TemplateVariables,
   { renderer, isBilled }: StepEffects,
 ): Promise<StepMail> {
@@ -95,7 +96,11 @@ async function compose(
   const from = requireSender(template.fromEmail, domainStatus);
   const recipient = await recipientOf(step, contact.email, variables, renderer);
   const messageClass = template.type as MessageClass;
-  const { content, rendered, warnings } = await renderMailWith(renderer, {
+  const {
+    content: withoutUtm,
+    rendered,
+    warnings,
+  } = await renderMailWith(renderer, {
     subject: compileTemplate(template.subject),
     body: compileTemplate(template.body),
     messageClass,
@@ -104,12 +109,14 @@ async function compose(
     // With billing, the mail of projects without a subscription has the badge.
     hasBadge: isBilled && project.subscription === null,
   });
+  const body = withUtm(withoutUtm.body, utmOf?.(step.name) ?? null);
+  const content = { ...withoutUtm, body };
   // Mail to a custom address is not for the contact, so the contact's subscription does not matter.
   const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&
     !contact.subscribed;
-  const isTooLarge = isBodyTooLarge(content.body);
+  const isTooLarge = isBodyTooLarge(body);
   return {
     content,
     rendered,

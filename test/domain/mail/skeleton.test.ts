@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withUtm } from '../../../domain/links/utm.ts';
 import { linkTarget, mailSkeleton } from '../../../domain/mail/skeleton.ts';
 import { compileTemplate } from '../../../domain/template/render.ts';
 import { cpuMs } from '../../support/processes/cpu-time.ts';
@@ -8,17 +9,23 @@ const sampleRecipient = {
   emailId: 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21',
   mark: 'k3j9q0z8',
 };
-const skeleton = (body: string, messageClass: 'MARKETING' | 'TRANSACTIONAL' = 'MARKETING') =>
+const utm = { parameters: [['utm_source', 'news'] as const], hosts: ['s.test'] };
+const skeleton = (
+  body: string,
+  messageClass: 'MARKETING' | 'TRANSACTIONAL' = 'MARKETING',
+  links: { isTracked?: boolean; hasUtm?: boolean } = {},
+) =>
   mailSkeleton({
     template: compileTemplate(body),
     messageClass,
     locale: 'en',
     hasBadge: false,
-    isTracked: true,
     apiUrl: 'https://api.test',
     topicKey: null,
     sampleRecipient,
     textOf: (html) => html,
+    isTracked: links.isTracked ?? true,
+    withUtm: links.hasUtm ? (html) => withUtm(html, utm) : null,
   });
 
 describe('a skeleton', () => {
@@ -51,6 +58,21 @@ describe('a skeleton', () => {
     ['<abbr>{{name}}</abbr>', false],
   ])('knows whether values stand in links: %s', (body, expected) => {
     expect(skeleton(`<html><body>${body}</body></html>`)?.hasValuesInLinks).toBe(expected);
+  });
+
+  it.each([
+    ['a path', 'https://s.test/{{a}}', true],
+    ['a value', 'https://s.test/?x=1&amp;y=b{{a}}?c', true],
+    ['a fragment', 'https://s.test/#{{a}}', true],
+    ['a host', 'https://{{a}}.s.test/', false],
+    ['the end of a host', 'https://s.test{{a}}', false],
+    ['the name of a parameter', 'https://s.test/?x=1&amp;{{a}}=1', false],
+    ['a whole address', '{{a}}', false],
+  ])('with UTM parameters is made or not for a value in %s', (_, address, isMade) => {
+    for (const isTracked of [true, false]) {
+      const made = skeleton(`<a href="${address}">x</a>`, 'MARKETING', { hasUtm: true, isTracked });
+      expect(made?.plainSlots).toEqual(isMade ? [0] : undefined);
+    }
   });
 
   it('takes no longer for what was made to take longer', () => {

@@ -31,7 +31,7 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy
+    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
 for no key update
@@ -48,8 +48,8 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, segment.name as
-    segment_name
+    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
+    segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.id = any($1::uuid[])
@@ -67,8 +67,8 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, segment.name as
-    segment_name
+    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
+    segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
@@ -164,10 +164,12 @@ select case when least( (
     from campaign
     where id = $10)) as "isRouted"
 
-select content.subject, content.body, topic.key as "topicKey"
+select content.subject, content.body, topic.key as "topicKey", content.utm, content.utm_hosts as
+    "utmHosts", campaign.name as "campaignName", template.name as "templateName"
 from campaign_content as content
 inner join campaign on campaign.id = content.campaign_id
 left join topic on topic.id = campaign.topic_id
+left join template on template.id = campaign.template_id
 where content.campaign_id = $1 and content.version = $2
 
 select count(*)::int as total
@@ -877,7 +879,7 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.zone_policy, (
+    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
   from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.warm_up,
       queued.unsettled + (
@@ -897,10 +899,13 @@ with next as (
   update campaign
   set content_version = content_version + 1
   where id = $1
-  returning id, content_version, project_id, subject, body, from_name, reply_to )
-insert into campaign_content (campaign_id, version, project_id, subject, body, from_name, reply_to)
+  returning id, content_version, project_id, subject, body, from_name, reply_to, utm )
+insert into campaign_content (campaign_id, version, project_id, subject, body, from_name, reply_to,
+    utm, utm_hosts)
 select next.id, next.content_version, next.project_id, next.subject, next.body,
-    coalesce(next.from_name, project.name), next.reply_to
+    coalesce(next.from_name, project.name), next.reply_to,
+    nullif(jsonb_strip_nulls(coalesce(project.utm, '{}') || coalesce(next.utm, '{}')), '{}'),
+    project.utm_hosts
 from next
 join project on project.id = next.project_id
 

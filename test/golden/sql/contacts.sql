@@ -116,11 +116,12 @@ where project_id = $1 and id = $2
 
 select contact.consent, contact.created_at, contact.data, contact.email, contact.id,
     contact.project_id, contact.subscribed, contact.updated_at, project.name as project_name,
-    project.language as project_language, project.subscription as project_subscription, template.id
-    as template_id, template.type as template_type, template.subject as template_subject,
-    template.body as template_body, template.from_email as template_from_email, template.from_name
-    as template_from_name, template.reply_to as template_reply_to, domain.status as domain_status,
-    topic.id as topic_id, topic.key as topic_key from contact
+    project.language as project_language, project.subscription as project_subscription, project.utm,
+    project.utm_hosts, template.id as template_id, template.name as template_name, template.type as
+    template_type, template.subject as template_subject, template.body as template_body,
+    template.from_email as template_from_email, template.from_name as template_from_name,
+    template.reply_to as template_reply_to, domain.status as domain_status, topic.id as topic_id,
+    topic.key as topic_key from contact
 inner join project on project.id = contact.project_id
 left join template on template.project_id = contact.project_id and template.id = $1
 left join domain on domain.project_id = contact.project_id and domain.name =

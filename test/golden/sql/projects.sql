@@ -46,12 +46,12 @@ select project.billing_limit_campaigns, project.billing_limit_inbound,
     project.billing_limit_transactional, project.billing_limit_workflows, project.bounce_scope,
     project.consent_policy_at, project.created_at, project.customer, project.disabled_reason,
     project.id, project.keys_may_name_admins, project.language, project.last_subscription,
-    project.name, project.next_reconcile_at, project.opt_in_expire_after, project.opt_in_from_email,
-    project.opt_in_from_name, project.opt_in_remind_after, project.opt_in_required,
-    project.opt_in_template_id, project.public_id, project.public_key, project.removal,
-    project.requires_second_factor, project.secret_key_hash, project."secret_key_last4",
-    project.sign_in_policy_at, project.subscription, project.tracking, project.updated_at,
-    project.webhook_signing_secret
+    project.link_policy_at, project.name, project.next_reconcile_at, project.opt_in_expire_after,
+    project.opt_in_from_email, project.opt_in_from_name, project.opt_in_remind_after,
+    project.opt_in_required, project.opt_in_template_id, project.public_id, project.public_key,
+    project.removal, project.requires_second_factor, project.secret_key_hash,
+    project."secret_key_last4", project.sign_in_policy_at, project.subscription, project.tracking,
+    project.updated_at, project.utm, project.utm_hosts, project.webhook_signing_secret
 from project
 where id = $1
 

@@ -24,6 +24,7 @@ const skeleton = encodeSkeleton(
     links: new Map(),
     headers: [{ name: 'X-Link', value: link + sampleRecipient.contactId }],
     hasValuesInLinks: false,
+    plainSlots: [],
   },
   { from: { name: 'Shop', address: 'hi@shop.test' }, replyTo: null, sampleRecipient },
 );

@@ -30,7 +30,13 @@ const tracking = {
 };
 const saysNothing = '{% comment %}{% endcomment %}';
 
-async function insertContent(subject: string, body: string): Promise<string> {
+interface Links {
+  isTracked?: boolean;
+  /** True: its links get UTM parameters. */
+  hasUtm?: boolean;
+}
+
+async function insertContent(subject: string, body: string, hasUtm = false): Promise<string> {
   const { body: made } = await shop.call('POST', '/campaigns', {
     name: 'Campaign',
     subject: 'S',
@@ -48,6 +54,10 @@ async function insertContent(subject: string, body: string): Promise<string> {
       subject,
       body,
       from_name: 'The Shop é',
+      ...(hasUtm && {
+        utm: JSON.stringify({ source: 'the shop', campaign: '{campaign}', term: '{step}' }),
+        utm_hosts: ['shop.test'],
+      }),
     })
     .execute();
   return campaignId;
@@ -90,9 +100,14 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
   };
 }
 
-async function composed(body: string, email: CampaignEmail, isTracked = true, isBilled = false) {
+async function composed(
+  body: string,
+  email: CampaignEmail,
+  { isTracked = true, hasUtm = false }: Links = {},
+  isBilled = false,
+) {
   const subject = 'Hi {{name ?? you}}';
-  const campaignId = await insertContent(subject, body);
+  const campaignId = await insertContent(subject, body, hasUtm);
   const compose = await createCampaignComposer(services(isBilled)).prepare(campaignId, [email]);
   const { raw, content } = await compose(email, isTracked ? tracking : null);
   const mail = await PostalMime.parse(raw);
@@ -136,6 +151,10 @@ const bodies = {
   links:
     '<a href="https://shop.test/a?b=1&amp;c={{id}}">Shop</a> <a href="https://shop.test/?e={{email}}">{{name}}</a> ' +
     '<a href="{{url}}">Yours</a> <a href="{{unsubscribeUrl}}">Out</a> <a href=\'https://x.test/{{plan}}\' data-track="false">x</a>',
+  'links with values':
+    '<a href="https://shop.test/{{plan}}/?u={{id}}#{{url}}">{{name}}</a> <a href="https://shop.test?a={{plan}}&amp;b">x</a>',
+  'a host': '<a href="https://{{plan}}.shop.test/">x</a> <a href="https://shop.test{{url}}">y</a>',
+  'names of parameters': '<a href="https://shop.test/?{{plan}}=1&amp;{{url}}">x</a>',
   document:
     '<html><body><h1>{{name}}</h1>\n<img src="https://x.test/{{plan}}.png" alt="{{name}}">\n</body></html>',
   none: '<p>é = – no placeholder at all.</p>',
@@ -144,6 +163,7 @@ const bodies = {
 
 describe.each(Object.entries(bodies))('of a template with %s', (_, body) => {
   const value = fc.oneof(
+    fc.constantFrom('utm_source', 'shop.test', 'a.b', '?a=1', 'x&utm_source=2', 'other.test/', '/'),
     fc.string({ unit: 'grapheme', maxLength: 40 }),
     fc.constantFrom(
       'Ada & Bert',
@@ -178,12 +198,12 @@ describe.each(Object.entries(bodies))('of a template with %s', (_, body) => {
       fc.asyncProperty(
         recipient,
         fc.constantFrom('MARKETING' as const, 'TRANSACTIONAL' as const, 'HEADLESS' as const),
+        fc.record({ isTracked: fc.boolean(), hasUtm: fc.boolean() }),
         fc.boolean(),
-        fc.boolean(),
-        async (data, messageClass, isTracked, isBilled) => {
+        async (data, messageClass, links, isBilled) => {
           const email = emailTo({ contact_data: data, message_class: messageClass });
-          const short = await composed(body, email, isTracked, isBilled);
-          const whole = await composed(body + saysNothing, email, isTracked, isBilled);
+          const short = await composed(body, email, links, isBilled);
+          const whole = await composed(body + saysNothing, email, links, isBilled);
           expect(short).toEqual({ ...whole, body: whole.body?.replace(saysNothing, '') });
         },
       ),

@@ -1,0 +1,84 @@
+import { trackedCharsMax, withLinks } from '../mail/tracking.ts';
+import { slugOf } from '../text-rules.ts';
+
+/** The UTM parameters that links get, so that an analytics tool can tell where its visitors are from. */
+
+export const utmKeys = ['source', 'medium', 'campaign', 'term', 'content'] as const;
+
+export type UtmKey = (typeof utmKeys)[number];
+
+/** Names that a value may contain in braces, such as `{campaign}`. */
+export const utmNames = ['campaign', 'workflow', 'step', 'template', 'arm'] as const;
+
+export type UtmValues = { [K in UtmKey]?: string | null | undefined };
+
+/** The names of the records that a mail belongs to, and the id of its arm. */
+export type UtmNames = { [K in (typeof utmNames)[number]]?: string | null | undefined };
+
+/** The values of a project, with those of a campaign over them. */
+export interface UtmSource {
+  values: UtmValues | null;
+  /** Hosts whose links get parameters, and the hosts below them; none: all. */
+  hosts: readonly string[];
+}
+
+/** The parameters of the links of one mail. */
+export interface Utm {
+  parameters: readonly (readonly [name: string, value: string])[];
+  hosts: readonly string[];
+}
+
+const namePattern = /\{([a-z]+)\}/g;
+
+/** Returns the names in braces that stand for nothing. */
+export function unknownNames(value: string): string[] {
+  const names = [...value.matchAll(namePattern)].map(([, name]) => name!);
+  return names.filter((name) => !(utmNames as readonly string[]).includes(name));
+}
+
+/** Returns the parameters of a mail's links; null: its links stay as they are. */
+export function utmOf({ values, hosts }: UtmSource, names: UtmNames): Utm | null {
+  const parameters = utmKeys.flatMap((key) => {
+    const value = filled(values?.[key] ?? '', names);
+    return value === '' ? [] : [[`utm_${key}`, value] as const];
+  });
+  return parameters.length > 0 ? { parameters, hosts } : null;
+}
+
+function filled(value: string, { arm, ...names }: UtmNames): string {
+  return value.replace(namePattern, (written, name: string) => {
+    if (name === 'arm') return arm ?? '';
+    if (!(utmNames as readonly string[]).includes(name)) return written;
+    return slugOf(names[name as keyof typeof names] ?? '');
+  });
+}
+
+/** Adds parameters to the links of HTML that tracking would replace. */
+export function withUtm(html: string, utm: Utm | null): string {
+  return utm ? withLinks(html, (target) => addUtm(target, utm)) : html;
+}
+
+/**
+ * Returns a URL with the parameters at the end of its query; null: it stays as it is. A parameter
+ * that it has already stays, and so does every other byte.
+ */
+export function addUtm(url: string, { parameters, hosts }: Utm): string | null {
+  if (!isAmong(hosts, url)) return null;
+  const [, address = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(.*)$/s.exec(url) ?? [];
+  const present = new Set([...new URLSearchParams(query).keys()].map((key) => key.toLowerCase()));
+  const added = parameters
+    .filter(([name]) => !present.has(name))
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join('&');
+  if (added === '') return null;
+  const separator = query === '' ? '?' : /[?&]$/.test(query) ? '' : '&';
+  const longer = `${address}${query}${separator}${added}${fragment}`;
+  // A longer URL could no longer be tracked.
+  return longer.length > trackedCharsMax ? null : longer;
+}
+
+function isAmong(hosts: readonly string[], url: string): boolean {
+  if (hosts.length === 0) return true;
+  const host = (URL.parse(url)?.hostname ?? '').replace(/\.$/, '');
+  return hosts.some((name) => host === name || host.endsWith(`.${name}`));
+}
