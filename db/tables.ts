@@ -71,6 +71,7 @@ export interface ApiKey {
 }
 
 export interface AppUser {
+  awaited_provider: string | null;
   created_at: Generated<Timestamp>;
   email: string;
   email_verified: boolean;
@@ -1404,7 +1405,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   allowance: ["category", "month", "project_id", "taken"],
   allowance_warning: ["category", "month", "project_id"],
   api_key: ["cidrs", "clear_answers", "created_at", "created_by", "domains", "events", "expires_at", "id", "key_hash", "key_last4", "kind", "last_used_at", "name", "notice_at", "previous_hash", "project_id", "revoked_at", "revoked_by", "rotates_until", "scopes", "updated_at"],
-  app_user: ["created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
+  app_user: ["awaited_provider", "created_at", "email", "email_verified", "id", "password_hash", "provider_id", "session_version", "type", "updated_at"],
   attachment: ["content", "created_at", "id", "kept_from", "project_id"],
   audience_page: ["campaign_id", "fixed_at", "project_id", "to_at", "to_id"],
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],

@@ -15,6 +15,18 @@ export function providerKeeping(
   return oidc.find(({ required, domains }) => required && domains.includes(domainOf(email)));
 }
 
+/** Returns the provider whose users get an account by being invited. */
+export function providerInviting(
+  { oidc }: Pick<Settings, 'oidc'>,
+  email: string,
+): OidcProvider | undefined {
+  const keeper = providerKeeping({ oidc }, email);
+  const providers = keeper ? [keeper] : oidc;
+  return providers.find(
+    ({ accounts, domains }) => accounts === 'invited' && domains.includes(domainOf(email)),
+  );
+}
+
 /**
  * Refuses a way to sign in that is turned off.
  * @param email in its stored form; null: it is not known yet

@@ -11,12 +11,15 @@ import {
   updateMemberRole,
 } from '../../db/accounts/members.ts';
 import { findProject, holdProject } from '../../db/projects/projects.ts';
-import { findUserByEmail } from '../../db/accounts/users.ts';
+import { findUserByEmail, insertUser, type UserRow } from '../../db/accounts/users.ts';
 import { changesBetween } from '../access/changes.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { roles } from '../../domain/roles.ts';
 import { requireNamingAdmins } from '../access/auth.ts';
 import { actorOf } from '../access/caller.ts';
+import type { SecurityLog } from '../access/security-log.ts';
+import { providerInviting } from '../access/sign-in-ways.ts';
+import type { Services } from '../services/services.ts';
 import { Actor, readActors } from '../actors/actor.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
 import { exampleOf, present } from '../http/record.ts';
@@ -73,7 +76,8 @@ const addMember = endpoint({
   summary: 'Invite a member by email address; without account mail, add them at once',
   description:
     'The role is ADMIN or MEMBER. For ADMIN a session needs a recent login ' +
-    '(REAUTHENTICATION_REQUIRED). USER_NOT_FOUND: no account has this address. ' +
+    '(REAUTHENTICATION_REQUIRED). USER_NOT_FOUND: no account has this address, and no identity ' +
+    'provider makes accounts for users who are invited. ' +
     'MEMBER_EXISTS: the user is a member or invited already. Every administrator gets a mail ' +
     `if a secret key adds a member. ${onNamingAdmins}`,
   access: 'project',
@@ -92,14 +96,13 @@ const addMember = endpoint({
   example: { body: { email: member.email }, response: { ...member, status: 'invited' } },
   async handle({ db, config, member, params, body, note }) {
     const { projectId } = member;
-    const user = await findUserByEmail(db, body.email);
-    if (!user) throw notFound('USER', body.email);
     // Without mail, an invitation cannot be sent, so such a server adds users directly.
     const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
-    await transact(db, async (tx) => {
+    const user = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       const isByKey = member.session === null;
       const administrators = await findAdministrators(tx, projectId);
+      const user = await findOrInviteUser({ config, note }, tx, { email: body.email, projectId });
       const added = { projectId, userId: user.id, role: body.role, status };
       const outcome = await insertMember(tx, { ...added, addedBy: actorOf(member), isByKey });
       if (outcome === 'missing') throw notFound('USER', body.email);
@@ -111,10 +114,11 @@ const addMember = endpoint({
       const project = found('PROJECT', params.id, await findProject(tx, projectId));
       const by = member.session?.email ?? null;
       await recordInvitation(tx, config, user, { project: project.name, by, role: body.role });
-      if (!isByKey) return;
+      if (!isByKey) return user;
       const change = status === 'active' ? 'added' : 'invited';
       const what = { project: project.name, member: user.email, change, role: body.role } as const;
       await recordMembersByKey(tx, config, administrators, what);
+      return user;
     });
     const { id: userId, email } = user;
     return answer(
@@ -210,6 +214,37 @@ const removeMember = endpoint({
 });
 
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
+
+/**
+ * Returns the account of an address. If there is none, one is made for the users of a provider who
+ * must be invited: they take it at their first sign-in there.
+ * @throws Problem USER_NOT_FOUND
+ */
+async function findOrInviteUser(
+  { config, note }: Pick<Services, 'config'> & Pick<SecurityLog, 'note'>,
+  tx: Database,
+  { email, projectId }: { email: string; projectId: string },
+): Promise<UserRow> {
+  const known = await findUserByEmail(tx, email);
+  if (known) return known;
+  const provider = providerInviting(config, email)?.id;
+  if (provider === undefined) throw notFound('USER', email);
+  const made = await insertUser(tx, {
+    email,
+    emailVerified: false,
+    type: 'OIDC',
+    providerId: null,
+    awaitedProvider: provider,
+  });
+  // If none was made, a concurrent request has made it.
+  if (!made) return found('USER', email, await findUserByEmail(tx, email));
+  const target = { type: 'user', id: made.id };
+  await note(
+    { event: 'account.created', projectId, target, details: { by: 'OIDC', provider } },
+    tx,
+  );
+  return made;
+}
 
 /** @throws Problem MEMBER_NOT_FOUND, OWNER_PROTECTED */
 function changeable(memberId: string, member: MemberRow | undefined): MemberRow {

@@ -65,3 +65,12 @@ export async function acceptInvitation(
       returning role`.execute(tx);
   return rows[0]?.role;
 }
+
+/** Returns true for a user who is invited to a project, or a member of one. */
+export async function hasProjects(db: Database, userId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from invitation where user_id = ${userId}
+    union all select from membership where user_id = ${userId}
+    limit 1`.execute(db);
+  return rows.length > 0;
+}

@@ -46,7 +46,12 @@ export async function insertUser(
   db: Database,
   user: { email: string; emailVerified: boolean } & (
     | { passwordHash: string }
-    | { type: Exclude<UserType, 'PASSWORD'>; providerId: string | null }
+    | {
+        type: Exclude<UserType, 'PASSWORD'>;
+        providerId: string | null;
+        /** The OpenID provider whose user takes the account at their first sign-in. */
+        awaitedProvider?: string;
+      }
   ),
 ): Promise<UserRow | undefined> {
   return db
@@ -56,7 +61,11 @@ export async function insertUser(
       email_verified: user.emailVerified,
       ...('passwordHash' in user
         ? { type: 'PASSWORD', password_hash: user.passwordHash }
-        : { type: user.type, provider_id: user.providerId }),
+        : {
+            type: user.type,
+            provider_id: user.providerId,
+            awaited_provider: user.awaitedProvider ?? null,
+          }),
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning(columnsOf('app_user'))
@@ -133,6 +142,16 @@ export async function replacePassword(
     .where('id', '=', userId)
     .where('type', '=', 'PASSWORD')
     .where('email_verified', '=', false)
+    .returning(columnsOf('app_user'))
+    .executeTakeFirst();
+}
+
+/** Gives an account that an invitation has made to its user, who has proved the address. */
+export async function takeInvitedUser(tx: Database, userId: string): Promise<UserRow | undefined> {
+  return tx
+    .updateTable('app_user')
+    .set({ awaited_provider: null, email_verified: true, ...touched })
+    .where('id', '=', userId)
     .returning(columnsOf('app_user'))
     .executeTakeFirst();
 }

@@ -11,6 +11,8 @@ create table app_user (
   updated_at timestamptz(3) not null default now(),
   -- Id of the user at GitHub or Google; OpenID providers have the table `identity`. An address can change its owner, this id cannot.
   provider_id text,
+  -- The OpenID provider whose user takes an account that an invitation has made; null: it is taken.
+  awaited_provider text,
   check ((type = 'PASSWORD') = (password_hash is not null))
 );
 comment on table app_user is 'Who can log in.';

@@ -4,12 +4,14 @@ import {
   insertIdentity,
   updateIdentityUsed,
 } from '../../../db/accounts/identities.ts';
+import { hasProjects } from '../../../db/accounts/invitations.ts';
 import { listSessions } from '../../../db/accounts/sessions.ts';
 import {
   findUserByEmail,
   insertUser,
   lockUser,
   replacePassword,
+  takeInvitedUser,
   type UserRow,
 } from '../../../db/accounts/users.ts';
 import { type Database, transact } from '../../../db/database.ts';
@@ -119,6 +121,7 @@ async function addAccount(
   if (holder) {
     // A concurrent sign-in of the same user may have made it.
     if (await findUserByIdentity(tx, key)) return undefined;
+    if (holder.awaited_provider !== null) return takeInvited(call, tx, holder, key);
     if (!provider.adopt) throw new LoginRefused('wrong_method');
     return adopt(call, tx, holder, key);
   }
@@ -135,6 +138,24 @@ async function addAccount(
   const details = { by: 'OIDC', provider: provider.id };
   await call.note({ event: 'account.created', userId: made.id, details }, tx);
   return made;
+}
+
+/** Gives an account that an invitation has made to its user. */
+async function takeInvited(
+  { note }: AccountCall,
+  tx: Database,
+  { id }: UserRow,
+  key: IdentityKey,
+): Promise<UserRow | undefined> {
+  const account = await lockUser(tx, id);
+  // A concurrent sign-in may have taken it.
+  if (account?.awaited_provider !== key.provider) return undefined;
+  // The account stays after the invitation was withdrawn.
+  if (!(await hasProjects(tx, id))) throw new LoginRefused('not_invited');
+  if (!(await insertIdentity(tx, id, key))) return undefined;
+  const details = { by: 'OIDC', provider: key.provider };
+  await note({ event: 'account.claimed', userId: id, details }, tx);
+  return takeInvitedUser(tx, id);
 }
 
 /** Links the account that has the address. */
