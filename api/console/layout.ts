@@ -55,6 +55,7 @@ const sections = [
   ['/subscriptions', 'Subscriptions'],
   ['/keys', 'API keys'],
   ['/requests', 'Requests'],
+  ['/settings', 'Settings'],
 ] as const;
 
 export function pathIn(projectId: string, path: string): string {

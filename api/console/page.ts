@@ -20,6 +20,7 @@ import { factorNeededPage } from './second-factor-page.ts';
 
 /** Messages after an action. */
 const doneTexts = {
+  policySaved: 'Saved. It applies at once.',
   passwordChanged: 'The password was changed. All other sessions have ended.',
   factorAdded: 'The second factor was added.',
   factorRemoved: 'The second factor was removed.',

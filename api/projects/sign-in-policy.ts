@@ -72,7 +72,7 @@ const presentPolicy = ({ requireSecondFactor, rules, updatedAt }: StoredPolicy) 
   updatedAt: updatedAt && time(updatedAt),
 });
 
-const getSignInPolicy = endpoint({
+export const getSignInPolicy = endpoint({
   id: 'getSignInPolicy',
   method: 'GET',
   path: '/users/@me/projects/{id}/sign-in-policy',
@@ -89,7 +89,7 @@ const getSignInPolicy = endpoint({
   },
 });
 
-const setSignInPolicy = endpoint({
+export const setSignInPolicy = endpoint({
   id: 'setSignInPolicy',
   method: 'PUT',
   path: '/users/@me/projects/{id}/sign-in-policy',

@@ -25,6 +25,7 @@ import { showOverview } from './overview.ts';
 import { rampPages } from './mail/ramps.ts';
 import { requestPages } from './requests.ts';
 import { routingPages } from './routing.ts';
+import { settingsPages } from './settings/sign-in-policy.ts';
 import { subscriptionPages } from './subscriptions.ts';
 import { templatePages } from './templates.ts';
 import { workflowPages } from './workflows.ts';
@@ -109,5 +110,6 @@ export const consolePages = [
   ...subscriptionPages,
   ...keyPages,
   ...requestPages,
+  ...settingsPages,
   showUnknownPage,
 ];
