@@ -207,6 +207,7 @@ function refuseUnsafe(env: Settings, rules: MailProvider['rules']): string[] {
 export function readConfig(environment: Record<string, string | undefined>) {
   const env = readEnvironment(environment);
   const { provider, sender } = chooseMail(env);
+  const apiUrl = withoutSlashes(env.API_URL ?? `http://localhost:${env.PORT}`);
   const mail = { ...mailSettings(env, provider, sender), ...providerSettings(env, environment) };
   return {
     environment: env.NODE_ENV,
@@ -214,8 +215,10 @@ export function readConfig(environment: Record<string, string | undefined>) {
     warnings: refuseUnsafe(env, provider.rules),
     port: env.PORT,
     host: env.HOST,
-    apiUrl: withoutSlashes(env.API_URL ?? `http://localhost:${env.PORT}`),
-    dashboardUrl: withoutSlashes(env.DASHBOARD_URL ?? 'http://localhost:3000'),
+    apiUrl,
+    dashboardUrl: withoutSlashes(
+      env.DASHBOARD_URL ?? (env.CONSOLE ? `${apiUrl}/console` : 'http://localhost:3000'),
+    ),
     landingUrl: env.LANDING_URL ?? null,
     docsUrl: env.DOCS_URL ?? null,
     /** True: the pages below `/console` are available. */

@@ -3,6 +3,7 @@ export interface JudgedSettings {
   NODE_ENV: string;
   API_URL?: string | undefined;
   DASHBOARD_URL?: string | undefined;
+  CONSOLE: boolean;
   LANDING_URL?: string | undefined;
   DOCS_URL?: string | undefined;
   JWT_SECRET: string;
@@ -45,9 +46,9 @@ const actsInSessions = 'otherwise someone in the network could take over the ses
 const rules: readonly SettingRule<JudgedSettings>[] = [
   {
     ...refused,
-    isBroken: ({ DASHBOARD_URL: url }) => url === undefined,
+    isBroken: ({ DASHBOARD_URL: url, CONSOLE: hasConsole }) => url === undefined && !hasConsole,
     sentence:
-      'DASHBOARD_URL is required with NODE_ENV=production: without it, any page on port 3000 of a user’s machine could use the session of this user',
+      'DASHBOARD_URL is required with NODE_ENV=production and CONSOLE=false: without it, any page on port 3000 of a user’s machine could use the session of this user',
   },
   encrypted('API_URL', 'otherwise someone in the network could read session cookies and keys'),
   encrypted('DASHBOARD_URL', actsInSessions),

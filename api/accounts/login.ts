@@ -15,7 +15,7 @@ import { transact } from '../../db/database.ts';
 
 const account = exampleOf(Account);
 
-const signUp = endpoint({
+export const signUp = endpoint({
   id: 'signUp',
   method: 'POST',
   path: '/auth/signup',

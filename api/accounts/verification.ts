@@ -32,7 +32,7 @@ const verifying: readonly TokenPurpose[] = ['sign_up', 'verify_email'];
  * required of one person. With the link alone, an attacker could sign up with another person's
  * address, and that person's first click would verify it.
  */
-const verifyEmail = endpoint({
+export const verifyEmail = endpoint({
   id: 'verifyEmail',
   method: 'POST',
   path: '/auth/verify-email',
@@ -68,7 +68,7 @@ const verifyEmail = endpoint({
   },
 });
 
-const requestVerification = endpoint({
+export const requestVerification = endpoint({
   id: 'requestVerification',
   method: 'POST',
   path: '/auth/request-verification',
@@ -94,7 +94,7 @@ const requestVerification = endpoint({
   },
 });
 
-const requestPasswordReset = endpoint({
+export const requestPasswordReset = endpoint({
   id: 'requestPasswordReset',
   method: 'POST',
   path: '/auth/request-password-reset',
@@ -126,7 +126,7 @@ const requestPasswordReset = endpoint({
   },
 });
 
-const resetPassword = endpoint({
+export const resetPassword = endpoint({
   id: 'resetPassword',
   method: 'POST',
   path: '/auth/reset-password',

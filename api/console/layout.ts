@@ -118,7 +118,7 @@ export function accountLayout(title: string, content: Html, token: string): stri
     html`<header class="top">
         <div>
           <a class="brand" href="/console">Everpost</a>
-          <nav class="main"></nav>
+
           ${userLinks(token)}
         </div>
       </header>
@@ -127,10 +127,12 @@ export function accountLayout(title: string, content: Html, token: string): stri
 }
 
 function userLinks(token: string): Html {
-  return html`<a class="plain" href="/console/account">Account</a>
+  return html`<div class="user">
+    <a class="plain" href="/console/account">Account</a>
     <form method="post" action="/console/log-out">
       <input type="hidden" name="token" value="${token}" /><button class="plain">Log out</button>
-    </form>`;
+    </form>
+  </div>`;
 }
 
 /** Renders the name of the project, with a choice if there are others. */

@@ -12,7 +12,13 @@ export function logInPage(
   visitor: Reader,
   given: { status: number; next: string; fault?: string | null },
 ): Answer<never> {
-  return waysPage(visitor, { ...given, title: 'Log in', ways: waysOf(visitor.config) });
+  const { password, signUp } = signInMethods(visitor.config);
+  const links = html`<p class="acts">
+    ${signUp && html`<a href="/console/auth/signup">Sign up</a>`}
+    ${password && html`<a href="/console/auth/forgot-password">Forgot password?</a>`}
+  </p>`;
+  const ways = waysOf(visitor.config);
+  return waysPage(visitor, { ...given, title: 'Log in', ways, links });
 }
 
 /**
@@ -88,9 +94,10 @@ function waysPage(
     ways: Ways;
     text?: string;
     fault?: string | null;
+    links?: Html;
   },
 ): Answer<never> {
-  const { title, status, next, ways, text, fault } = given;
+  const { title, status, next, ways, text, fault, links } = given;
   return plainPage(visitor, {
     title,
     status,
@@ -112,7 +119,8 @@ function waysPage(
         }
         ${ways.sites.map(
           ({ name, url }) => html`<p><a class="button" href="${url}">Continue with ${name}</a></p>`,
-        )}`,
+        )}
+        ${links}`,
   });
 }
 

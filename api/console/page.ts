@@ -1,13 +1,6 @@
 import { z } from 'zod';
 import { Problem } from '../../domain/errors.ts';
-import {
-  type AnyEndpoint,
-  answer,
-  type Answer,
-  type Call,
-  endpoint,
-  type Visitor,
-} from '../http/endpoint.ts';
+import { type AnyEndpoint, answer, type Answer, endpoint, type Visitor } from '../http/endpoint.ts';
 import { readUpload, type UploadLimits } from '../http/bodies/upload.ts';
 import { suggestionFor } from '../http/suggestions.ts';
 import { listMyProjects } from '../projects/projects.ts';
@@ -20,6 +13,7 @@ import { factorNeededPage } from './second-factor-page.ts';
 
 /** Messages after an action. */
 const doneTexts = {
+  verificationSent: 'If your address is not verified yet, a mail is on its way.',
   policySaved: 'Saved. It applies at once.',
   passwordChanged: 'The password was changed. All other sessions have ended.',
   factorAdded: 'The second factor was added.',
@@ -127,33 +121,6 @@ export async function showProjectPage(
 
 function absentPage(problem: Problem): ShownPage & { status: number } {
   return { title: problem.message, content: problemContent(problem), status: problem.status };
-}
-
-/** Declares a page without a project, which is shown without a session, too. */
-export function openPage(declaration: {
-  id: string;
-  path: `/${string}`;
-  summary: string;
-  show: (
-    call: Call<'open', Record<string, string>, Record<string, string>, unknown>,
-  ) => Promise<Answer<string>>;
-}): AnyEndpoint {
-  const { id, path, summary, show } = declaration;
-  const { projectParam: _, ...options } = pageOptions;
-  return endpoint({
-    ...options,
-    access: 'open',
-    id,
-    method: 'GET',
-    path,
-    summary,
-    description: 'A page for people, see GET /console.',
-    async handle(given) {
-      const call = given as unknown as Parameters<typeof show>[0];
-      refuseRepeated(call.query);
-      return show(call);
-    },
-  });
 }
 
 /** @throws Problem INVALID_REQUEST_BODY if a query parameter occurs more than once */

@@ -12,7 +12,10 @@ header.top > div { max-width: 76rem; margin: 0 auto; padding: .625rem 1.25rem; d
   align-items: center; gap: .375rem 1.25rem; }
 .brand { font-weight: 700; letter-spacing: -.01em; color: var(--text); }
 .brand small { font-weight: 500; font-size: inherit; color: var(--soft); }
-nav.main { display: flex; flex-wrap: wrap; gap: .125rem; flex: 1; }
+nav.main { order: 1; display: flex; flex-wrap: wrap; gap: .125rem; flex: 1 0 100%; margin-left: -.625rem; }
+header.top form[role=search] { margin-left: auto; }
+header.top .user { margin-left: auto; display: flex; align-items: center; gap: .75rem; }
+header.top form + .user { margin-left: 0; }
 nav.main a { color: var(--soft); padding: .3125rem .625rem; border-radius: .375rem; font-weight: 500; }
 nav.main a:hover { background: var(--hover); text-decoration: none; }
 nav.main a[aria-current] { color: var(--text); background: var(--rest); }
@@ -105,9 +108,8 @@ main.narrow label { display: block; margin-bottom: 1rem; }
 main.narrow input { display: block; width: 100%; margin-top: .25rem; padding: .5rem .75rem; color: var(--text); }
 @media (max-width: 40rem) {
   header.top > div { padding: .5rem .75rem; }
-  nav.main { order: 1; flex: 1 0 100%; flex-wrap: nowrap; overflow-x: auto; margin: 0 -.25rem; }
+  nav.main { flex-wrap: nowrap; overflow-x: auto; margin: 0 -.25rem; }
   header.top form[role=search] { flex: 1; order: 2; } header.top form[role=search] input { width: 100%; }
-  header.top form:not([role]) { margin-left: auto; }
   main { padding: 1rem .75rem 3rem; }
   section { padding: .875rem; border-radius: .5rem; }
   .wide { margin: 0 -.875rem -.375rem; }

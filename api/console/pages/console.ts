@@ -7,6 +7,7 @@ import { html } from '../../html/html.ts';
 import { pageHeaders, plainLayout } from '../layout.ts';
 import { signInPages } from './sign-in/addresses.ts';
 import { logInEndpoints } from './sign-in/log-in.ts';
+import { signUpPages } from './sign-in/sign-up.ts';
 import { problemPage, projectPage, seeOther, showProjectPage } from '../page.ts';
 import { forgetNext, readNext } from '../next-page.ts';
 import { accountPages } from './account/account.ts';
@@ -85,6 +86,7 @@ const showUnknownPage = projectPage({
 export const consolePages = [
   ...logInEndpoints,
   ...signInPages,
+  ...signUpPages,
   ...accountPages,
   projectPage({
     id: 'showOverview',

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { cookieOf, useApi } from '../../support/api.ts';
 import { useDnsServer } from '../../support/fakes/dns-server.ts';
 
-const api = await useApi();
+const api = await useApi({ DASHBOARD_URL: 'http://localhost:3000' });
 
 const password = 'a good password';
 const signUp = (body: unknown) => api.request('POST', '/auth/signup', { body });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { useApi, type TestRequest } from '../../support/api.ts';
 
-const api = await useApi();
+const api = await useApi({ DASHBOARD_URL: 'http://localhost:3000' });
 const { cookie } = await api.signUp();
 const shop = await api.createProject(cookie);
 

@@ -104,7 +104,7 @@ describe('GET /config', () => {
     expect(headers.get('cache-control')).toBe('public, max-age=60');
     expect(body).toEqual({
       environment: 'development',
-      urls: { api: api.url, dashboard: 'http://localhost:3000', landing: null, wiki: null },
+      urls: { api: api.url, dashboard: `${api.url}/console`, landing: null, wiki: null },
       features: {
         billing: { enabled: false },
         storage: { s3Enabled: true },

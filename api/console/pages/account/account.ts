@@ -2,9 +2,11 @@ import type { Problem } from '../../../../domain/errors.ts';
 import { getFactors } from '../../../accounts/factors/factors.ts';
 import { listMyIdentities } from '../../../accounts/oidc/identities.ts';
 import { listMySessions } from '../../../accounts/sessions.ts';
+import { requestVerification } from '../../../accounts/verification.ts';
 import { getMe } from '../../../accounts/users.ts';
-import { html } from '../../../html/html.ts';
+import { type Html, html } from '../../../html/html.ts';
 import {
+  type AccountAct,
   accountAct,
   type AccountPage,
   accountPage,
@@ -12,7 +14,7 @@ import {
   type UserCall,
 } from '../../account-page.ts';
 import { faultMessage } from '../../page.ts';
-import { heading } from '../../parts.ts';
+import { actForm, heading, section } from '../../parts.ts';
 import { showEvents } from './events.ts';
 import { factorActs, factorSection } from './factors.ts';
 import { identityActs, identitySection } from './identities.ts';
@@ -36,12 +38,32 @@ async function accountOf(call: UserCall, problem?: Problem): Promise<AccountPage
     hasScript: true,
     content: (token) =>
       html`${heading('Account', html`<span class="soft">${me.email}</span>`)}
-        ${problem && faultMessage(problem)} ${factorSection(token, factors)}
-        ${sessionSection(token, sessions, oidc)} ${identitySection(token, identities, oidc)}
+        ${problem && faultMessage(problem)} ${!me.emailVerified && verificationSection(token)}
+        ${factorSection(token, factors)} ${sessionSection(token, sessions, oidc)}
+        ${identitySection(token, identities, oidc)}
         ${me.type === 'PASSWORD' && passwordSignIn && passwordSection(token, me.email)}
         <p><a href="/console/account/events">Logins and changes of your account</a></p>`,
   };
 }
+
+/** Lets the user ask for another mail. */
+function verificationSection(token: string): Html {
+  const again = actForm(token, { action: '/console/account/verification', label: 'Send again' });
+  return section(
+    'Your address is not verified',
+    html`<p>Follow the link in the mail.</p>
+      ${again}`,
+  );
+}
+
+const verificationAct: AccountAct = {
+  path: '/verification',
+  does: requestVerification,
+  async act(call) {
+    await askMine(call, requestVerification);
+    return { done: 'verificationSent' };
+  },
+};
 
 const showAccount = accountPage({
   id: 'showAccount',
@@ -53,7 +75,7 @@ const showAccount = accountPage({
 export const accountPages = [
   showAccount,
   showEvents,
-  ...[...factorActs, ...sessionActs, ...identityActs, passwordAct].map((act) =>
+  ...[...factorActs, ...sessionActs, ...identityActs, passwordAct, verificationAct].map((act) =>
     accountAct({ refused: accountOf, ...act }),
   ),
 ];

@@ -2,7 +2,8 @@ import { knownUser } from '../../../accounts/factors/second-factor.ts';
 import { listProofs } from '../../../accounts/sign-in.ts';
 import { answer, type Answer, type Visitor } from '../../../http/endpoint.ts';
 import { html } from '../../../html/html.ts';
-import { openPage, seeOther } from '../../page.ts';
+import { openPage, visitorOf } from '../../open-page.ts';
+import { seeOther } from '../../page.ts';
 import { plainPage } from '../../plain-page.ts';
 import { logInPage } from '../../log-in-page.ts';
 import { consolePath, readNext } from '../../next-page.ts';
@@ -18,8 +19,9 @@ const showLogIn = openPage({
   id: 'showLogIn',
   path: '/console/auth/login',
   summary: 'Log in, or see why a sign-in failed',
-  async show({ config, request: { cookie }, query }) {
-    const visitor = { config, cookie };
+  async show(call) {
+    const { query } = call;
+    const visitor = visitorOf(call);
     const next = query['next'] === undefined ? readNext(visitor) : consolePath(query['next']);
     return logInPage(visitor, { status: 200, next, fault: refusalText(query['error']) });
   },
@@ -30,7 +32,7 @@ const showSecondFactor = openPage({
   path: '/console/auth/second-factor',
   summary: 'Prove a second factor',
   async show(call) {
-    const visitor = { config: call.config, cookie: call.request.cookie };
+    const visitor = visitorOf(call);
     const userId = await knownUser(call);
     const methods = userId === null ? [] : await listProofs(call.db, userId);
     if (methods.length === 0) return seeOther('/console');
@@ -42,24 +44,22 @@ const showLinked = openPage({
   id: 'showLinked',
   path: '/console/auth/linked',
   summary: 'See if a provider was linked to the account',
-  async show({ config, request: { cookie }, query }) {
+  async show(call) {
+    const { config, query } = call;
     const fault = refusalText(query['error']);
     const name = config.oidc.find(({ id }) => id === query['provider'])?.name ?? 'The provider';
     const title = fault ? 'Not linked' : 'Linked';
-    return plainPage(
-      { config, cookie },
-      {
-        title,
-        content: () =>
-          html`<h1>${title}</h1>
-            ${
-              fault
-                ? html`<section class="fault" role="alert">${fault}</section>`
-                : html`<p>${name} is linked to your account. You can sign in by it.</p>`
-            }
-            <p><a href="/console/account">Your account</a></p>`,
-      },
-    );
+    return plainPage(visitorOf(call), {
+      title,
+      content: () =>
+        html`<h1>${title}</h1>
+          ${
+            fault
+              ? html`<section class="fault" role="alert">${fault}</section>`
+              : html`<p>${name} is linked to your account. You can sign in by it.</p>`
+          }
+          <p><a href="/console/account">Your account</a></p>`,
+    });
   },
 });
 
@@ -67,8 +67,8 @@ const showBreakGlass = openPage({
   id: 'showBreakGlass',
   path: '/console/auth/break-glass',
   summary: 'Log in by a link of the operator',
-  show: async ({ config, request: { cookie }, query }) =>
-    breakGlassPage({ config, cookie }, { status: 200, link: query['token'] ?? null }),
+  show: async (call) =>
+    breakGlassPage(visitorOf(call), { status: 200, link: call.query['token'] ?? null }),
 });
 
 /**

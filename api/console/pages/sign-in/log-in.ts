@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { Problem } from '../../../../domain/errors.ts';
+import type { Problem } from '../../../../domain/errors.ts';
 import { endSession } from '../../../access/session.ts';
 import { useBreakGlass } from '../../../accounts/factors/break-glass.ts';
 import { usePasskey } from '../../../accounts/factors/passkeys.ts';
@@ -7,73 +6,37 @@ import { knownUser, proveSecondFactor } from '../../../accounts/factors/second-f
 import { logIn } from '../../../accounts/login.ts';
 import { endMySession } from '../../../accounts/sessions.ts';
 import { listProofs, SecondFactorPending } from '../../../accounts/sign-in.ts';
-import { type Answer, type AnyEndpoint, type Call, endpoint } from '../../../http/endpoint.ts';
+import { type Answer, type AnyEndpoint, endpoint } from '../../../http/endpoint.ts';
 import { askAs } from '../../ask.ts';
 import { readOwnForm } from '../../form-token.ts';
-import { problemPage, seeOther } from '../../page.ts';
+import { openForm, type SentForm, visitorOf } from '../../open-page.ts';
+import { pageOptions, seeOther } from '../../page.ts';
 import { logInPage } from '../../log-in-page.ts';
-import { consolePath, forgetNext } from '../../next-page.ts';
+import { forgetNext } from '../../next-page.ts';
 import { readPasskey } from '../../passkey-form.ts';
 import { secondFactorPage } from '../../second-factor-page.ts';
 import { breakGlassPage } from './addresses.ts';
 
 /** The forms that log in and out. */
 
-const common = {
-  method: 'POST',
-  description: 'A form of the console, see GET /console.',
-  asSent: true,
-  idempotent: false,
-  contentType: 'text/html',
-  response: z.string(),
-  problemPage,
-} as const;
-
-type OpenCall = Call<'open', unknown, unknown, unknown>;
-
-interface Refusal {
-  call: OpenCall;
-  problem: Problem;
-  form: URLSearchParams;
-  next: string;
-}
-
 /** Declares a form that signs in by an endpoint, and then leads to the page in its field `next`. */
-function signInForm(declaration: {
-  id: string;
-  path: `/${string}`;
-  summary: string;
-  does: AnyEndpoint;
-  body: (form: URLSearchParams) => unknown;
-  /** Shows the form again with what was wrong. By default, the log-in page. */
-  refused?: (refusal: Refusal) => Promise<Answer<string>>;
+export function signInForm({
+  refused = logInAgain,
+  ...declaration
+}: Omit<Parameters<typeof openForm>[0], 'done' | 'refused'> & {
+  /** By default, shows the log-in page. */
+  refused?: Parameters<typeof openForm>[0]['refused'];
 }): AnyEndpoint {
-  const { id, path, summary, does, body, refused = logInAgain } = declaration;
-  return endpoint({
-    ...common,
-    id,
-    path,
-    summary,
-    access: 'open',
-    limit: 'auth',
-    async handle(call) {
-      const form = readOwnForm(call);
-      const next = consolePath(form.get('next') ?? '');
-      try {
-        const { options } = await askAs(call, null, does, { body: body(form) });
-        const cookies = [options.headers?.['Set-Cookie'] ?? [], forgetNext(call.config)].flat();
-        return seeOther(next, cookies);
-      } catch (error) {
-        if (!(error instanceof Problem) || error.status >= 500) throw error;
-        return refused({ call, problem: error, form, next });
-      }
+  return openForm({
+    ...declaration,
+    refused,
+    done({ call: { config }, next }, { options }) {
+      return seeOther(next, [options.headers?.['Set-Cookie'] ?? [], forgetNext(config)].flat());
     },
   });
 }
 
-const visitorOf = ({ config, request: { cookie } }: OpenCall) => ({ config, cookie });
-
-async function logInAgain({ call, problem, next }: Refusal): Promise<Answer<string>> {
+async function logInAgain({ call, next }: SentForm, problem: Problem): Promise<Answer<string>> {
   if (problem instanceof SecondFactorPending) {
     const { methods } = problem.details as { methods: string[] };
     const { cookies } = problem;
@@ -84,14 +47,14 @@ async function logInAgain({ call, problem, next }: Refusal): Promise<Answer<stri
 }
 
 /** Asks for the factor again while its user is known. Otherwise the log-in begins anew. */
-async function proveFactorAgain(refusal: Refusal): Promise<Answer<string>> {
-  const { call, problem, next } = refusal;
+async function proveFactorAgain(sent: SentForm, problem: Problem): Promise<Answer<string>> {
+  const { call, next } = sent;
   const { code, status, message: fault } = problem;
   if (code === 'UNAUTHORIZED') {
     return logInPage(visitorOf(call), { status, next, fault: overText });
   }
   const userId = await knownUser(call);
-  if (userId === null) return logInAgain(refusal);
+  if (userId === null) return logInAgain(sent, problem);
   const methods = await listProofs(call.db, userId);
   return secondFactorPage(visitorOf(call), { status, next, methods, fault });
 }
@@ -131,18 +94,22 @@ const signInForms = [
     summary: 'Log in by a link of the operator, on the page',
     does: useBreakGlass,
     body: (form) => ({ token: form.get('link') ?? '' }),
-    async refused({ call, problem: { status } }) {
+    async refused({ call }, { status }) {
       return breakGlassPage(visitorOf(call), { status, link: null });
     },
   }),
 ];
 
+const { projectParam: _, ...options } = pageOptions;
+
 const logOutByForm = endpoint({
-  ...common,
+  ...options,
   id: 'logOutByForm',
+  method: 'POST',
   path: '/console/log-out',
   summary: 'End the session of the page',
-  access: 'session',
+  description: 'A form of the console, see GET /console.',
+  idempotent: false,
   async handle(call) {
     readOwnForm(call);
     const { sessionId: id } = call.caller;
