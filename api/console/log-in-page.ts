@@ -36,6 +36,11 @@ export function proveAgainPage(
     text: 'This needs a recent login. Then repeat what you were doing.',
     status: 403,
     next,
+    links: html`<p>
+      <a href="/console/auth/login?${new URLSearchParams({ next }).toString()}"
+        >Log in in another way</a
+      >
+    </p>`,
     ways: {
       password: ways.password && isKnown('password'),
       code: proofs.includes('totp'),

@@ -98,8 +98,7 @@ fieldset { border: 1px solid var(--edge); border-radius: .375rem; margin: 0; pad
 .fields fieldset .wide { max-height: 24rem; overflow-y: auto; }
 textarea { font: inherit; padding: .3125rem .625rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--page); }
 details summary { cursor: pointer; color: var(--soft); }
-form.fields { max-width: 22rem; } form.fields label { display: block; margin-bottom: .75rem; }
-form.fields input { display: block; width: 100%; margin-top: .25rem; }
+form.fields { max-width: 22rem; } form.fields button { justify-self: start; }
 .qr svg { display: block; width: 14rem; max-width: 100%; background: #fff; border-radius: .375rem; }
 section > .acts { margin-top: .75rem; }
 main.narrow { max-width: 26rem; padding-top: 12vh; }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { issueLink } from '../../../api/accounts/factors/break-glass.ts';
 import { useApi } from '../../support/api.ts';
 import { useOidcIssuer } from '../../support/fakes/oidc-issuer.ts';
-import { providerOf, useOidcApi } from '../../support/fakes/oidc.ts';
+import { dashboard, linkAt, providerOf, useOidcApi } from '../../support/fakes/oidc.ts';
 import { makePasskey } from '../../support/passkey.ts';
 import { addAuthenticator } from '../../support/second-factor.ts';
 import { newVisitor } from '../../support/visitor.ts';
@@ -11,6 +11,7 @@ const password = 'a password';
 const origin = 'https://app.shop.test';
 const api = await useApi({ DASHBOARD_URL: origin });
 const issuer = await useOidcIssuer();
+issuer.user = { sub: 'ada', email: 'ada@corp.example', email_verified: true };
 
 it('offers each way to sign in that the server has', async () => {
   const oidc = await useOidcApi([providerOf(issuer, { name: 'Ada & Co' })], {
@@ -50,10 +51,18 @@ it('leads back to the page that was asked for, also by way of a provider', async
   const oidc = await useOidcApi([providerOf(issuer)]);
   const { cookie } = await oidc.signUp();
   const { id } = await oidc.createProject(cookie);
+  await linkAt(oidc, issuer, cookie);
   const visitor = newVisitor(oidc);
-  expect((await visitor.open(`/console/${id}/failures`)).status).toBe(401);
-  const back = newVisitor(oidc, `${cookie}; ${visitor.cookie()}`);
-  expect((await back.open('/console')).location).toBe(`/console/${id}/failures`);
+  const asked = await visitor.open(`/console/${id}/failures`);
+  expect(asked.status).toBe(401);
+  const [, outbound = ''] = /href="([^"]+)">Continue with Corp/.exec(asked.html) ?? [];
+  const left = await visitor.open(new URL(outbound).pathname);
+  const back = issuer.authorize(left.location!);
+  const returned = await visitor.open(`${back.pathname}${back.search}`);
+  expect(returned.location).toBe(dashboard);
+  expect((await visitor.open('/console')).location).toBe(`/console/${id}/failures`);
+  expect((await visitor.open(`/console/${id}/failures`)).status).toBe(200);
+  expect((await visitor.open('/console')).status).toBe(200);
 });
 
 it('asks for the second factor on a page of its own', async () => {
