@@ -39,7 +39,7 @@ export const listMyProjects = endpoint({
   },
 });
 
-const createProject = endpoint({
+export const createProject = endpoint({
   id: 'createProject',
   method: 'POST',
   path: '/users/@me/projects',

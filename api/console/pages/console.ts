@@ -1,16 +1,20 @@
 import { z } from 'zod';
 import { Problem } from '../../../domain/errors.ts';
-import { endpoint, page } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/endpoint.ts';
 import { listMyProjects } from '../../projects/projects.ts';
 import { askAs, type MemberCall } from '../ask.ts';
 import { html } from '../../html/html.ts';
-import { pageHeaders, plainLayout } from '../layout.ts';
+import { accountLayout } from '../layout.ts';
 import { signInPages } from './sign-in/addresses.ts';
 import { logInEndpoints } from './sign-in/log-in.ts';
 import { signUpPages } from './sign-in/sign-up.ts';
 import { problemPage, projectPage, seeOther, showProjectPage } from '../page.ts';
 import { forgetNext, readNext } from '../next-page.ts';
+import { visitorOf } from '../open-page.ts';
+import { heading } from '../parts.ts';
+import { plainPage } from '../plain-page.ts';
 import { accountPages } from './account/account.ts';
+import { newProjectForm } from './account/projects.ts';
 import { campaignPages } from './campaigns.ts';
 import { contactPages } from './contacts.ts';
 import { domainPages } from './domains.ts';
@@ -52,15 +56,16 @@ export const showConsole = endpoint({
   ],
   problemPage,
   async handle(call) {
-    const { config, request } = call;
-    const next = readNext({ config, cookie: request.cookie });
-    if (next !== '/console') return seeOther(next, forgetNext(config));
+    const next = readNext(visitorOf(call));
+    if (next !== '/console') return seeOther(next, forgetNext(call.config));
     const { data: projects } = await askAs(call, call.caller, listMyProjects, {});
     const [first] = projects;
     if (!first) {
-      const content = html`<h1>No project yet</h1>
-        <p>Create one with <code>POST /users/@me/projects</code>.</p>`;
-      return page(plainLayout('No project yet', content), pageHeaders());
+      return plainPage(visitorOf(call), {
+        title: 'No project yet',
+        layout: accountLayout,
+        content: (token) => html`${heading('No project yet')} ${newProjectForm(token)}`,
+      });
     }
     const member = await call.authorize(first.id);
     return showProjectPage(

@@ -55,6 +55,21 @@ it('signs up, and verifies the address by the link of the mail', async () => {
   expect(html).not.toContain('Your address is not verified');
 });
 
+it('creates the first project, and shows its secret key once', async () => {
+  const open = await useApi();
+  const { cookie } = await open.signUp();
+  const visitor = newVisitor(open, cookie);
+  expect((await visitor.open('/console')).html).toContain('Create a project');
+  const empty = await visitor.submit('/console/account/projects', { name: ' ' });
+  expect([empty.status, empty.html.includes('role="alert"')]).toEqual([422, true]);
+  const made = await visitor.submit('/console/account/projects', { name: 'Ada & sons' });
+  const [, key = ''] = /<pre>(sk_[^<]+)<\/pre>/.exec(made.html) ?? [];
+  expect((await open.request('GET', '/contacts', { key })).status).toBe(200);
+  const { html } = await visitor.open('/console');
+  expect(html).toContain('<h1>Ada &amp; sons</h1>');
+  expect(html).not.toContain(key);
+});
+
 it('says what is wrong with a sign-up', async () => {
   const { email } = await signUp();
   const visitor = newVisitor(api);

@@ -19,6 +19,7 @@ import { showEvents } from './events.ts';
 import { factorActs, factorSection } from './factors.ts';
 import { identityActs, identitySection } from './identities.ts';
 import { passwordAct, passwordSection } from './password.ts';
+import { projectAct } from './projects.ts';
 import { sessionActs, sessionSection } from './sessions.ts';
 
 /** The page of a user's own account. */
@@ -75,7 +76,7 @@ const showAccount = accountPage({
 export const accountPages = [
   showAccount,
   showEvents,
-  ...[...factorActs, ...sessionActs, ...identityActs, passwordAct, verificationAct].map((act) =>
-    accountAct({ refused: accountOf, ...act }),
+  ...[...factorActs, ...sessionActs, ...identityActs, passwordAct, projectAct, verificationAct].map(
+    (act) => accountAct({ refused: accountOf, ...act }),
   ),
 ];
