@@ -80,7 +80,8 @@ export const endMySession = endpoint({
       if (!isEnded) {
         throw new Problem('RESOURCE_NOT_FOUND', { details: { resource: 'session', id } });
       }
-      await note({ event: 'session.ended', details: { sessionId: id } }, tx);
+      const target = { type: 'session', id };
+      await note({ event: 'session.ended', target, details: { sessionId: id } }, tx);
     });
     const headers = id === caller.sessionId ? { 'Set-Cookie': endSession(config) } : {};
     return answer({ success: true as const, message: 'The session has ended.' }, { headers });

@@ -61,16 +61,18 @@ const deleteMe = endpoint({
     } else {
       requireFresh(caller);
     }
-    const outcome = await deleteUser(db, user.id);
-    if (outcome === 'owner') {
-      throw new Problem('CONFLICT', {
-        message: 'You are the owner of projects, so your account cannot be deleted.',
-        suggestion: 'Delete these projects first, then repeat the request.',
-      });
-    }
-    if (outcome === 'missing') throw new Problem('UNAUTHORIZED');
-    // The log entry outlives the account, so the id is in its `details`.
-    await note({ event: 'account.deleted', userId: null, details: { userId: user.id } });
+    await transact(db, async (tx) => {
+      const outcome = await deleteUser(tx, user.id);
+      if (outcome === 'owner') {
+        throw new Problem('CONFLICT', {
+          message: 'You are the owner of projects, so your account cannot be deleted.',
+          suggestion: 'Delete these projects first, then repeat the request.',
+        });
+      }
+      if (outcome === 'missing') throw new Problem('UNAUTHORIZED');
+      // The log entry outlives the account, so the id is in its `details`.
+      await note({ event: 'account.deleted', userId: null, details: { userId: user.id } }, tx);
+    });
     return answer(
       { success: true as const, message: 'Your account is deleted.' },
       { headers: { 'Set-Cookie': endSession(config) } },

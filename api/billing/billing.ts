@@ -18,6 +18,8 @@ import { holdProject } from '../../db/projects/projects.ts';
 import { Problem, found } from '../../domain/errors.ts';
 import { type Payments, currencies } from '../../providers/payments/stripe.ts';
 import type { ProjectCaller } from '../access/caller.ts';
+import { changesBetween } from '../access/changes.ts';
+import type { SecurityLog } from '../access/security-log.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 import { Time, named, time, ById } from '../http/schemas.ts';
@@ -62,7 +64,9 @@ const createCheckout = endpoint({
       returnUrl: config.dashboardUrl,
       server: config.apiUrl,
     };
-    return { url: await askProvider(call, (payments) => payments.createCheckout(order)) };
+    const url = await askProvider(call, (payments) => payments.createCheckout(order));
+    await noteOpened(call, 'checkout');
+    return { url };
   },
 });
 
@@ -85,9 +89,11 @@ const createBillingPortal = endpoint({
     const { customer } = (await billed(call)).project;
     if (customer === null) throw new Problem('CUSTOMER_REQUIRED');
     const { dashboardUrl } = call.config;
-    return {
-      url: await askProvider(call, (payments) => payments.createPortal(customer, dashboardUrl)),
-    };
+    const url = await askProvider(call, (payments) =>
+      payments.createPortal(customer, dashboardUrl),
+    );
+    await noteOpened(call, 'portal');
+    return { url };
   },
 });
 
@@ -160,11 +166,18 @@ const setBillingLimits = endpoint({
     if (project.subscription === null) throw new Problem('SUBSCRIPTION_REQUIRED');
     const given = Object.entries(call.body).filter(([, limit]) => limit !== undefined);
     const limits = Object.fromEntries(given) as Partial<BillingProject['limits']>;
-    await transact(call.db, async (tx) => {
+    const target = { type: 'project', id: call.params.id };
+    const changed = await transact(call.db, async (tx) => {
       await holdProject(tx, projectId);
+      const before = found('PROJECT', call.params.id, await findBillingProject(tx, projectId));
       await updateOwnLimits(tx, projectId, limits);
+      const after = { ...before, limits: { ...before.limits, ...limits } };
+      const changes = changesBetween(before.limits, after.limits);
+      if (changes.length > 0) {
+        await call.note({ event: 'billing_limits.changed', projectId, target, changes }, tx);
+      }
+      return after;
     });
-    const changed = { ...project, limits: { ...project.limits, ...limits } };
     return limitsOf(call, projectId, changed);
   },
 });
@@ -259,6 +272,16 @@ export const billingEndpoints = [
   setBillingLimits,
   getBillingConsumption,
 ];
+
+/** Notes that a user was led to a page of the payment provider, where they can change the plan. */
+async function noteOpened(
+  { note, member }: { note: SecurityLog['note']; member: ProjectCaller },
+  page: 'checkout' | 'portal',
+): Promise<void> {
+  const { projectId, project } = member;
+  const target = { type: 'project', id: project.publicId };
+  await note({ event: 'billing.opened', projectId, target, details: { page } });
+}
 
 /** The billing data of the project in the path. */
 export async function billed({ db, member }: Pick<Services, 'db'> & { member: ProjectCaller }) {

@@ -77,7 +77,7 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
         jobId: `bulk-${operation}-0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01-${exampleId}`,
       },
     },
-    async handle({ db, caller, body: { mode, contactIds, filter, excludeIds } }) {
+    async handle({ db, caller, body: { mode, contactIds, filter, excludeIds }, note }) {
       const jobId = `bulk-${operation}-${caller.project.publicId}-${randomUUID()}`;
       const job = { projectId: caller.projectId, jobId };
       const which =
@@ -87,6 +87,9 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
       await transact(db, async (tx) => {
         await holdProject(tx, caller.projectId);
         await insertBulk(tx, job, { operation, causedBy: actorOf(caller), ...which });
+        const event = operation === 'delete' ? 'contacts.deleted' : 'contacts.changed';
+        const { projectId } = caller;
+        await note({ event, projectId, details: { operation, jobId } }, tx);
       });
       return { message: 'The bulk action has been queued.', jobId };
     },

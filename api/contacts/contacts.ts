@@ -257,10 +257,14 @@ export const deleteContact = endpoint({
   params: ById,
   response: z.void(),
   problems: ['CONTACT_NOT_FOUND'],
-  async handle({ db, caller, params: { id } }) {
-    await deleteContactHistory(db, caller.projectId, [id]);
-    const deleted = await transact(db, (tx) => deleteContacts(tx, caller.projectId, [id]));
-    if (deleted.length === 0) throw notFound('CONTACT', id);
+  async handle({ db, caller: { projectId }, params: { id }, note }) {
+    await deleteContactHistory(db, projectId, [id]);
+    await transact(db, async (tx) => {
+      const deleted = await deleteContacts(tx, projectId, [id]);
+      if (deleted.length === 0) throw notFound('CONTACT', id);
+      const target = { type: 'contact', id };
+      await note({ event: 'contact.deleted', projectId, target }, tx);
+    });
   },
 });
 

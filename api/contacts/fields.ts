@@ -152,7 +152,7 @@ export const deleteContactField = endpoint({
   response: z.object({ deletedFrom: z.int() }),
   problems: ['FIELD_NOT_DELETABLE', 'FIELD_IN_USE'],
   example: { response: { deletedFrom: 620 } },
-  async handle({ db, caller: { projectId }, params }) {
+  async handle({ db, caller: { projectId }, params, note }) {
     const field = contactFieldOf(params.field);
     if (field.kind !== 'data') {
       const message = `Every contact has the field "${params.field}", so it cannot be deleted.`;
@@ -162,7 +162,11 @@ export const deleteContactField = endpoint({
     if (users.some) throw new Problem('FIELD_IN_USE', { details: users.lists });
     // A use that is added concurrently is not refused. It then refers to a field that no contact
     // has, which is allowed with the prefix `data.`.
-    return { deletedFrom: await removeField(db, projectId, field.key) };
+    const target = { type: 'field', id: `data.${field.key}` };
+    const deletedFrom = await removeField(db, projectId, field.key, (tx) =>
+      note({ event: 'field.deleted', projectId, target }, tx),
+    );
+    return { deletedFrom };
   },
 });
 

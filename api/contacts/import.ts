@@ -35,7 +35,7 @@ export const importContacts = endpoint({
       jobId: `import-0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01-7d2a4f10-1f5e-4c3b-9a0d-2b1c3d4e5f60`,
     },
   },
-  async handle({ db, caller, body: { file } }) {
+  async handle({ db, caller, body: { file }, note }) {
     if (!isCsv(file)) {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
         message: 'The file must have the content type text/csv, or a name that ends with .csv.',
@@ -52,6 +52,8 @@ export const importContacts = endpoint({
         filename,
         content: file.bytes(),
       });
+      const { projectId } = caller;
+      await note({ event: 'contacts.imported', projectId, details: { jobId } }, tx);
     });
     return { message: 'The import has been queued.', jobId };
   },

@@ -10,6 +10,7 @@ import { transact } from '../../db/database.ts';
 import type { NewKey } from '../../db/domains/keys.ts';
 import { found, invalidField, Problem, together } from '../../domain/errors.ts';
 import type { DnsRecord } from '../../domain/sender/sender-records.ts';
+import { changesBetween } from '../access/changes.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { ById } from '../http/schemas.ts';
 import { requireDomain } from './access.ts';
@@ -82,7 +83,12 @@ async function change(
   domain: DomainRow,
   plan: (now: DomainRow) => Promise<(DomainChange & { fields: string }) | null>,
 ): Promise<DomainRow> {
-  const { db, note } = call;
+  const { db, identities, note } = call;
+  const settingsOf = (row: DomainRow) => ({
+    signing: identities.signingOf(row),
+    ed25519: row.ed25519,
+    inbound: row.inbound,
+  });
   for (let now = domain; ; now = found('DOMAIN', domain.id, await findDomain(db, domain.id))) {
     const planned = await plan(now);
     if (!planned) return now;
@@ -92,7 +98,18 @@ async function change(
       const { id: domainId, name, project_id: projectId } = now;
       const details = { domainId, domain: name, fields };
       const target = { type: 'domain', id: domainId };
-      if (changed) await note({ event: 'domain.changed', projectId, target, details }, tx);
+      if (!changed) return changed;
+      const differences = changesBetween(settingsOf(now), settingsOf(changed));
+      // A rotation of the key changes no field.
+      const noted = differences.length > 0 ? differences : null;
+      const event = {
+        event: 'domain.changed' as const,
+        projectId,
+        target,
+        changes: noted,
+        details,
+      };
+      await note(event, tx);
       return changed;
     });
     if (row) return row;

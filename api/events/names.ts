@@ -98,12 +98,16 @@ export const deleteEvent = endpoint({
   response: z.object({ deletedCount: z.int() }),
   problems: ['RESERVED_EVENT', 'EVENT_IN_USE'],
   example: { response: { deletedCount: 42 } },
-  async handle({ db, caller: { projectId }, params: { eventName } }) {
+  async handle({ db, caller: { projectId }, params: { eventName }, note }) {
     if (isReservedEvent(eventName)) throw new Problem('RESERVED_EVENT');
     const users = await usersOf(db, projectId, eventName);
     if (users.some) throw new Problem('EVENT_IN_USE', { details: users.lists });
     // A concurrent new use of the name applies to future events, and those stay.
-    return { deletedCount: await deleteEvents(db, projectId, eventName) };
+    const target = { type: 'event', id: eventName };
+    const deletedCount = await deleteEvents(db, projectId, eventName, (tx) =>
+      note({ event: 'events.deleted', projectId, target }, tx),
+    );
+    return { deletedCount };
   },
 });
 

@@ -130,7 +130,9 @@ export const setSignInPolicy = endpoint({
       const row = found('PROJECT', id, await updateSignInPolicy(tx, id, body));
       const changes = changesBetween(before, row, { fields: ['requireSecondFactor', 'rules'] });
       const details = { requireSecondFactor: String(body.requireSecondFactor) };
-      await note({ event: 'project.policy_changed', projectId: id, changes, details }, tx);
+      if (changes.length > 0) {
+        await note({ event: 'project.policy_changed', projectId: id, changes, details }, tx);
+      }
       return presentPolicy(row);
     });
   },

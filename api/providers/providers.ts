@@ -28,6 +28,7 @@ import {
   presentInstallation,
   presentOwn,
   Provider,
+  providerChanges,
   requireOwn,
   SesProvider,
   showOwn,
@@ -194,7 +195,8 @@ export const patchProvider = endpoint({
       await releaseChangedWaits(tx, projectId, [id]);
       const details = { providerId: id, name, fields: Object.keys(body).join(', ') };
       const target = { type: 'provider', id };
-      await note({ event: 'provider.changed', projectId, target, details }, tx);
+      const changes = providerChanges(before, changed);
+      await note({ event: 'provider.changed', projectId, target, changes, details }, tx);
       return changed;
     });
     return showOwn(call, row, project);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Change } from '../../db/accounts/security-events.ts';
 import { findOpenCircuits } from '../../db/delivery/provider-circuit.ts';
 import { fieldsOf, findProvider, type ProviderRow } from '../../db/providers/providers.ts';
 import { found, Problem } from '../../domain/errors.ts';
@@ -12,6 +13,7 @@ import {
 } from '../../domain/provider/provider.ts';
 import type { PoolProvider } from '../../providers/mail-pool.ts';
 import type { OwnerProject, ProjectCaller } from '../access/caller.ts';
+import { changesBetween } from '../access/changes.ts';
 import { exampleOf } from '../http/record.ts';
 import { fault, named, ofProject, Time, time } from '../http/schemas.ts';
 import type { Services } from '../services/services.ts';
@@ -167,6 +169,28 @@ export function presentOwn(
   if (fields.kind === 'ses') return { ...head, ...fields, feedback: 'ses', enabled, ...rest };
   const feedback = row.feedback as 'dsn';
   return { ...head, ...fields, feedback, enabled, hasPassword: row.secret !== null, ...rest };
+}
+
+/** Returns the changed fields of a provider, for the security log. */
+export function providerChanges(before: ProviderRow, after: ProviderRow): Change[] {
+  const secrets = ['password', 'secretAccessKey', 'feedbackSecret'];
+  return changesBetween(settingsOf(before), settingsOf(after), { secret: secrets });
+}
+
+function settingsOf(row: ProviderRow): object {
+  const fields = fieldsOf(row);
+  return {
+    name: row.name,
+    ...fields,
+    [fields.kind === 'ses' ? 'secretAccessKey' : 'password']: row.secret,
+    feedback: row.feedback,
+    feedbackSecret: row.feedback_secret,
+    enabled: row.enabled,
+    domains: row.domains,
+    ratePerSecond: row.rate_per_second,
+    maxMessageMb: row.max_message_mb,
+    ownSigning: row.own_signing,
+  };
 }
 
 type Sources = Pick<Services, 'db' | 'config' | 'mailPool'>;

@@ -7,6 +7,7 @@ import { readRouting, replaceRouting, type StoredRouting } from '../../db/routin
 import { invalidField, Refusals } from '../../domain/errors.ts';
 import { RouteList } from '../../providers/mail/route-fields.ts';
 import { onDownChoices, type Route } from '../../domain/routing/routing.ts';
+import { changesBetween } from '../access/changes.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
 import type { Services } from '../services/services.ts';
@@ -101,12 +102,16 @@ export const putRouting = endpoint({
       // So that no provider of a route is deleted meanwhile.
       await lockProviders(tx, projectId);
       await checkRoutes(tx, { mailPool, projectId }, body.routes);
-      const details = { routes: String(body.routes.length) };
-      await note({ event: 'routing.changed', projectId, details }, tx);
-      const { routes: before } = await readRouting(tx, projectId);
-      const named = before.flatMap(({ providers }) => providers.map(({ id }) => id));
+      const before = present(await readRouting(tx, projectId));
+      const named = before.routes.flatMap(({ providers }) => providers.map(({ id }) => id));
       await releaseChangedWaits(tx, projectId, new Set(named));
-      return present(await replaceRouting(tx, projectId, body.routes));
+      const after = present(await replaceRouting(tx, projectId, body.routes));
+      const changes = changesBetween(before, after, { fields: ['routes'] });
+      const details = { routes: String(body.routes.length) };
+      if (changes.length > 0) {
+        await note({ event: 'routing.changed', projectId, changes, details }, tx);
+      }
+      return after;
     });
   },
 });

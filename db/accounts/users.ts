@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
-import { type Database, transact } from '../database.ts';
+import type { Database } from '../database.ts';
 import { anyOf, countRows } from '../expressions.ts';
 import type { AppUser } from '../tables.ts';
 
@@ -161,28 +161,26 @@ export async function takeInvitedUser(tx: Database, userId: string): Promise<Use
  * ownership to it.
  */
 export async function deleteUser(
-  db: Database,
+  tx: Database,
   userId: string,
 ): Promise<'deleted' | 'owner' | 'missing'> {
-  return transact(db, async (tx) => {
-    const user = await lockUser(tx, userId);
-    if (!user) return 'missing';
-    const owned = await tx
-      .selectFrom('membership')
-      .select('project_id')
-      .where('user_id', '=', userId)
-      .where('role', '=', 'OWNER')
-      .executeTakeFirst();
-    if (owned) return 'owner';
-    // Rows of projects stay, with `user_id` null.
-    await tx
-      .deleteFrom('security_event')
-      .where('user_id', '=', userId)
-      .where('project_id', 'is', null)
-      .execute();
-    await tx.deleteFrom('app_user').where('id', '=', userId).execute();
-    return 'deleted';
-  });
+  const user = await lockUser(tx, userId);
+  if (!user) return 'missing';
+  const owned = await tx
+    .selectFrom('membership')
+    .select('project_id')
+    .where('user_id', '=', userId)
+    .where('role', '=', 'OWNER')
+    .executeTakeFirst();
+  if (owned) return 'owner';
+  // Rows of projects stay, with `user_id` null.
+  await tx
+    .deleteFrom('security_event')
+    .where('user_id', '=', userId)
+    .where('project_id', 'is', null)
+    .execute();
+  await tx.deleteFrom('app_user').where('id', '=', userId).execute();
+  return 'deleted';
 }
 
 /** Locks an account until the transaction ends. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../database.ts';
+import { type Database, transact } from '../database.ts';
 import { type DataField, typedSql } from '../sql/data-fields.ts';
 import { limits } from '../../domain/limits.ts';
 
@@ -146,16 +146,19 @@ const changedAtOnce = 1_000;
  * Removes a key from the data of all contacts of a project, page by page. Returns how many had it.
  * The contacts of a page are locked by id, so this cannot deadlock with other transactions that lock
  * several contacts. A repeated call continues.
+ * @param note records the deletion, in the transaction of the first page that changes a contact
  */
 export async function deleteContactField(
   db: Database,
   projectId: string,
   key: string,
+  note: (tx: Database) => Promise<void>,
 ): Promise<number> {
   let changed = 0;
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
-    const { rows } = await sql<{ changed: number; last: string | null }>`
+    const page = await transact(db, async (tx) => {
+      const { rows } = await sql<{ changed: number; last: string | null }>`
       with held as (
         select id from contact
           where project_id = ${projectId} and id > ${after}::uuid and data ? ${key}::text
@@ -166,8 +169,10 @@ export async function deleteContactField(
           returning 1
       )
       select (select count(*)::int from changed) as changed,
-        (select id from held order by id desc limit 1) as last`.execute(db);
-    const [page] = rows;
+        (select id from held order by id desc limit 1) as last`.execute(tx);
+      if (changed === 0 && rows[0]?.changed) await note(tx);
+      return rows[0];
+    });
     changed += page?.changed ?? 0;
     if (!page?.last) return changed;
     after = page.last;

@@ -4,6 +4,7 @@ import { replaceLink, useLink } from '../../../db/accounts/break-glass.ts';
 import { deleteFactor, listFactors } from '../../../db/accounts/factors.ts';
 import {
   insertSecurityEvent,
+  type SecurityEvent,
   type SecurityEventName,
 } from '../../../db/accounts/security-events.ts';
 import { findUserByEmail, lockUser } from '../../../db/accounts/users.ts';
@@ -15,6 +16,7 @@ import { exampleOf } from '../../http/record.ts';
 import type { Services } from '../../services/services.ts';
 import { hashToken, recordBreakGlass, Token } from '../mail.ts';
 import { Account, noteSignIn } from '../sign-in.ts';
+import { aboutFactor } from './factors.ts';
 
 /** The way back in when all others fail: a link that the operator makes at the server. */
 
@@ -37,25 +39,25 @@ export async function issueLink(
     const found = await findUserByEmail(tx, email);
     const user = found && (await lockUser(tx, found.id));
     if (!user) return null;
-    const note = (event: SecurityEventName, details: Record<string, string> = {}) =>
+    const note = (event: SecurityEventName, about: Pick<SecurityEvent, 'target' | 'details'>) =>
       insertSecurityEvent(tx, {
         event,
         userId: user.id,
         // An operator is no caller of the API.
         actor: null,
-        target: null,
+        target: about.target,
         changes: null,
         projectId: null,
         ip: null,
         requestId: null,
-        details: { by: 'operator', ...details },
+        details: { by: 'operator', ...about.details },
       });
-    for (const { id, type } of removeFactors ? await listFactors(tx, user.id) : []) {
-      await deleteFactor(tx, user.id, id);
-      await note('factor.removed', { factorId: id, type });
+    for (const factor of removeFactors ? await listFactors(tx, user.id) : []) {
+      await deleteFactor(tx, user.id, factor.id);
+      await note('factor.removed', aboutFactor(factor));
     }
     await replaceLink(tx, user.id, hashToken(token));
-    await note('break_glass.issued');
+    await note('break_glass.issued', { target: { type: 'user', id: user.id }, details: {} });
     await recordBreakGlass(tx, config, user, 'issued');
     return `${config.dashboardUrl}/auth/break-glass?token=${token}`;
   });
@@ -88,7 +90,8 @@ export const useBreakGlass = endpoint({
       } as const;
       const call = { db: tx, config, request, note };
       const cookie = await startSession(call, user, signIn);
-      await note({ event: 'break_glass.used', userId: user.id }, tx);
+      const target = { type: 'user', id: user.id };
+      await note({ event: 'break_glass.used', userId: user.id, target }, tx);
       await noteSignIn(call, user.id, signIn);
       await recordBreakGlass(tx, config, user, 'used');
       const data = { id: user.id, email: user.email };

@@ -3,6 +3,7 @@ import {
   confirmFactor,
   countRecoveryCodes,
   deleteFactor,
+  type FactorRow,
   findUnconfirmed,
   insertTotp,
   listFactors,
@@ -15,6 +16,7 @@ import { found, notFound, Problem } from '../../../domain/errors.ts';
 import { limits } from '../../../domain/limits.ts';
 import { lackingFactor } from '../../access/auth.ts';
 import type { UserCaller } from '../../access/caller.ts';
+import { changesBetween } from '../../access/changes.ts';
 import { answer, endpoint } from '../../http/endpoint.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { ById, Name, named, Time } from '../../http/schemas.ts';
@@ -43,6 +45,11 @@ export const NewFactor = named('NewFactor', {
 });
 
 export const FactorName = Name.optional();
+
+/** Returns the target of an event about a factor. */
+export function aboutFactor({ id, type }: Pick<FactorRow, 'id' | 'type'>) {
+  return { target: { type: 'factor', id }, details: { factorId: id, type } };
+}
 
 const Code = z
   .string()
@@ -145,7 +152,7 @@ export const confirmTotp = endpoint({
       const isFirst = (await listFactors(tx, user.id)).length === 0;
       const row = found('FACTOR', params.id, await confirmFactor(tx, params.id, step));
       const recoveryCodes = isFirst ? await renewRecoveryCodes(tx, user.id) : null;
-      await note({ event: 'factor.added', details: { factorId: row.id, type: row.type } }, tx);
+      await note({ event: 'factor.added', ...aboutFactor(row) }, tx);
       await recordFactorChange(tx, config, user, { change: 'added', name: row.name });
       const cookie = await addFactor({ db: tx, config, request }, user, caller.sessionId, 'totp');
       const data = { factor: present(Factor, row), recoveryCodes };
@@ -166,11 +173,18 @@ export const renameMyFactor = endpoint({
   response: Factor,
   problems: ['FACTOR_NOT_FOUND'],
   example: { body: { name: 'New phone' }, response: exampleOf(Factor) },
-  async handle({ db, caller, params: { id }, body }) {
-    return present(
-      Factor,
-      found('FACTOR', id, await renameFactor(db, caller.userId, id, body.name)),
-    );
+  async handle({ db, caller, params: { id }, body, note }) {
+    return transact(db, async (tx) => {
+      await lockUser(tx, caller.userId);
+      const factors = await listFactors(tx, caller.userId);
+      const before = factors.find((one) => one.id === id);
+      const row = found('FACTOR', id, await renameFactor(tx, caller.userId, id, body.name));
+      const changes = changesBetween({ name: before?.name }, { name: row.name });
+      if (changes.length > 0) {
+        await note({ event: 'factor.changed', changes, ...aboutFactor(row) }, tx);
+      }
+      return present(Factor, row);
+    });
   },
 });
 
@@ -209,7 +223,7 @@ export const removeMyFactor = endpoint({
         throw new Problem('FACTOR_NEEDED', { message });
       }
       await deleteFactor(tx, user.id, id);
-      await note({ event: 'factor.removed', details: { factorId: id, type: row.type } }, tx);
+      await note({ event: 'factor.removed', ...aboutFactor(row) }, tx);
       await recordFactorChange(tx, config, user, { change: 'removed', name: row.name });
     });
   },

@@ -25,7 +25,7 @@ import { countLogin, forgetLogin } from '../login-limits.ts';
 import { recordFactorChange } from '../mail.ts';
 import { Account, noteSignIn } from '../sign-in.ts';
 import { forgetChallenge, newChallenge, answeredChallenge } from './challenge.ts';
-import { Factor, FactorName, factorLimit, NewFactor } from './factors.ts';
+import { aboutFactor, Factor, FactorName, factorLimit, NewFactor } from './factors.ts';
 import { renewRecoveryCodes } from './recovery-codes.ts';
 import { addFactor, completeProof, findProver, knownUser } from './second-factor.ts';
 
@@ -150,7 +150,7 @@ export const addPasskey = endpoint({
         throw new Problem('CONFLICT', { message: 'This passkey belongs to an account already.' });
       }
       const recoveryCodes = others.length === 0 ? await renewRecoveryCodes(tx, user.id) : null;
-      await note({ event: 'factor.added', details: { factorId: row.id, type: row.type } }, tx);
+      await note({ event: 'factor.added', ...aboutFactor(row) }, tx);
       await recordFactorChange(tx, config, user, { change: 'added', name: row.name });
       const cookie = await addFactor(
         { db: tx, config, request },

@@ -10,15 +10,25 @@ const deletedAtOnce = 10_000;
  * Deletes the events of a name recorded until now, in many short transactions. It keeps events that
  * have just ended a wait, because the run must still read them. Open digests lose the deleted
  * events. Returns the number of deleted events.
+ * @param note records the deletion, in the first transaction that deletes an event
  */
-export async function deleteEvents(db: Database, projectId: string, name: string): Promise<number> {
+export async function deleteEvents(
+  db: Database,
+  projectId: string,
+  name: string,
+  note: (tx: Database) => Promise<void>,
+): Promise<number> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
   const until = sql<Date>`${rows[0]?.now ?? ''}::timestamptz`;
   let deleted = 0;
   // From the newest to the oldest, so that no page scans the deleted rows of earlier pages again.
   let after = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
   for (;;) {
-    const page = await transact(db, (tx) => deletePage(tx, { projectId, name, until, after }));
+    const page = await transact(db, async (tx) => {
+      const found = await deletePage(tx, { projectId, name, until, after });
+      if (deleted === 0 && found.gone.length > 0) await note(tx);
+      return found;
+    });
     deleted += page.gone.length;
     if (page.last === null) {
       await noteLostEvents(db, projectId, name);

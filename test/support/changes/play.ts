@@ -20,7 +20,7 @@ export interface Play {
   /** Id of the operation. */
   id: string;
   event: SecurityEventName;
-  /** Names in `ids` by the path parameters; by default `id` is in the world under the type of the event. */
+  /** Names in `ids` by path parameters; by default the type of the event is the name. */
   params?: Record<string, string>;
   body?: object | ((world: World) => object);
   /** Sent with the request; by default JSON with the key or the cookie of the owner. */
@@ -28,10 +28,12 @@ export interface Play {
   /** The name in `ids` of the record that the response has. */
   makes?: string;
   prepare?: (world: World) => unknown;
+  /** True: an attempt uses up what `prepare` has made, even if it fails. */
+  preparesAgain?: boolean;
   /** Acts instead of the owner. */
   cookie?: (world: World) => string;
-  /** A body that is refused, if a request with unknown ids or without fields is not. */
-  wrong?: { body?: unknown; ids?: Record<string, string> };
+  /** A request that is refused, if one with unknown ids or without fields is not. */
+  wrong?: { body?: unknown; ids?: Record<string, string>; anonymous?: boolean };
 }
 
 const endpointOf = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
@@ -75,6 +77,9 @@ export async function act(world: World, play: Play): Promise<TestAnswer> {
 export function actWrongly(world: World, play: Play): Promise<TestAnswer> {
   const unknown = new Proxy({}, { get: () => randomUUID() });
   const path = pathOf(play, play.wrong?.ids ?? unknown);
+  if (play.wrong?.anonymous) {
+    return world.api.request(endpointNamed(play.id).method, path);
+  }
   const isNamed = endpointNamed(play.id).path.includes('{');
   const body = play.wrong?.body ?? (isNamed ? bodyOf(world, play) : {});
   return ask(world, play, path, body);

@@ -288,7 +288,7 @@ describe('a DIGEST of other events', () => {
     await track({ n: 1 }, eventName);
     await track({ n: 2 }, eventName);
     // A name in use is refused by the API. Its use may begin at this moment.
-    await deleteEvents(db, engine.project.id, eventName);
+    await deleteEvents(db, engine.project.id, eventName, async () => {});
     const { id } = await newest('one that is empty', (one) => stepOf(one)?.output['count'] === 0);
     await track({ n: 3 }, eventName);
     await close(id);
