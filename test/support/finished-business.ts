@@ -140,6 +140,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   attachment: { created_at: `now() - n * interval '1 minute'` },
   segment_member: { contact_id: contact },
   exit_event: {},
+  upload: { state: `'stored'`, created_by: `'key:secret'` },
   allowance: { category: `'campaigns'`, month: `date '2020-01-01' + n` },
   allowance_warning: { category: `'campaigns'`, month: `date '2020-01-01' + n` },
   event_subscription_minute: { minute: `date_trunc('minute', now()) - n * interval '0.8 s'` },
