@@ -112,7 +112,8 @@ describe('a start', () => {
 describe('a start with unsafe settings', () => {
   it('is refused in production with a sentence each', async () => {
     const { env } = await settings();
-    const api = start({ ...env, NODE_ENV: 'production', API_URL: 'http://api.shop.dev' });
+    const unsafe = { NODE_ENV: 'production', API_URL: 'http://api.shop.dev', CONSOLE: 'false' };
+    const api = start({ ...env, ...unsafe });
     expect(await api.ended).toBe(1);
     const lines = api.output().trim().split('\n').slice(1);
     expect(lines.map((line) => line.trim().split(' ')[0])).toEqual([
