@@ -55,6 +55,7 @@ const sections = [
   ['/subscriptions', 'Subscriptions'],
   ['/keys', 'API keys'],
   ['/requests', 'Requests'],
+  ['/security-events', 'Security log'],
   ['/settings', 'Settings'],
 ] as const;
 

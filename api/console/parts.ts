@@ -17,6 +17,11 @@ export function moment(time: string | null | undefined): Html {
   return html`<time datetime="${time}" title="${time}">${dates.format(new Date(time))}</time>`;
 }
 
+/** Shows a time in UTC to the second. */
+export function second(at: string): Html {
+  return html`<time datetime="${at}" title="${at}">${at.slice(0, 19).replace('T', ' ')}</time>`;
+}
+
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
@@ -61,6 +66,37 @@ export function actorText(
   actor: { id: string | null; name: string | null } | null | undefined,
 ): string | null {
   return actor?.name ?? actor?.id ?? null;
+}
+
+/** Shows the details of a security event. */
+export function detailText(details: Readonly<Record<string, unknown>>): string {
+  return Object.entries(details)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
+}
+
+/**
+ * Renders the filters of a list.
+ * @param filters the names of the fields, with their labels
+ */
+export function searchForm(
+  filters: readonly (readonly [name: string, label: string])[],
+  given: Readonly<Record<string, string>>,
+): Html {
+  return html`<form>
+    <span class="acts"
+      >${filters.map(
+        ([name, label]) =>
+          html`<input
+            name="${name}"
+            value="${given[name] ?? ''}"
+            aria-label="${label}"
+            placeholder="${label}"
+            autocomplete="off"
+          /> `,
+      )}<button class="first">Search</button></span
+    >
+  </form>`;
 }
 
 /** Names and values one below the other. */

@@ -30,6 +30,7 @@ import { showOverview } from './overview.ts';
 import { rampPages } from './mail/ramps.ts';
 import { requestPages } from './requests.ts';
 import { routingPages } from './routing.ts';
+import { securityEventPages } from './security-events.ts';
 import { settingsPages } from './settings/sign-in-policy.ts';
 import { subscriptionPages } from './subscriptions.ts';
 import { templatePages } from './templates.ts';
@@ -117,6 +118,7 @@ export const consolePages = [
   ...subscriptionPages,
   ...keyPages,
   ...requestPages,
+  ...securityEventPages,
   ...settingsPages,
   showUnknownPage,
 ];

@@ -3,7 +3,17 @@ import { getRequest, getRequests } from '../../requests/requests.ts';
 import { type Html, html } from '../../html/html.ts';
 import { ask } from '../ask.ts';
 import { type PageContext, projectPage } from '../page.ts';
-import { actorText, facts, further, heading, section, state, table } from '../parts.ts';
+import {
+  actorText,
+  facts,
+  further,
+  heading,
+  searchForm,
+  second,
+  section,
+  state,
+  table,
+} from '../parts.ts';
 
 type Listed = z.output<typeof getRequests.response>['data'][number];
 
@@ -33,28 +43,11 @@ const showRequests = projectPage({
     return {
       title: 'Requests',
       content: html`${heading('Requests', html`<span class="acts"><a href="?">All</a> <a href="?status=4xx">Refused</a> <a href="?status=5xx">Failed</a></span>`)}
-      ${section('Search', filterForm(given))}
+      ${section('Search', searchForm(filters, given))}
       ${section('Newest first', html`${requestTable(requests.data, path, isOff)}${further(requests.cursor, given)}`)}`,
     };
   },
 });
-
-function filterForm(given: Readonly<Record<string, string>>): Html {
-  return html`<form>
-    <span class="acts"
-      >${filters.map(
-        ([name, label]) =>
-          html`<input
-            name="${name}"
-            value="${given[name] ?? ''}"
-            aria-label="${label}"
-            placeholder="${label}"
-            autocomplete="off"
-          /> `,
-      )}<button class="first">Search</button></span
-    >
-  </form>`;
-}
 
 function requestTable(
   requests: readonly Listed[],
@@ -128,11 +121,6 @@ function nameOf({ method, route }: Pick<Listed, 'method' | 'route'>): string {
 function statusOf({ status }: Pick<Listed, 'status'>): Html {
   if (status < 400) return html`${String(status)}`;
   return html`${String(status)} ${state(status < 500 ? 'REFUSED' : 'FAILED')}`;
-}
-
-/** Shows a time in UTC to the second. */
-function second(at: string): Html {
-  return html`<time datetime="${at}" title="${at}">${at.slice(0, 19).replace('T', ' ')}</time>`;
 }
 
 export const requestPages = [showRequests, showRequest];

@@ -1,7 +1,7 @@
 import { getMySecurityEvents } from '../../../security-events/security-events.ts';
 import { html } from '../../../html/html.ts';
 import { accountPage, askMine } from '../../account-page.ts';
-import { further, heading, moment, section, table } from '../../parts.ts';
+import { detailText, further, heading, moment, section, table } from '../../parts.ts';
 
 /** A user's own security events. */
 export const showEvents = accountPage({
@@ -30,9 +30,3 @@ export const showEvents = accountPage({
     };
   },
 });
-
-function detailText(details: Readonly<Record<string, unknown>>): string {
-  return Object.entries(details)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(', ');
-}
