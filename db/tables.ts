@@ -603,6 +603,16 @@ export interface HeldRelease {
   project_id: string;
 }
 
+export interface Holdout {
+  ends_at: Timestamp | null;
+  project_id: string;
+  salt: Generated<string>;
+  slots: Generated<number>;
+  topic_ids: string[] | null;
+  updated_at: Generated<Timestamp>;
+  workflow_ids: string[] | null;
+}
+
 export interface Idempotency {
   body_hash: Buffer;
   created_at: Generated<Timestamp>;
@@ -1337,6 +1347,7 @@ export interface DB {
   factor: Factor;
   firing: Firing;
   held_release: HeldRelease;
+  holdout: Holdout;
   idempotency: Idempotency;
   idempotency_email: IdempotencyEmail;
   identity: Identity;
@@ -1439,6 +1450,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   factor: ["confirmed_at", "counter", "created_at", "credential_id", "id", "last_used_at", "name", "public_key", "secret", "transports", "type", "used_step", "user_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   held_release: ["before", "project_id"],
+  holdout: ["ends_at", "project_id", "salt", "slots", "topic_ids", "updated_at", "workflow_ids"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "shown_to", "status_code", "use_id"],
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   identity: ["created_at", "id", "issuer", "last_used_at", "provider", "subject", "user_id"],

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { findContact } from '../db/contacts/contacts.ts';
 import type { Database } from '../db/database.ts';
 import { findProject } from '../db/projects/projects.ts';
+import { findHoldout } from '../db/projects/holdout.ts';
 import { readSendPolicy } from '../db/projects/send-policy.ts';
 import type { KnownExecution } from '../db/workflows/executions/execution-state.ts';
 import { readsOfSimulation } from '../db/reads/simulation.ts';
@@ -61,6 +62,7 @@ export async function playWhatIf(
         context,
         project,
         policy: await readSendPolicy(db, projectId),
+        holdout: await findHoldout(db, projectId),
         received: [],
         events: [],
         receivers: new Map(),

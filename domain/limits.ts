@@ -66,6 +66,9 @@ export const limits = {
   caps: 5,
   capMail: 1000,
   capDays: 365,
+  holdoutPercent: 20,
+  holdoutSaltChars: 64,
+  holdoutScopeIds: 100,
   /** Name of the contact field with the time zone. */
   zoneFieldChars: 200,
   zoneChars: 64,

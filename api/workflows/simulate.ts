@@ -5,6 +5,7 @@ import { findContact } from '../../db/contacts/contacts.ts';
 import type { Database } from '../../db/database.ts';
 import { listCountedMail } from '../../db/transactions/mail/hold-back.ts';
 import { findProject } from '../../db/projects/projects.ts';
+import { findHoldout } from '../../db/projects/holdout.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { readsOfSimulation } from '../../db/reads/simulation.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
@@ -252,6 +253,8 @@ export const simulateExecution = endpoint({
       context: body.context ?? null,
       project,
       policy,
+      // A contact that is made up has a new id in each simulation, so it is in no group.
+      holdout: body.contactId ? await findHoldout(db, projectId) : null,
       received: body.contactId ? await listCountedMail(db, body.contactId, policy.caps) : [],
       events: eventsOf(body.events, startAt),
       receivers,

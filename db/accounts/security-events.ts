@@ -59,6 +59,7 @@ export const securityEventNames = [
   'domain.removed',
   'send_policy.changed',
   'link_policy.changed',
+  'holdout.changed',
   'routing.changed',
   'consent_policy.changed',
   'topic.created',

@@ -184,7 +184,7 @@ export async function listAttachmentContents(
 /** The due messages of a project, and what decides about them. */
 export interface DueEmails {
   count: number;
-  /** True if its send policy may hold some of them. */
+  /** True if its rules may hold some of them. */
   isPoliced: boolean;
   /** True if its routes may name their mail providers. */
   isRouted: boolean;
@@ -218,6 +218,7 @@ const claimedColumns = [
   'id',
   'project_id',
   'contact_id',
+  'workflow_execution_id',
   'to_name',
   'to_email',
   'subject',
@@ -256,8 +257,10 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
    * State of the opt-in request that the mail asks to confirm; null: it is no confirmation mail.
    */
   opt_in_state: string | null;
-  /** Set only in a claim with `isPoliced`. */
+  /** These two are set only in a claim with `isPoliced`. */
   contact_data: Record<string, unknown> | null;
+  /** The workflow whose step sent it. */
+  workflow_id: string | null;
   /** Which mail of the project is tracked. */
   project_tracking: TrackingSetting;
   /** The contact's language. */
@@ -319,6 +322,8 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
           (select state from opt_in where opt_in.id = claimed.opt_in_id), 'gone') end as opt_in_state,
         project.tracking as project_tracking,
         case when ${given.isPoliced ?? false} then contact.data end as contact_data,
+        case when ${given.isPoliced ?? false} then (select execution.workflow_id from execution
+          where execution.id = claimed.workflow_execution_id) end as workflow_id,
         coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
       from claimed
       join contact on contact.id = claimed.contact_id

@@ -163,3 +163,17 @@ create table send_policy (
   updated_at timestamptz(3) not null default now()
 );
 comment on table send_policy is 'Quiet hours and frequency caps of a project; without a row there are none.';
+
+create table holdout (
+  project_id uuid not null primary key,
+  -- Hundredths of a percent: the contacts in slots below this number are held out.
+  slots smallint not null default 0 check (slots between 0 and 2000),
+  salt text not null default replace(gen_random_uuid()::text, '-', ''),
+  -- The mail of these topics or workflows; both null: all marketing mail.
+  topic_ids uuid[],
+  workflow_ids uuid[],
+  ends_at timestamptz(3),
+  updated_at timestamptz(3) not null default now(),
+  check (topic_ids is null or workflow_ids is null)
+);
+comment on table holdout is 'The contacts of a project that get no marketing mail, to measure its effect; without a row there are none.';

@@ -91,6 +91,20 @@ export async function holdWorkflow(
     .executeTakeFirst();
 }
 
+/** Returns the given workflows that exist. */
+export async function listKnownWorkflows(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<{ id: string }[]> {
+  return db
+    .selectFrom('workflow')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('id', '=', anyOf(ids))
+    .execute();
+}
+
 export type WorkflowQuery = Omit<ListQuery, 'sort'> & {
   enabled?: boolean | undefined;
   sort: ListQuery['sort'] | 'steps';

@@ -62,6 +62,7 @@ const resources: readonly (readonly [beginning: string, resource: string])[] = [
   ['/delivery', 'analytics'],
   ['/erasures', 'privacy'],
   ['/event-subscriptions', 'subscriptions'],
+  ['/holdout', 'policies'],
   ['/imports', 'contacts'],
   ['/link-policy', 'policies'],
   ['/projects/{id}/members', 'members'],

@@ -1,5 +1,6 @@
 import { contactZone } from '../time/zones.ts';
 import { needsSubscription } from './headers.ts';
+import { type HoldableMail, type Holdout, isHeldOut } from '../holdout/holdout.ts';
 import { quietUntil } from './quiet-hours.ts';
 import type { WithheldReason } from '../outcomes/outcome.ts';
 import type { PolicyHold } from '../outcomes/policy-holds.ts';
@@ -19,7 +20,7 @@ export type SendDecision =
   | { kind: 'hold'; reason: Exclude<PolicyHold, 'warm_up'>; until: Date };
 
 /** A message to decide about, with the current facts of its contact, project and sender. */
-export interface DueMail {
+export interface DueMail extends HoldableMail {
   source_type: string;
   message_class: string;
   to_email: string;
@@ -50,20 +51,27 @@ const dayMs = 24 * 3_600_000;
  */
 const delayMaxMs = 30 * dayMs;
 
+/** The rules of a project for its marketing mail; null: it has none of this kind. */
+export interface MailRules {
+  policy: SendPolicy | null;
+  holdout: Holdout | null;
+}
+
 /**
- * @param policy null: the project has none, so only the reasons to suppress apply.
  * @param counted the times at which the provider accepted mail that counts for a cap, newest first.
  *   Mail that is being given to the provider has the present time.
  */
 export function decideSend(
   mail: DueMail,
-  policy: SendPolicy | null,
+  { policy, holdout }: MailRules,
   counted: readonly Date[],
   now: Date,
 ): SendDecision {
   const reason = suppressionReason(mail);
   if (reason) return { kind: 'suppress', reason };
-  if (!policy || !isPoliced(mail)) return { kind: 'send' };
+  if (!isPoliced(mail)) return { kind: 'send' };
+  if (holdout && isHeldOut(mail, holdout, now)) return { kind: 'suppress', reason: 'held_out' };
+  if (!policy) return { kind: 'send' };
   const { quietHours, caps, onCap } = policy;
   const zone = contactZone(mail.contact_data, policy);
   const quietEnd = quietHours && quietUntil(quietHours, zone, now);
@@ -81,7 +89,7 @@ export function decideSend(
  * null: there is none.
  */
 export function suppressionReason(
-  mail: Omit<DueMail, 'contact_data' | 'created_at' | 'scheduled_for'>,
+  mail: Omit<DueMail, keyof HoldableMail | 'contact_data' | 'created_at' | 'scheduled_for'>,
 ): WithheldReason | null {
   if (mail.contact_gone) return 'contact_deleted';
   if (mail.project_disabled) return 'project_disabled';

@@ -1,6 +1,5 @@
-import { isPoliced, type DueMail, decideSend } from '../mail/send-decision.ts';
+import { isPoliced, type DueMail, decideSend, type MailRules } from '../mail/send-decision.ts';
 import type { TimedSuppression } from '../mail/suppression.ts';
-import type { SendPolicy } from '../mail/send-policy.ts';
 import type { StepMail } from '../workflow/steps/effects.ts';
 import type { SimulatedContact, SimulatedMail } from './simulation.ts';
 
@@ -15,7 +14,10 @@ const holdsMax = 1_000;
  * allowed so far.
  * @param received when the contact got real mail that counts for the caps.
  */
-export function createPolicyJudge(policy: SendPolicy, received: readonly Date[]) {
+export function createPolicyJudge(
+  { workflowId, ...rules }: MailRules & { workflowId: string },
+  received: readonly Date[],
+) {
   const sent = [...received];
   return (
     mail: StepMail,
@@ -37,10 +39,13 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
       sender_gone: false,
       contact_gone: false,
       topic_left: known.topicLeft,
+      contact_id: contact.id,
+      topic_id: mail.topicId,
+      workflow_id: workflowId,
       created_at: now,
       scheduled_for: null,
     };
-    const { sentAt, ...verdict } = playHolds(lookedAt, known.suppression, policy, sent);
+    const { sentAt, ...verdict } = playHolds(lookedAt, known.suppression, rules, sent);
     if (sentAt && isPoliced(lookedAt)) sent.push(sentAt);
     return verdict;
   };
@@ -50,7 +55,7 @@ export function createPolicyJudge(policy: SendPolicy, received: readonly Date[])
 function playHolds(
   mail: Omit<DueMail, 'suppression'>,
   entry: TimedSuppression | null,
-  policy: SendPolicy,
+  rules: MailRules,
   sent: readonly Date[],
 ): Verdict & { sentAt: Date | null } {
   let at = mail.created_at;
@@ -60,7 +65,7 @@ function playHolds(
       .filter((before) => before <= at)
       .toSorted((one, other) => other.getTime() - one.getTime());
     const suppression = entry && (!entry.until || entry.until > at) ? entry : null;
-    const decision = decideSend({ ...mail, suppression }, policy, counted, at);
+    const decision = decideSend({ ...mail, suppression }, rules, counted, at);
     if (decision.kind === 'send') break;
     if (decision.kind === 'suppress') {
       return { outcome: 'withheld', reason: decision.reason, heldUntil: null, sentAt: null };

@@ -85,7 +85,9 @@ class Player {
     this.#now = input.startAt;
     this.#contact = input.contact;
     this.#context = input.context;
-    this.#judge = createPolicyJudge(input.policy, input.received);
+    const { policy, holdout, workflow } = input;
+    const rules = { policy, holdout, workflowId: workflow.id };
+    this.#judge = createPolicyJudge(rules, input.received);
     const { startEventName: name, startAt: at, context: data } = input;
     if (name !== null) this.#recorded.addStart({ name, at, data });
   }

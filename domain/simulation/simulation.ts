@@ -1,6 +1,7 @@
 import type { Condition } from '../filter/filter.ts';
 import type { ContactHistory } from '../filter/history.ts';
 import type { TimedSuppression } from '../mail/suppression.ts';
+import type { Holdout } from '../holdout/holdout.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
 import type { WithheldReason } from '../outcomes/outcome.ts';
 import type { PolicyHold } from '../outcomes/policy-holds.ts';
@@ -75,6 +76,8 @@ export interface SimulationInput {
   context: Record<string, unknown> | null;
   project: { id: string; name: string; language: string; subscription: string | null };
   policy: SendPolicy;
+  /** null: the project has none, or the contact is made up. */
+  holdout: Holdout | null;
   /** When the contact got the real mail that counts for caps, newest first. */
   received: readonly Date[];
   /** Sorted by time. */

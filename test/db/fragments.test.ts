@@ -451,6 +451,7 @@ async function insertTenants(tx: Database): Promise<void> {
     const status = isFirst ? 'PAUSED' : 'SENDING';
     await insert('campaign', { ...own, id: mine(campaign), status });
     await insert('send_policy', { ...own, caps: isFirst ? '[{}]' : '[]' });
+    if (isFirst) await insert('holdout', { ...own, slots: 100 });
     if (isFirst) await insert('mail_routing', { ...own, routes: '[]' });
     await insert('ramp', {
       ...own,

@@ -3,6 +3,7 @@ import type { ChunkWait } from '../../campaigns/chunks.ts';
 import { columnList } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
 import { type ClaimedEmail, claimDueEmails, type EmailClaim } from '../../emails/emails.ts';
+import { type HoldoutColumns, holdoutOf } from '../../projects/holdout.ts';
 import { openRamps, type RampGate } from '../../ramps/admission.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
@@ -19,6 +20,7 @@ import {
   isPoliced,
   type DueMail,
   decideSend,
+  type MailRules,
   suppressionReason,
 } from '../../../domain/mail/send-decision.ts';
 import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.ts';
@@ -65,7 +67,7 @@ export async function claimUnheldEmails(
   }
 }
 
-type Checked = DueMail & Withheld & RoutableEmail & { contact_id: string };
+type Checked = DueMail & Withheld & RoutableEmail;
 
 /** A message that must wait, and why. */
 interface HeldMessage {
@@ -129,15 +131,14 @@ async function applyPolicy<E extends Checked>(
 ): Promise<{ passed: E[]; held: HeldMessage[] }> {
   const policed = emails.filter(isPoliced);
   const contactIds = policed.map((email) => email.contact_id);
-  const known =
-    policed.length > 0 ? await lockPolicy(tx, { projectId, attemptId, contactIds }) : null;
-  if (!known) return { passed: [...emails], held: [] };
-  const { policy, now, counted } = known;
+  if (policed.length === 0) return { passed: [...emails], held: [] };
+  const known = await lockRules(tx, { projectId, attemptId, contactIds });
+  const { now, counted } = known;
   const passed: E[] = [];
   const held: HeldMessage[] = [];
   for (const email of emails) {
     const mail = counted.get(email.contact_id) ?? [];
-    const decision = decideSend(email, policy, mail, now);
+    const decision = decideSend(email, known, mail, now);
     if (decision.kind === 'hold') {
       held.push({ id: email.id, reason: decision.reason, until: decision.until });
       continue;
@@ -149,44 +150,50 @@ async function applyPolicy<E extends Checked>(
 }
 
 /**
- * Returns the policy of a project, the current time, and for each contact the send times of the
- * mail that counts for the caps, newest first; null: the project has no policy. Mail that is being
- * sent counts as sent now. Locks the policy against changes and, if it has caps, these contacts
- * against other decisions, until the transaction ends.
+ * Returns the send policy and the hold-out of a project, the current time, and for each contact the
+ * send times of the mail that counts for the caps, newest first. Mail that is being sent counts as
+ * sent now. Locks both against changes and, if the policy has caps, these contacts against other
+ * decisions, until the transaction ends.
  */
-async function lockPolicy(
+async function lockRules(
   tx: Database,
   given: { projectId: string; attemptId: string; contactIds: readonly string[] },
-): Promise<{ policy: SendPolicy; now: Date; counted: Map<string, Date[]> } | null> {
+): Promise<MailRules & { now: Date; counted: Map<string, Date[]> }> {
   const most = (field: string) =>
     sql`(select max((cap ->> ${sql.lit(field)})::int) from jsonb_array_elements(policy.caps) cap)`;
   const { rows } = await sql<{
-    policy: SendPolicy;
+    policy: SendPolicy | null;
+    holdout: HoldoutColumns | null;
     now: Date;
     mail: { contact_id: string; sent_at: string | null }[] | null;
   }>`
     with policy as (
       select ${columnList('send_policy')} from send_policy
         where project_id = ${given.projectId} for share
+    ), holding as (
+      select ${columnList('holdout')} from holdout where project_id = ${given.projectId} for share
     )
-    select jsonb_build_object('timeZone', policy.time_zone,
+    select case when policy.project_id is not null then jsonb_build_object('timeZone', policy.time_zone,
           'contactTimeZoneField', policy.contact_time_zone_field,
-          'quietHours', policy.quiet_hours, 'caps', policy.caps, 'onCap', policy.on_cap) as policy,
+          'quietHours', policy.quiet_hours, 'caps', policy.caps, 'onCap', policy.on_cap) end as policy,
+        to_jsonb(holding) as holdout,
         case when policy.caps <> '[]' then (
           select jsonb_agg(mail order by mail.sent_at desc nulls first)
             from lock_marketing_mail(${given.projectId}, ${given.contactIds}::uuid[],
               ${given.attemptId}, now() - make_interval(days => ${most('perDays')}),
               ${most('max')}) as mail) end as mail,
         clock_timestamp() as now
-      from policy`.execute(tx);
+      from (values (true)) as always left join policy on true left join holding on true`.execute(
+    tx,
+  );
   const [row] = rows;
-  if (!row) return null;
-  const { policy, now } = row;
+  if (!row) throw new Error('lockRules: no answer');
+  const { policy, holdout, now } = row;
   const counted = new Map<string, Date[]>();
   for (const { contact_id: id, sent_at: at } of row.mail ?? []) {
     counted.set(id, [...(counted.get(id) ?? []), at === null ? now : new Date(at)]);
   }
-  return { policy, now, counted };
+  return { policy, holdout: holdout && holdoutOf(holdout), now, counted };
 }
 
 /**

@@ -52,13 +52,14 @@ export const keptOnReset = [
   'mail_provider',
   'mail_routing',
   'send_policy',
+  'holdout',
   'ramp',
   'event_subscription',
 ] as const;
 
 /**
  * Empties a project, but keeps settings, keys, members, domains, secrets, mail providers with their
- * routes and ramps, event subscriptions, billing, the send policy and the consent policy. Returns
+ * routes and ramps, event subscriptions, billing, the send policy, the hold-out and the consent policy. Returns
  * false when it did not exist.
  */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {

@@ -22,6 +22,7 @@ describe('the scope of an endpoint', () => {
     ['GET', '/projects/{id}/security', 'project:read'],
     ['GET', '/ramps/{id}', 'providers:read'],
     ['PUT', '/send-policy', 'policies:write'],
+    ['GET', '/holdout/report', 'policies:read'],
     ['POST', '/suppression-list', 'suppression:write'],
     ['GET', '/api-keys/@me', null],
   ])('of %s %s is %s', (method, path, scope) => {

@@ -18,6 +18,8 @@ const mail: DueMail = {
   contact_gone: false,
   suppression: null,
   topic_left: false,
+  contact_id: '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11',
+  topic_id: null,
   created_at: now,
   scheduled_for: null,
 };
@@ -25,7 +27,7 @@ const quiet = { quietHours: { from: '11:00', to: '14:00', days: [...weekdays] } 
 const full = { caps: [{ max: 1, perDays: 1 }] };
 const policyOf = (given: Partial<SendPolicy>): SendPolicy => ({ ...defaultSendPolicy, ...given });
 const decide = (given: Partial<DueMail>, policy: Partial<SendPolicy>, counted = [hours(-1)]) =>
-  decideSend({ ...mail, ...given }, policyOf(policy), counted, now);
+  decideSend({ ...mail, ...given }, { policy: policyOf(policy), holdout: null }, counted, now);
 
 const heldQuiet = { kind: 'hold', reason: 'quiet_hours', until: hours(2) };
 const withheld = (reason: string) => ({ kind: 'suppress', reason });
@@ -52,7 +54,7 @@ describe('of all that is against a message', () => {
     expect(decide({}, { ...quiet, ...full })).toEqual(heldQuiet);
     expect(decide({}, full)).toEqual(withheld('frequency_cap'));
     expect(decide({}, {})).toEqual({ kind: 'send' });
-    expect(decideSend(mail, null, [], now)).toEqual({ kind: 'send' });
+    expect(decideSend(mail, { policy: null, holdout: null }, [], now)).toEqual({ kind: 'send' });
   });
 });
 

@@ -75,7 +75,7 @@ where campaign.project_id = $1 and campaign.id = $2
 
 select case when email.status = 'FAILED' then case when coalesce(email.refusal, email.error) in
     ('provider_refused', 'recipient_refused', 'provider_unavailable', 'contact_unsubscribed',
-    'topic_unsubscribed', 'suppressed', 'frequency_cap', 'late', 'billing_limit',
+    'topic_unsubscribed', 'suppressed', 'held_out', 'frequency_cap', 'late', 'billing_limit',
     'domain_not_verified', 'project_disabled', 'campaign_cancelled', 'execution_ended', 'cancelled',
     'message_too_large', 'no_provider', 'contact_deleted', 'delivery_unknown') then
     coalesce(email.refusal, email.error) else 'provider_refused' end when email.status not in
@@ -537,9 +537,17 @@ from (
           (inner_checked.status = 'FAILED' and inner_checked.error is not null and
           left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $55) and true
       order by inner_checked.created_at desc, inner_checked.id desc
-      limit $56)) part
+      limit $56)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $57 and inner_checked.project_id = $58 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $59) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $60)) part
   order by part.created_at desc, part.id desc
-  limit $57) found
+  limit $61) found
 cross join lateral (
   select inner_found.id, inner_found.contact_id, inner_found.workflow_execution_id,
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
@@ -556,26 +564,27 @@ left join lateral (
   where inner_receiver.id = email.contact_id and inner_receiver.project_id = email.project_id offset
       0) receiver on true
 where ((((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $58)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $59)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $60)) or
+    email.error), 40) = $62)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $63)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $64)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $61)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $62)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $63)) or
+    email.error), 40) = $65)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $66)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $67)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $64)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $65)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $66)) or
+    email.error), 40) = $68)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $69)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $70)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $67)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $68)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $69)) or
+    email.error), 40) = $71)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $72)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $73)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $70)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $71))))
+    email.error), 40) = $74)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $75)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $76))))
 order by found.created_at desc, found.id desc
-limit $72
+limit $77
 
 select id
 from campaign
@@ -621,11 +630,15 @@ select id, project_id, name
 from campaign
 where id = any($1::uuid[])
 
-select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' and exists (
-    select
-    from send_policy inner_policy
-    where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not null or
-        inner_policy.caps <> '[]')) or exists (
+select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' and (exists (
+      select
+      from send_policy inner_policy
+      where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not null
+          or inner_policy.caps <> '[]')) or exists (
+      select
+      from holdout inner_holdout
+      where inner_holdout.project_id = campaign.project_id and inner_holdout.slots > 0 and
+          (inner_holdout.ends_at is null or inner_holdout.ends_at > now()))) or exists (
     select
     from ramp inner_ramp
     where inner_ramp.project_id = campaign.project_id and inner_ramp.status <> 'DONE')) as
@@ -639,7 +652,7 @@ where id = $1
 select step.step_id as "stepId", email.status = 'FAILED' as "isFailed", case when email.status =
     'FAILED' then case when coalesce(email.refusal, email.error) in ('provider_refused',
     'recipient_refused', 'provider_unavailable', 'contact_unsubscribed', 'topic_unsubscribed',
-    'suppressed', 'frequency_cap', 'late', 'billing_limit', 'domain_not_verified',
+    'suppressed', 'held_out', 'frequency_cap', 'late', 'billing_limit', 'domain_not_verified',
     'project_disabled', 'campaign_cancelled', 'execution_ended', 'cancelled', 'message_too_large',
     'no_provider', 'contact_deleted', 'delivery_unknown') then coalesce(email.refusal, email.error)
     else 'provider_refused' end when email.status not in ('PENDING', 'SENDING') then null when case
@@ -753,11 +766,15 @@ with due as (
     select
     from campaign
     where id = $2 and status = 'SENDING' and ($3 or not (campaign.message_class = 'MARKETING' and
-        exists (
-          select
-          from send_policy inner_policy
-          where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not
-              null or inner_policy.caps <> '[]')) or exists (
+        (exists (
+            select
+            from send_policy inner_policy
+            where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not
+                null or inner_policy.caps <> '[]')) or exists (
+            select
+            from holdout inner_holdout
+            where inner_holdout.project_id = campaign.project_id and inner_holdout.slots > 0 and
+                (inner_holdout.ends_at is null or inner_holdout.ends_at > now()))) or exists (
           select
           from ramp inner_ramp
           where inner_ramp.project_id = campaign.project_id and inner_ramp.status <> 'DONE'))))

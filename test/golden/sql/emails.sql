@@ -303,20 +303,24 @@ select count(*)::int as count, (exists (
     where inner_policy.project_id = $1 and (inner_policy.quiet_hours is not null or
         inner_policy.caps <> '[]')) or exists (
     select
+    from holdout inner_holdout
+    where inner_holdout.project_id = $2 and inner_holdout.slots > 0 and (inner_holdout.ends_at is
+        null or inner_holdout.ends_at > now())) or exists (
+    select
     from ramp inner_ramp
-    where inner_ramp.project_id = $2 and inner_ramp.status <> 'DONE')) as "isPoliced", exists (
+    where inner_ramp.project_id = $3 and inner_ramp.status <> 'DONE')) as "isPoliced", exists (
   select
   from mail_routing inner_routing
-  where inner_routing.project_id = $3) as "isRouted"
+  where inner_routing.project_id = $4) as "isRouted"
 from (
   select
   from (
     select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
     from email_queue inner_waiting
-    where inner_waiting.project_id = $4 and inner_waiting.campaign_id is null and
+    where inner_waiting.project_id = $5 and inner_waiting.campaign_id is null and
         inner_waiting.lease_until is null) waiting
   where due_at <= now()
-  limit $5) due
+  limit $6) due
 
 select count(*)::int as total
 from email
@@ -339,7 +343,8 @@ where email.campaign_id = $1 and email.project_id = $2 and ((((email.status = 'F
     left(coalesce(email.refusal, email.error), 40) = $14)) or ((email.status = 'FAILED' and
     email.error is not null and left(coalesce(email.refusal, email.error), 40) = $15)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $16))))
+    email.error), 40) = $16)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $17))))
 
 select count(*)::int as total
 from email
@@ -513,10 +518,18 @@ from (
           (inner_checked.status = 'FAILED' and inner_checked.error is not null and
           left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $55) and true
       order by inner_checked.created_at desc, inner_checked.id desc
-      limit $56)) part
+      limit $56)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $57 and inner_checked.project_id = $58 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $59) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $60)) part
   order by part.created_at desc, part.id desc
-  limit $57) checked
-order by created_at desc, id desc offset $58
+  limit $61) checked
+order by created_at desc, id desc offset $62
 limit 1
 
 select id, message_id, project_id, contact_id, provider_id, to_email
@@ -655,32 +668,36 @@ with due as (
         where inner_policy.project_id = $3 and (inner_policy.quiet_hours is not null or
             inner_policy.caps <> '[]')) or exists (
         select
+        from holdout inner_holdout
+        where inner_holdout.project_id = $4 and inner_holdout.slots > 0 and (inner_holdout.ends_at
+            is null or inner_holdout.ends_at > now())) or exists (
+        select
         from ramp inner_ramp
-        where inner_ramp.project_id = $4 and inner_ramp.status <> 'DONE')))
+        where inner_ramp.project_id = $5 and inner_ramp.status <> 'DONE')))
   order by waiting.due_at, email_id
-  limit $5
+  limit $6
   for update of email skip locked ), weighed as (
   select id, coalesce(sum(body_bytes) over (
       order by due_at, id rows between unbounded preceding and 1 preceding), 0) as bytes_before
   from due ), claimed as (
   update email
-  set status = 'SENDING', attempt_id = $6, attempts = attempts + 1, waits_for = null, lease_until =
-      now() + make_interval(secs => $7), updated_at = now(), trace = email.trace ||
+  set status = 'SENDING', attempt_id = $7, attempts = attempts + 1, waits_for = null, lease_until =
+      now() + make_interval(secs => $8), updated_at = now(), trace = email.trace ||
       trace_entry('handed_over', jsonb_build_object('attempt', email.attempts + 1))
   from weighed
-  where email.id = weighed.id and bytes_before < $8
+  where email.id = weighed.id and bytes_before < $9
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.bounce_listed,
       email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events,
-      email.to_name, email.to_email, email.subject, email.body, email.from_email, email.from_name,
-      email.reply_to, email.headers, email.attachments, email.attempts, email.scheduled_for,
-      email.opt_in_id, email.topic_id, email.provider_id, (email.attempts > 0 and email.trace @>
-      '[{state: settled}]') as is_bound, case when email.attempts > 1 then
-      jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
-      first_attempt_at ), ledger_unqueued as (
+      email.workflow_execution_id, email.to_name, email.to_email, email.subject, email.body,
+      email.from_email, email.from_name, email.reply_to, email.headers, email.attachments,
+      email.attempts, email.scheduled_for, email.opt_in_id, email.topic_id, email.provider_id,
+      (email.attempts > 0 and email.trace @> '[{state: settled}]') as is_bound, case when
+      email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)')
+      ->> 'at' end as first_attempt_at ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -697,15 +714,15 @@ with due as (
   set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
       excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
       ramp_id = excluded.ramp_id)
-select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, claimed.to_email,
-    claimed.subject, claimed.body, claimed.from_email, claimed.from_name, claimed.reply_to,
-    claimed.headers, claimed.attachments, claimed.message_class, claimed.source_type,
-    claimed.attempts, claimed.created_at, claimed.scheduled_for, claimed.held_until,
-    claimed.billed_units, claimed.allowance_month, claimed.opt_in_id, claimed.topic_id,
-    claimed.provider_id, claimed.first_attempt_at, claimed.is_bound, contact.subscribed as
-    contact_subscribed, contact.email as contact_email, project.disabled_reason is not null as
-    project_disabled, ((claimed.scheduled_for is not null or claimed.held_until is not null) and not
-    exists (
+select claimed.id, claimed.project_id, claimed.contact_id, claimed.workflow_execution_id,
+    claimed.to_name, claimed.to_email, claimed.subject, claimed.body, claimed.from_email,
+    claimed.from_name, claimed.reply_to, claimed.headers, claimed.attachments,
+    claimed.message_class, claimed.source_type, claimed.attempts, claimed.created_at,
+    claimed.scheduled_for, claimed.held_until, claimed.billed_units, claimed.allowance_month,
+    claimed.opt_in_id, claimed.topic_id, claimed.provider_id, claimed.first_attempt_at,
+    claimed.is_bound, contact.subscribed as contact_subscribed, contact.email as contact_email,
+    project.disabled_reason is not null as project_disabled, ((claimed.scheduled_for is not null or
+    claimed.held_until is not null) and not exists (
     select
     from domain inner_domain
     where inner_domain.project_id = claimed.project_id and inner_domain.status = 'verified' and
@@ -715,7 +732,7 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     select
     from suppression_key inner_address_key where inner_address_key.owner_id = (
       select coalesce(inner_owner_of_key.public_id, inner_owner_of_key.id)
-      from project inner_owner_of_key where inner_owner_of_key.id = $9))) as has_suppressions, case
+      from project inner_owner_of_key where inner_owner_of_key.id = $10))) as has_suppressions, case
           when claimed.topic_id is null then false else coalesce((
     select not coalesce((
         select inner_choice.subscribed
@@ -728,8 +745,11 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.to_name, clai
     select state
     from opt_in
     where opt_in.id = claimed.opt_in_id), 'gone') end as opt_in_state, project.tracking as
-        project_tracking, case when $10 then contact.data end as contact_data,
-        coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
+        project_tracking, case when $11 then contact.data end as contact_data, case when $12 then (
+  select execution.workflow_id
+  from execution
+  where execution.id = claimed.workflow_execution_id) end as workflow_id,
+      coalesce(nullif(contact.data ->> 'locale', ''), project.language) as locale
 from claimed
 join contact on contact.id = claimed.contact_id
 join project on project.id = claimed.project_id
