@@ -48,6 +48,7 @@ import { sessionEndpoints } from './accounts/sessions.ts';
 import { securityEndpoints } from './accounts/security.ts';
 import { routingEndpoints } from './routing/routing.ts';
 import { linkPolicyEndpoints } from './projects/link-policy.ts';
+import { getHoldoutReport } from './projects/holdout-report.ts';
 import { holdoutEndpoints } from './projects/holdout.ts';
 import { sendPolicyEndpoints } from './projects/send-policy.ts';
 import { setupEndpoints } from './projects/setup.ts';
@@ -128,6 +129,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
       ...sendPolicyEndpoints,
       ...linkPolicyEndpoints,
       ...holdoutEndpoints,
+      getHoldoutReport,
       ...consentPolicyEndpoints,
       ...signInPolicyEndpoints,
     ],

@@ -155,7 +155,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -178,7 +178,7 @@ export interface Api {
         /** null: the contact is no recipient */
         outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
         /** null: it was sent */
-        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
+        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
         emailId: string | null;
         /** Time at which the audience was fixed */
         frozenAt: string | null;
@@ -974,7 +974,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -1428,6 +1428,37 @@ export interface Api {
       request: {};
       answer: LinkPolicy;
     };
+    /** Get the hold-out: the share of contacts that gets no marketing mail */
+    '/holdout': {
+      request: {};
+      answer: Holdout;
+    };
+    /** Compare contacts that were held out with those that got marketing mail */
+    '/holdout/report': {
+      request: {
+        query: {
+          /** A date-time with an offset, or a date: its first moment */
+          startDate?: string;
+          /** A date-time with an offset, or a date: its first moment */
+          endDate?: string;
+          /** The event that is counted as a conversion */
+          event: string;
+          /** A number in the event's data, such as order.total */
+          valueField?: string;
+        };
+      };
+      answer: {
+        event: string;
+        startDate: string;
+        endDate: string;
+        /** The share that is held out now */
+        percent: number;
+        heldOut: HoldoutGroup;
+        reached: HoldoutGroup;
+        /** Percent by which the rate of `reached` is higher */
+        liftPercent: number | null;
+      };
+    };
     /** Get the consent policy of the project */
     '/consent-policy': {
       request: {};
@@ -1647,7 +1678,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
         };
@@ -2426,7 +2457,7 @@ export interface Api {
             messageClass: string;
             outcome: 'send' | 'withheld' | 'held';
             /** Why it is withheld or held */
-            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
             heldUntil: string | null;
             /** At most 100 */
             warnings: Array<{
@@ -3181,6 +3212,13 @@ export interface Api {
         body?: SetLinkPolicyRequest;
       };
       answer: LinkPolicy;
+    };
+    /** Set the hold-out: the share of contacts that gets no marketing mail */
+    '/holdout': {
+      request: {
+        body?: SetHoldoutRequest;
+      };
+      answer: Holdout;
     };
     /** Set the consent policy of the project */
     '/consent-policy': {
@@ -4150,7 +4188,7 @@ export type Recipient = {
   /** null: left out */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
   /** The provider's text, if it failed or is unknown */
   error: string | null;
   opens: number;
@@ -4221,7 +4259,7 @@ export type EmailSummary = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
 };
@@ -4282,7 +4320,7 @@ export type Email = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
   /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
@@ -4452,7 +4490,7 @@ export type ContactExport = {
     /** null: received */
     outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
     /** Why it was not sent; null: it was sent or received */
-    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
     /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
@@ -6926,6 +6964,51 @@ export type SetLinkPolicyRequest = {
   utm?: UtmInput | null;
   /** Only links to these hosts, and to hosts below them, get parameters; empty: all */
   utmHosts?: Array<string>;
+};
+
+export type Holdout = {
+  percent: number;
+  /** null: it was neither set nor made */
+  salt: string | null;
+  scope: 'marketing' | HoldoutTopics | HoldoutWorkflows;
+  endsAt: string | null;
+  /** null: it was never set */
+  updatedAt: string | null;
+};
+
+export type HoldoutTopics = {
+  topicIds: Array<string>;
+};
+
+export type HoldoutWorkflows = {
+  workflowIds: Array<string>;
+};
+
+export type SetHoldoutRequestScope = {
+  topicIds?: Array<string>;
+  workflowIds?: Array<string>;
+};
+
+export type SetHoldoutRequest = {
+  /** 0: no contact. A higher percentage keeps the contacts that are held out already */
+  percent?: number;
+  /** Key of the hash that chooses the contacts: another salt, other contacts */
+  salt?: string;
+  /** `marketing`: all mail that the send policy concerns; or only mail of these topics or workflows */
+  scope?: 'marketing' | SetHoldoutRequestScope;
+  /** From then on, no contact is held out */
+  endsAt?: string | null;
+};
+
+export type HoldoutGroup = {
+  contacts: number;
+  /** Contacts with at least one event */
+  converted: number;
+  /** Percent of the contacts that converted; 0 without contacts */
+  rate: number;
+  events: number;
+  /** Sum of `valueField` of the events; others than numbers count as 0 */
+  value: number;
 };
 
 export type ConsentPolicy = {

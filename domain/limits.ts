@@ -69,6 +69,7 @@ export const limits = {
   holdoutPercent: 20,
   holdoutSaltChars: 64,
   holdoutScopeIds: 100,
+  valueFieldChars: 200,
   /** Name of the contact field with the time zone. */
   zoneFieldChars: 200,
   zoneChars: 64,

@@ -45,3 +45,11 @@ function isInScope(mail: HoldableMail, scope: HoldoutScope): boolean {
     'topicIds' in scope ? [mail.topic_id, scope.topicIds] : [mail.workflow_id, scope.workflowIds];
   return !!id && ids.includes(id);
 }
+
+/**
+ * Returns by how many percent the rate of the contacts that were reached is higher than that of those
+ * who were held out; null if the latter is 0.
+ */
+export function liftOf(heldOutRate: number, reachedRate: number): number | null {
+  return heldOutRate === 0 ? null : ((reachedRate - heldOutRate) / heldOutRate) * 100;
+}

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Holdout, type HoldableMail, isHeldOut } from '../../../domain/holdout/holdout.ts';
+import {
+  type Holdout,
+  type HoldableMail,
+  isHeldOut,
+  liftOf,
+} from '../../../domain/holdout/holdout.ts';
 import { decideSend, type DueMail } from '../../../domain/mail/send-decision.ts';
 import { defaultSendPolicy } from '../../../domain/mail/send-policy.ts';
 import { weekdays } from '../../../domain/time/zones.ts';
@@ -45,6 +50,16 @@ describe('a hold-out', () => {
     expect([held(ofWorkflow), held(ofWorkflow, { workflow_id: welcome })]).toEqual([false, true]);
     expect(held(ofWorkflow, { topic_id: news, workflow_id: null })).toBe(false);
   });
+});
+
+it.each([
+  [4, 5, 25],
+  [5, 4, -20],
+  [4, 0, -100],
+  [0, 4, null],
+  [0, 0, null],
+])('has a lift from %s to %s percent of %s', (heldOut, reached, lift) => {
+  expect(liftOf(heldOut, reached)).toBe(lift);
 });
 
 describe('mail of a contact that is held out', () => {

@@ -55,6 +55,8 @@ async function heldOutOf(campaignId: string) {
   return rows.map(({ contact_id: id }) => id);
 }
 
+const reportOf = async (event: string) =>
+  (await engine.call('GET', `/holdout/report?event=${event}`)).body;
 const statsOf = async (id: string) =>
   (await engine.call('GET', `/campaigns/${id}/stats`)).body.data;
 
@@ -89,6 +91,11 @@ describe('a hold-out of 20 percent', () => {
       sentCount: 300 - held.length,
       outcomes: { sent: 300 - held.length, withheld: held.length },
       reasons: { held_out: held.length },
+    });
+    expect(await reportOf('email.sent')).toMatchObject({
+      percent: 20,
+      heldOut: { contacts: held.length, converted: 0 },
+      reached: { contacts: 300 - held.length },
     });
     const second = await createCampaign(engine);
     await engine.stopWorker();
@@ -218,6 +225,10 @@ describe('a hold-out with a scope', () => {
       return ended.length === 2 && ended.map(({ error }: Ended) => error).toSorted();
     });
     expect(errors).toEqual(['held_out', null]);
+    expect(await reportOf('any')).toMatchObject({
+      heldOut: { contacts: 1 },
+      reached: { contacts: 0 },
+    });
     expect(await heldOutOf(await sentCampaign())).toEqual([]);
   });
 });
