@@ -29,6 +29,7 @@ const slow = [
   'test/api/http/stalled-bodies.test.ts',
   'test/api/keys/key-load.test.ts',
   'test/api/uploads/killed-upload.test.ts',
+  'test/api/keys/killed-answer.test.ts',
   'test/browser/**/*.test.ts',
   'test/client/package.test.ts',
   'test/client/python-client.test.ts',

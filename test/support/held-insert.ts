@@ -48,6 +48,11 @@ async function holdBackBy(db: Database, trigger: RawBuilder<unknown>) {
           where locktype = 'advisory' and objid = ${lock} and not granted`.execute(db);
         return rows.length > 0;
       }),
+    /** Ends the connections of the changes that wait: they are rolled back. */
+    async endWaiting() {
+      await sql`select pg_terminate_backend(pid) from pg_locks
+        where locktype = 'advisory' and objid = ${lock} and not granted`.execute(db);
+    },
     async release() {
       release();
       await held;

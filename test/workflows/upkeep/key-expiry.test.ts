@@ -61,17 +61,17 @@ describe('a named key', () => {
   });
 
   it('that has ended starts no workflow and ends no wait', async () => {
-    const workflow = await createWorkflow(engine, {
-      eventName: 'api_key.expired',
-      steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: 'api_key.expired' } }],
-    });
+    const eventName = 'api_key.expired';
+    const steps = [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName } }];
+    const where = [{ field: 'event.name', operator: 'equals', value: 'Shop' }];
+    for (const more of [{}, { where }, { executionKey: 'event.keyId' }]) {
+      await createWorkflow(engine, { eventName, steps, ...more });
+    }
+    await createWorkflow(engine, { steps, exitRules: [{ eventName, reason: 'expired' }] });
     await makeKey(inDays(0, 500));
     await sleep(600);
     await sweepNow(engine);
     expect((await eventsOf()).at(-1)).toEqual({ name: 'api_key.expired', contact_id: null });
-    const { rows } = await sql`select from execution where workflow_id = ${workflow.id}`.execute(
-      db,
-    );
-    expect(rows).toEqual([]);
+    expect((await sql`select from execution`.execute(db)).rows).toEqual([]);
   });
 });
