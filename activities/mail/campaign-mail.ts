@@ -30,7 +30,7 @@ import {
   renderIfCheap,
 } from '../../domain/template/render.ts';
 import { faultWarnings } from '../../domain/template/warnings.ts';
-import { clickSignatureText, trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
+import { clickSignatureText, trackingLinks, withTracking } from '../../domain/links/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import { type MessageSkeleton, encodeSkeleton } from '../../providers/mail/mime-skeleton.ts';
 import { BodyTooLarge, type Composed, type Tracking } from './batches/batch.ts';
@@ -295,7 +295,7 @@ async function makeSkeleton(
     topicKey,
     sampleRecipient,
     textOf: textFromHtml,
-    withUtm: utm && ((html) => withUtm(html, utm)),
+    utm,
   });
   if (!mail) return null;
   const from = { name: email.from_name, address: email.from_email };
@@ -334,12 +334,12 @@ function trackingOf(
   const { emailId } = ids;
   const filled: string[] = [];
   filled[mail.pixel] = sign(emailId);
-  for (const [number, target] of mail.targets)
-    filled[number] = sign(clickSignatureText(emailId, target));
-  for (const [number, textTemplate] of mail.links) {
-    const target = linkTarget(textTemplate, ids, values);
+  for (const [number, link] of mail.fixedLinks)
+    filled[number] = sign(clickSignatureText(emailId, link));
+  for (const [number, link] of mail.links) {
+    const target = linkTarget(link.target, ids, values);
     if (target === null) return null;
-    filled[number] = escapeHtml(trackingLinks(apiUrl, emailId, sign).clickUrl(target));
+    filled[number] = escapeHtml(trackingLinks(apiUrl, emailId, sign).clickUrl({ ...link, target }));
   }
   return filled;
 }
@@ -358,7 +358,7 @@ async function composeWhole(
     variables,
     hasBadge,
   });
-  const mail = { ...content, body: withUtm(content.body, prepared.utm) };
+  const mail = withUtm(content, prepared.utm);
   if (isBodyTooLarge(mail.body)) {
     throw new BodyTooLarge('The rendered body exceeds the size limit.');
   }
@@ -371,7 +371,7 @@ async function composeWhole(
     replyTo: email.reply_to,
     subject: mail.subject,
     html: tracking
-      ? withTracking(html, trackingLinks(tracking.apiUrl, email.id, tracking.sign))
+      ? withTracking(html, trackingLinks(tracking.apiUrl, email.id, tracking.sign), mail.link_ids)
       : html,
     text: textFromHtml(html),
     headers: mail.headers,

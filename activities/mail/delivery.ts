@@ -11,7 +11,7 @@ import { claimUnheldEmails } from '../../db/transactions/mail/hold-back.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import { fillConfirmLinks } from '../../domain/consent/confirm-link.ts';
 import { dateOf } from '../../domain/outcomes/hold.ts';
-import { trackingLinks, withTracking } from '../../domain/mail/tracking.ts';
+import { trackingLinks, withTracking } from '../../domain/links/tracking.ts';
 import { composeMessage, textFromHtml } from '../../providers/mail/mime.ts';
 import { ContentUnavailable, type SendingServices, type Tracking } from './batches/batch.ts';
 import { type Delivered, deliverBatch } from './batches/deliver.ts';
@@ -260,7 +260,7 @@ function compose(
     replyTo: email.reply_to,
     subject: email.subject,
     html: tracking
-      ? withTracking(html, trackingLinks(tracking.apiUrl, email.id, tracking.sign))
+      ? withTracking(html, trackingLinks(tracking.apiUrl, email.id, tracking.sign), email.link_ids)
       : html,
     text: textFromHtml(html),
     headers: email.headers,

@@ -3,7 +3,7 @@ import { isSigned } from '../../providers/encryption.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { Feedback } from '../../domain/mail/feedback.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { readTrackedTarget } from '../../domain/mail/tracking.ts';
+import { readTrackedLink, type TrackedLink } from '../../domain/links/tracking.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 
@@ -62,19 +62,23 @@ const followLink = endpoint({
   params: z.object({ emailId: z.string() }),
   query: z.object({
     u: z.unknown().optional().meta({ type: 'string', description: 'The target, base64url' }),
+    l: z.unknown().optional().meta({
+      type: 'string',
+      description: 'The id of the link, and the number of links in the mail',
+    }),
     s: z
       .unknown()
       .optional()
-      .meta({ type: 'string', description: 'Signature of the target and the mail' }),
+      .meta({ type: 'string', description: 'Signature of the link and the mail' }),
   }),
   response: z.null(),
   problems: ['RESOURCE_NOT_FOUND'],
   async handle(call) {
     const { config, params, query } = call;
-    const link = trustedTarget(config, params.emailId, query);
-    await count(call, params.emailId, { kind: 'click', link, at: new Date() });
+    const { target, linkId } = trustedLink(config, params.emailId, query);
+    await count(call, params.emailId, { kind: 'click', link: target, linkId, at: new Date() });
     return answer(null, {
-      headers: { Location: headerSafe(link), 'Cache-Control': 'no-store' },
+      headers: { Location: headerSafe(target), 'Cache-Control': 'no-store' },
     });
   },
 });
@@ -82,19 +86,20 @@ const followLink = endpoint({
 export const trackingEndpoints = [openPixel, followLink];
 
 /**
- * Returns the target of a link that we signed, so that a stranger cannot make us redirect.
+ * Returns a link that we signed, so that a stranger cannot make us redirect.
  * @throws Problem RESOURCE_NOT_FOUND
  */
-function trustedTarget(
+function trustedLink(
   secrets: Services['config'],
   id: string,
-  { u, s }: { u?: unknown; s?: unknown },
-): string {
-  const read = typeof u === 'string' ? readTrackedTarget(id, u) : null;
+  { u, l, s }: { u?: unknown; l?: unknown; s?: unknown },
+): TrackedLink {
+  const read =
+    typeof u === 'string' && typeof l === 'string' ? readTrackedLink(id, { u, l }) : null;
   if (!read || typeof s !== 'string' || !isSigned(secrets, 'tracking links', read.signed, s)) {
     throw new Problem('RESOURCE_NOT_FOUND');
   }
-  return read.target;
+  return read.link;
 }
 
 /** A header must be ASCII. Percent-encoding keeps the meaning of the URL. */

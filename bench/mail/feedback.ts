@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { trackingLinks } from '../../domain/mail/tracking.ts';
+import { linkIdOf } from '../../domain/links/link-ids.ts';
+import { trackingLinks } from '../../domain/links/tracking.ts';
 import { createSigner } from '../../providers/encryption.ts';
 import { createSnsAuthority, type SnsAuthority } from '../../test/support/fakes/sns-authority.ts';
 import type { Benchmark, BenchmarkRun } from '../measuring/benchmark.ts';
@@ -206,11 +207,13 @@ const notifications = ({ sns, reports }: Given) => ({
   }),
 });
 
+const trackedLink = { target: link, linkId: linkIdOf(link), linkCount: 2 };
+
 function trackingRequests({ reports }: Given) {
   const sign = createSigner(secret, 'tracking links');
   const requests = reports.map(({ emailId, kind }): FeedbackRequest => {
     const { pixelUrl, clickUrl } = trackingLinks('', emailId, sign);
-    return { path: kind === 'Open' ? pixelUrl : clickUrl(link) };
+    return { path: kind === 'Open' ? pixelUrl : clickUrl(trackedLink) };
   });
   return { kind: 'http' as const, requests };
 }

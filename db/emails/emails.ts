@@ -22,7 +22,7 @@ import {
 import { holdsMail } from '../sql/send-policy.ts';
 import { hasLeftTopic } from '../sql/topic-choices.ts';
 import type { DB, Email } from '../tables.ts';
-import type { TrackingSetting } from '../../domain/mail/tracking.ts';
+import type { TrackingSetting } from '../../domain/mail/tracking-setting.ts';
 import type { WithheldReason } from '../../domain/outcomes/outcome.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 
@@ -228,6 +228,7 @@ const claimedColumns = [
   'reply_to',
   'headers',
   'attachments',
+  'link_ids',
   'message_class',
   'source_type',
   'attempts',

@@ -18,6 +18,8 @@ create table email (
   reply_to text,
   headers jsonb not null default '[]',
   attachments jsonb not null default '[]',
+  -- The ids of the links in its body, in order, where the template has variables in them.
+  link_ids text[],
   message_class text not null check (message_class in ('TRANSACTIONAL', 'MARKETING', 'HEADLESS')),
   source_type text not null check (source_type in ('TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND')),
   template_id uuid,

@@ -1,4 +1,5 @@
-import { trackedCharsMax, withLinks } from '../mail/tracking.ts';
+import { linkIdsIn } from './link-ids.ts';
+import { trackedCharsMax, withLinks } from './tracking.ts';
 import { slugOf } from '../text-rules.ts';
 
 /** The UTM parameters that links get, so that an analytics tool can tell where its visitors are from. */
@@ -53,9 +54,20 @@ function filled(value: string, { arm, ...names }: UtmNames): string {
   });
 }
 
-/** Adds parameters to the links of HTML that tracking would replace. */
-export function withUtm(html: string, utm: Utm | null): string {
-  return utm ? withLinks(html, (target) => addUtm(target, utm)) : html;
+/**
+ * Adds parameters to the links of a mail that tracking would replace. Their ids stay those of the
+ * links without parameters.
+ */
+export function withUtm<C extends { body: string; link_ids: string[] | null }>(
+  content: C,
+  utm: Utm | null,
+): C {
+  if (!utm) return content;
+  return {
+    ...content,
+    link_ids: content.link_ids ?? linkIdsIn(content.body),
+    body: withLinks(content.body, (target) => addUtm(target, utm)),
+  };
 }
 
 /**

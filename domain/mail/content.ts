@@ -7,13 +7,16 @@ import type {
 } from '../template/render.ts';
 import { escapeHtml, primaryLanguage } from '../template/html.ts';
 import { faultWarnings, type TemplateWarning } from '../template/warnings.ts';
-import { endOfBody } from './tracking.ts';
+import { endOfBody } from '../links/anchors.ts';
+import { takeMarks, withMarkedLinks } from '../links/link-ids.ts';
 import { type Header, type MessageClass, type SourceType, classHeaders } from './headers.ts';
 
 export interface MailContent {
   subject: string;
   /** HTML with the footer of its class; sending adds the surrounding document. */
   body: string;
+  /** The ids of the links in the body, in order; null: the template has no variables in links. */
+  link_ids: string[] | null;
   headers: Header[];
 }
 
@@ -77,11 +80,11 @@ export async function renderMailWith(
 ): Promise<RenderedMail> {
   const [subject, body] = await Promise.all([
     renderer.render('subject', mail.subject, mail.variables),
-    renderer.render('html', mail.body, mail.variables),
+    renderer.render('html', withMarkedLinks(mail.body), mail.variables),
   ]);
   return {
     content: completeMail(mail, subject.text, body.text),
-    rendered: { subject, body },
+    rendered: { subject, body: { ...body, text: takeMarks(body.text).html } },
     warnings: faultWarnings({ subject: subject.fault, body: body.fault }),
   };
 }
@@ -98,9 +101,11 @@ export function completeMail(
   const { unsubscribeUrl } = variables.urls;
   const footer = messageClass === 'MARKETING' ? footerHtml(variables.locale, unsubscribeUrl) : '';
   const badge = hasBadge && messageClass !== 'HEADLESS' ? badgeHtml : '';
+  const { html, linkIds } = takeMarks(withFooter(rendered, footer + badge));
   return {
     subject,
-    body: withFooter(rendered, footer + badge),
+    body: html,
+    link_ids: linkIds,
     headers: classHeaders({
       messageClass,
       sourceType,

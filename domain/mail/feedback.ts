@@ -10,7 +10,8 @@ export type Feedback = { at: Date } &
     | { kind: 'delayed'; report: Reported }
     | { kind: 'delivery'; report?: Reported }
     | { kind: 'open' }
-    | { kind: 'click'; link: string }
+    /** `linkId`: see `linkIdOf`. */
+    | { kind: 'click'; link: string; linkId: string }
     | {
         kind: 'bounce';
         bounceType: 'Permanent' | 'Undetermined' | 'Transient';
@@ -201,11 +202,11 @@ function note(effects: FeedbackEffects, feedback: Feedback, traced: readonly str
       return reach(effects, 'OPENED', 'opened', feedback.at);
     case 'click': {
       state.clicks += 1;
-      const { link } = feedback;
+      const { link, linkId } = feedback;
       const isFirstClick = state.clicks === 1;
       events.push({
         name: 'email.click',
-        data: { link, clickedAt: at, clicks: state.clicks, isFirstClick },
+        data: { link, linkId, clickedAt: at, clicks: state.clicks, isFirstClick },
       });
       return reach(effects, 'CLICKED', 'clicked', feedback.at, { link });
     }

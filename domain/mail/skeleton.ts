@@ -2,7 +2,15 @@ import { escapeHtml, primaryLanguage, wrapDocument } from '../template/html.ts';
 import { completeMail, optOutUrls } from './content.ts';
 import { CompiledTemplate } from '../template/render.ts';
 import { readTemplate } from '../template/source.ts';
-import { trackedCharsMax, trackingLinks, withLinks, withTracking } from './tracking.ts';
+import { withMarkedLinks } from '../links/link-ids.ts';
+import {
+  trackedCharsMax,
+  type TrackedLink,
+  trackingLinks,
+  withLinks,
+  withTracking,
+} from '../links/tracking.ts';
+import { type Utm, withUtm } from '../links/utm.ts';
 import type { Header, MessageClass } from './headers.ts';
 
 /**
@@ -36,6 +44,11 @@ export interface TextTemplate {
   slots: Slot[];
 }
 
+/** A tracked link whose target has values. */
+export interface FilledLink extends Omit<TrackedLink, 'target'> {
+  target: TextTemplate;
+}
+
 export interface MailSkeleton {
   /** Renders to the placeholder values, separated by the mark. */
   values: CompiledTemplate;
@@ -46,10 +59,10 @@ export interface MailSkeleton {
   text: TextTemplate;
   /** The slot number of the pixel's signature. */
   pixel: number;
-  /** Targets of the tracked links that are the same for all, by the slot number of their signature. */
-  targets: Map<number, string>;
-  /** Targets of the other tracked links, by the slot number of their URL. */
-  links: Map<number, TextTemplate>;
+  /** The tracked links that are the same for all, by the slot number of their signature. */
+  fixedLinks: Map<number, TrackedLink>;
+  /** The other tracked links, by the slot number of their URL. */
+  links: Map<number, FilledLink>;
   /** Headers with the ids of the sample recipient. */
   headers: Header[];
   /**
@@ -70,7 +83,7 @@ const htmlCharsMax = 400_000;
  * Builds the skeleton of a mail. Returns null when each message must be composed separately, for
  * example because its template has more than plain placeholders.
  * @param mail.textOf makes the text part of a document.
- * @param mail.withUtm adds UTM parameters to the links of HTML; null: there are none.
+ * @param mail.utm UTM parameters of the links; null: there are none.
  */
 export function mailSkeleton(mail: {
   template: CompiledTemplate;
@@ -83,14 +96,14 @@ export function mailSkeleton(mail: {
   topicKey: string | null;
   sampleRecipient: SampleRecipient;
   textOf: (html: string) => string;
-  withUtm: ((html: string) => string) | null;
+  utm: Utm | null;
 }): MailSkeleton | null {
   const { template, sampleRecipient, locale } = mail;
   const { contactId, emailId } = sampleRecipient;
   const urls = optOutUrls(mail.apiUrl, contactId, emailId, mail.topicKey);
-  const read = readPlaceholders(template, sampleRecipient, urls);
+  const read = readPlaceholders(withMarkedLinks(template), sampleRecipient, urls);
   if (!read) return null;
-  const { body: withoutUtm, headers } = completeMail(
+  const { headers, ...content } = completeMail(
     {
       messageClass: mail.messageClass,
       sourceType: 'CAMPAIGN',
@@ -104,31 +117,35 @@ export function mailSkeleton(mail: {
     '',
     read.rendered,
   );
-  const plainSlots = mail.withUtm ? slotsBeforeUtm(withoutUtm, sampleRecipient, read.count) : [];
+  const plainSlots = mail.utm ? slotsBeforeUtm(content.body, sampleRecipient, read.count) : [];
   if (!plainSlots) return null;
-  const body = mail.withUtm?.(withoutUtm) ?? withoutUtm;
+  const { body, link_ids: linkIds } = withUtm(content, mail.utm);
   const html = wrapDocument(body, locale);
   if (html.length > htmlCharsMax) return null;
   const toTemplate = (text: string) => textTemplate(text, sampleRecipient);
   const pixel = read.count;
-  const targets = new Map<number, string>();
-  const links = new Map<number, TextTemplate>();
+  const fixedLinks = new Map<number, TrackedLink>();
+  const links = new Map<number, FilledLink>();
   const linksSignedBy = (slot: number) =>
     trackingLinks(mail.apiUrl, emailId, () => tokenOf(slot, sampleRecipient));
   const tracked = mail.isTracked
-    ? withTracking(html, {
-        pixelUrl: linksSignedBy(pixel).pixelUrl,
-        clickUrl(target) {
-          const number = pixel + 1 + targets.size + links.size;
-          const template = toTemplate(target);
-          if (template.slots.length === 0) {
-            targets.set(number, target);
-            return linksSignedBy(number).clickUrl(target);
-          }
-          links.set(number, template);
-          return tokenOf(number, sampleRecipient);
+    ? withTracking(
+        html,
+        {
+          pixelUrl: linksSignedBy(pixel).pixelUrl,
+          clickUrl(link) {
+            const number = pixel + 1 + fixedLinks.size + links.size;
+            const target = toTemplate(link.target);
+            if (target.slots.length === 0) {
+              fixedLinks.set(number, link);
+              return linksSignedBy(number).clickUrl(link);
+            }
+            links.set(number, { ...link, target });
+            return tokenOf(number, sampleRecipient);
+          },
         },
-      })
+        linkIds,
+      )
     : html;
   if (mail.isTracked && hasValueInAddress(tracked, sampleRecipient, read.count)) return null;
   return {
@@ -137,7 +154,7 @@ export function mailSkeleton(mail: {
     html: toTemplate(tracked),
     text: toTemplate(mail.textOf(html)),
     pixel,
-    targets,
+    fixedLinks,
     links,
     headers,
     hasValuesInLinks: hasValuesInLinks(html, sampleRecipient),

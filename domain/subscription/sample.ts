@@ -1,5 +1,6 @@
 import { keyExpiredEvent, keyExpiringEvent, rampStoppedEvent } from '../event-names.ts';
 import type { SentEvent } from './request.ts';
+import { linkIdOf } from '../links/link-ids.ts';
 
 /** Events for tests of a subscription, with invented ids and values. */
 
@@ -49,7 +50,14 @@ function sampleData(name: string, emailId: string, at: string): Record<string, u
     case 'email.open':
       return { ...base, openedAt: at, opens: 1, isFirstOpen: true };
     case 'email.click':
-      return { ...base, link, clickedAt: at, clicks: 1, isFirstClick: true };
+      return {
+        ...base,
+        link,
+        linkId: linkIdOf(link),
+        clickedAt: at,
+        clicks: 1,
+        isFirstClick: true,
+      };
     case 'email.bounce':
       return { ...base, bounceType: 'Permanent', bouncedAt: at };
     case 'email.complaint':

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashToken } from '../../db/consent/confirmations.ts';
-import { withTracking } from '../../domain/mail/tracking.ts';
+import { withTracking } from '../../domain/links/tracking.ts';
 import { optOutLanguages } from '../../domain/mail/opt-out-texts.ts';
 import { useApi } from '../support/api.ts';
 import { useBrowser } from '../support/processes/chromium.ts';
@@ -206,7 +206,8 @@ describe.runIf(browser)('tracked links in a browser', () => {
     '<a href="\n https://s.test/a\nb ">x</a>',
   ])('lead where they led before: %j', async (html) => {
     const targets: string[] = [];
-    const clickUrl = (target: string) => `https://t.test/${targets.push(target) - 1}`;
+    const clickUrl = ({ target }: { target: string }) =>
+      `https://t.test/${targets.push(target) - 1}`;
     const tracked = withTracking(html, { pixelUrl: 'data:image/gif;base64,', clickUrl });
     const [before, after] = [await readLinks(html), await readLinks(tracked)];
     const led = after.links.map((link) => {

@@ -1,7 +1,7 @@
 import type { Services } from '../../api/services/services.ts';
 import type { Database } from '../../db/database.ts';
 import { createSigner } from '../../providers/encryption.ts';
-import { trackingLinks } from '../../domain/mail/tracking.ts';
+import { trackingLinks } from '../../domain/links/tracking.ts';
 
 /** Returns the path of a mail's pixel, as in the mail. */
 export function pixelOf({ services }: { services: Services }, emailId: string): string {

@@ -4,7 +4,8 @@ import type { DeliveryOutcome } from '../../../db/transactions/mail/attempts.ts'
 import type { ChunkOrigin } from '../../../db/transactions/mail/claims.ts';
 import type { Chosen, ProviderChooser } from '../../../db/transactions/mail/provider-claims.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
-import type { Sign, TrackingSetting } from '../../../domain/mail/tracking.ts';
+import type { TrackingSetting } from '../../../domain/mail/tracking-setting.ts';
+import type { Sign } from '../../../domain/links/tracking.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
 import type { Journal } from '../../../providers/journal/journal.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';

@@ -10,7 +10,7 @@ import {
   type SkippedProvider,
 } from '../../../domain/routing/routing.ts';
 import { suppressionReason } from '../../../domain/mail/send-decision.ts';
-import { isTracked } from '../../../domain/mail/tracking.ts';
+import { isTracked } from '../../../domain/mail/tracking-setting.ts';
 import type { AttemptNotes } from '../../../providers/journal/writer.ts';
 import type { Mailer, SendOutcome } from '../../../providers/mail/mailer.ts';
 import { pause } from '../../running/time-box.ts';

@@ -11,7 +11,7 @@ import { decideClaimed } from './hold-back.ts';
 import type { ProviderChooser, Routed } from './provider-claims.ts';
 import type { MessageClass } from '../../../domain/mail/headers.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
-import type { TrackingSetting } from '../../../domain/mail/tracking.ts';
+import type { TrackingSetting } from '../../../domain/mail/tracking-setting.ts';
 
 /** Claims the messages of campaigns, a chunk at a time, with all data needed to send them. */
 

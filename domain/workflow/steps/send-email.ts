@@ -109,14 +109,13 @@ async function compose(
     // With billing, the mail of projects without a subscription has the badge.
     hasBadge: isBilled && project.subscription === null,
   });
-  const body = withUtm(withoutUtm.body, utmOf?.(step.name) ?? null);
-  const content = { ...withoutUtm, body };
+  const content = withUtm(withoutUtm, utmOf?.(step.name) ?? null);
   // Mail to a custom address is not for the contact, so the contact's subscription does not matter.
   const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&
     !contact.subscribed;
-  const isTooLarge = isBodyTooLarge(body);
+  const isTooLarge = isBodyTooLarge(content.body);
   return {
     content,
     rendered,

@@ -4,6 +4,7 @@ import { normaliseEmail } from '../../../domain/email-address.ts';
 import { Problem } from '../../../domain/errors.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 import { isUuid } from '../../../domain/ids.ts';
+import { linkIdOf } from '../../../domain/links/link-ids.ts';
 import { cutText, storableText } from '../../../domain/text-rules.ts';
 import { readMailBody } from '../inbound-mail.ts';
 
@@ -84,6 +85,11 @@ export function taggedEmailId({ mail }: SesMessage): string | null {
   return isUuid(id) ? id.toLowerCase() : null;
 }
 
+/** SES tracks targets, so a link with variables counts as one link for each target. */
+function clickOf(at: Date, link: string): Feedback {
+  return { kind: 'click', at, link, linkId: linkIdOf(link) };
+}
+
 /**
  * Returns the feedback in a message; null: it has none that counts.
  * @param now upper bound of its time.
@@ -100,7 +106,7 @@ export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
     case 'Open':
       return { kind: 'open', at: at(message.open) };
     case 'Click':
-      return { kind: 'click', at: at(message.click), link: message.click?.link ?? '' };
+      return clickOf(at(message.click), message.click?.link ?? '');
     case 'Complaint':
       return complaintOf(message, at(message.complaint), now);
     case 'Bounce':

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createSigner } from '../../../providers/encryption.ts';
-import { trackingLinks } from '../../../domain/mail/tracking.ts';
+import { trackingLinks } from '../../../domain/links/tracking.ts';
 import { useApi } from '../../support/api.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { ageEvents } from '../../support/pixel.ts';
+import { linkTo } from '../../support/tracked-link.ts';
 
 let campaignId: string;
 
@@ -25,7 +26,7 @@ async function sentEmail() {
 function linksOf(emailId: string) {
   const sign = createSigner(api.services.config.jwtSecret, 'tracking links');
   const { pixelUrl, clickUrl } = trackingLinks('', emailId, sign);
-  return { pixel: pixelUrl, clickUrl };
+  return { pixel: pixelUrl, clickUrl: (target: string) => clickUrl(linkTo(target)) };
 }
 
 const get = (path: string) => api.request('GET', path);
@@ -144,7 +145,10 @@ describe('a link', () => {
     }
     expect((await emailOf(id)).status).toBe('CLICKED');
     const [first] = await eventsOf(id);
-    expect(first).toMatchObject({ name: 'email.click', data: { link: target, clicks: 1 } });
+    expect(first).toMatchObject({
+      name: 'email.click',
+      data: { link: target, linkId: linkTo(target).linkId, clicks: 1 },
+    });
   });
 
   it.each([
@@ -167,6 +171,10 @@ describe('a link', () => {
       path.replace(/s=.*/, 's='),
       path.replace(/&s=.*/, ''),
       path.replace(/u=[^&]+&/, ''),
+      path.replace(/l=[^&]+/, 'l=00000000000000ff.1'),
+      path.replace(/l=([^.]+)[^&]+/, 'l=$1.2'),
+      path.replace(/l=[^&]+/, 'l=x'),
+      path.replace(/l=[^&]+&/, ''),
       path.replace(/u=/, 'u=x&u='),
       `${path}x`,
       path.replace(id, other.id),
@@ -184,7 +192,9 @@ describe('a link', () => {
   it('of a server with another secret is answered 404', async () => {
     const sign = createSigner('another secret of thirty-two characters', 'tracking links');
     const { id } = await sentEmail();
-    const { status } = await get(trackingLinks('', id, sign).clickUrl('https://shop.test/'));
+    const { status } = await get(
+      trackingLinks('', id, sign).clickUrl(linkTo('https://shop.test/')),
+    );
     expect(status).toBe(404);
   });
 

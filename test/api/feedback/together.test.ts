@@ -98,7 +98,12 @@ describe('feedback that arrives together', () => {
       report(first, 'a', opened(3), opened(2)),
       report(second, null, bounce),
       report(first, 'b', delivery),
-      report(third, null, { kind: 'click', at: at(4), link: 'https://shop.test/' }),
+      report(third, null, {
+        kind: 'click',
+        at: at(4),
+        link: 'https://shop.test/',
+        linkId: '00112233445566ff',
+      }),
       report(first, 'c', opened(5)),
       report(second, null, delivery),
     ]);

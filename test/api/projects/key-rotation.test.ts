@@ -11,8 +11,9 @@ import {
   derivedTokens,
   type Secrets,
 } from '../../../providers/encryption.ts';
-import { trackingLinks } from '../../../domain/mail/tracking.ts';
+import { trackingLinks } from '../../../domain/links/tracking.ts';
 import { useApi, type TestApi } from '../../support/api.ts';
+import { linkTo } from '../../support/tracked-link.ts';
 
 /** A server before and after its secrets were replaced: two APIs on one database. */
 
@@ -54,7 +55,7 @@ describe('after the secrets were replaced', () => {
 
   it('links of mail that was sent before still count and lead on', async () => {
     const links = trackingLinks('', project.id, createSigner(oldSecret, 'tracking links'));
-    const path = links.clickUrl('https://shop.test/');
+    const path = links.clickUrl(linkTo('https://shop.test/'));
     const followed = await after.request('GET', path);
     expect([followed.status, followed.headers.get('location')]).toEqual([
       302,

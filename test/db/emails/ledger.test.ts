@@ -213,7 +213,7 @@ const report: Writer = async (world, random) => {
       { kind: 'accepted', at },
       { kind: 'delivery', at },
       { kind: 'open', at },
-      { kind: 'click', link: 'https://shop.test', at },
+      { kind: 'click', link: 'https://shop.test', linkId: '00112233445566ff', at },
       { kind: 'bounce', bounceType: 'Transient', text: null, at },
       { kind: 'bounce', bounceType: 'Permanent', text: '550 no', isListed: random() < 0.5, at },
       { kind: 'complaint', isListed: random() < 0.5, at },

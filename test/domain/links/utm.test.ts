@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { linkIdOf } from '../../../domain/links/link-ids.ts';
 import { addUtm, utmOf, type UtmNames, withUtm } from '../../../domain/links/utm.ts';
 
 const parameters = [
@@ -55,12 +56,12 @@ describe('UTM parameters', () => {
       '<a href="mailto:a@b.test">m</a><a href="#top">t</a><a href="https://x.test" data-track="false">n</a>' +
       '<a href="https://api.test/unsubscribe/5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11">out</a>' +
       '<!-- <a href="https://x.test">c</a> --><img src="https://x.test/i.png">';
-    expect(
-      withUtm(
-        `${kept}<a href='https://x.test/?a=1&amp;b=2#c'>x</a><a href=http://y.test>y</a>`,
-        utm,
-      ),
-    ).toBe(
+    const body = `${kept}<a href='https://x.test/?a=1&amp;b=2#c'>x</a><a href=http://y.test>y</a>`;
+    const changed = withUtm({ body, link_ids: null as string[] | null }, utm);
+    expect(changed.link_ids?.slice(-2)).toEqual(
+      ['https://x.test/?a=1&b=2#c', 'http://y.test'].map(linkIdOf),
+    );
+    expect(changed.body).toBe(
       `${kept}<a href='https://x.test/?a=1&amp;b=2&amp;utm_source=news&amp;utm_campaign=spring-sale#c'>x</a>` +
         '<a href="http://y.test?utm_source=news&amp;utm_campaign=spring-sale">y</a>',
     );

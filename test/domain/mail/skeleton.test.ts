@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { withUtm } from '../../../domain/links/utm.ts';
 import { linkTarget, mailSkeleton } from '../../../domain/mail/skeleton.ts';
 import { compileTemplate } from '../../../domain/template/render.ts';
 import { cpuMs } from '../../support/processes/cpu-time.ts';
@@ -25,7 +24,7 @@ const skeleton = (
     sampleRecipient,
     textOf: (html) => html,
     isTracked: links.isTracked ?? true,
-    withUtm: links.hasUtm ? (html) => withUtm(html, utm) : null,
+    utm: links.hasUtm ? utm : null,
   });
 
 describe('a skeleton', () => {

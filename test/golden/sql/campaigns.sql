@@ -184,13 +184,13 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.content_version, email.created_at, email.delivered_at, email.delivery_unreported,
     email.derived_events, email.due_at, email.error, email.from_email, email.from_name,
     email.handed_over_at, email.headers, email.hold_reason, email.id, email.lease_until,
-    email.message_class, email.message_id, email.opened_at, email.opens, email.opt_in_id,
-    email.project_id, email.provider_id, email.ramp_id, email.received_id, email.refusal,
-    email.reply_to, email.retry_at, email.scheduled_for, email.sent_at, email.source_type,
-    email.subject, email.template_id, email.to_email, email.to_name, email.topic_id,
-    email.unsubscribed_at, email.updated_at, email.waits_for, email.workflow_execution_id,
-    email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
-    and email.campaign_id is not null and email.id in (
+    email.link_ids, email.message_class, email.message_id, email.opened_at, email.opens,
+    email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
+    email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
+    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
+    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -230,13 +230,13 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.content_version, email.created_at, email.delivered_at, email.delivery_unreported,
     email.derived_events, email.due_at, email.error, email.from_email, email.from_name,
     email.handed_over_at, email.headers, email.hold_reason, email.id, email.lease_until,
-    email.message_class, email.message_id, email.opened_at, email.opens, email.opt_in_id,
-    email.project_id, email.provider_id, email.ramp_id, email.received_id, email.refusal,
-    email.reply_to, email.retry_at, email.scheduled_for, email.sent_at, email.source_type,
-    email.subject, email.template_id, email.to_email, email.to_name, email.topic_id,
-    email.unsubscribed_at, email.updated_at, email.waits_for, email.workflow_execution_id,
-    email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
-    and email.campaign_id is not null and email.id in (
+    email.link_ids, email.message_class, email.message_id, email.opened_at, email.opens,
+    email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
+    email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
+    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
+    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))

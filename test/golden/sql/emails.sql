@@ -694,10 +694,10 @@ with due as (
       email.complaint_listed, email.billed_units, email.allowance_month, email.derived_events,
       email.workflow_execution_id, email.to_name, email.to_email, email.subject, email.body,
       email.from_email, email.from_name, email.reply_to, email.headers, email.attachments,
-      email.attempts, email.scheduled_for, email.opt_in_id, email.topic_id, email.provider_id,
-      (email.attempts > 0 and email.trace @> '[{state: settled}]') as is_bound, case when
-      email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)')
-      ->> 'at' end as first_attempt_at ), ledger_unqueued as (
+      email.link_ids, email.attempts, email.scheduled_for, email.opt_in_id, email.topic_id,
+      email.provider_id, (email.attempts > 0 and email.trace @> '[{state: settled}]') as is_bound,
+      case when email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ? (@.state ==
+      handed_over)') ->> 'at' end as first_attempt_at ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -716,7 +716,7 @@ with due as (
       ramp_id = excluded.ramp_id)
 select claimed.id, claimed.project_id, claimed.contact_id, claimed.workflow_execution_id,
     claimed.to_name, claimed.to_email, claimed.subject, claimed.body, claimed.from_email,
-    claimed.from_name, claimed.reply_to, claimed.headers, claimed.attachments,
+    claimed.from_name, claimed.reply_to, claimed.headers, claimed.attachments, claimed.link_ids,
     claimed.message_class, claimed.source_type, claimed.attempts, claimed.created_at,
     claimed.scheduled_for, claimed.held_until, claimed.billed_units, claimed.allowance_month,
     claimed.opt_in_id, claimed.topic_id, claimed.provider_id, claimed.first_attempt_at,
@@ -830,9 +830,9 @@ where token_bucket.key = held.key
 
 with made as (
   insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
-      headers, attachments, from_email, from_name, reply_to, message_class, source_type,
+      link_ids, headers, attachments, from_email, from_name, reply_to, message_class, source_type,
       template_id, topic_id, scheduled_for, caused_by)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
@@ -861,10 +861,10 @@ select id
 from made
 
 with made as (
-  insert into email (id, project_id, contact_id, to_email, subject, body, headers, from_email,
-      from_name, reply_to, message_class, source_type, template_id, topic_id, workflow_execution_id,
-      workflow_step_execution_id, workflow_step_id, attachments)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+  insert into email (id, project_id, contact_id, to_email, subject, body, link_ids, headers,
+      from_email, from_name, reply_to, message_class, source_type, template_id, topic_id,
+      workflow_execution_id, workflow_step_execution_id, workflow_step_id, attachments)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,

@@ -20,7 +20,7 @@ const skeleton = encodeSkeleton(
     html: template,
     text: template,
     pixel: 9,
-    targets: new Map(),
+    fixedLinks: new Map(),
     links: new Map(),
     headers: [{ name: 'X-Link', value: link + sampleRecipient.contactId }],
     hasValuesInLinks: false,

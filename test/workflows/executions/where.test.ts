@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { trackingLinks } from '../../../domain/mail/tracking.ts';
+import { trackingLinks } from '../../../domain/links/tracking.ts';
 import { createSigner } from '../../../providers/encryption.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
@@ -13,6 +13,7 @@ import { askForJob, endOfExecutionJob } from '../../support/histories/execution-
 import { insertTestEmail } from '../../support/projects/mails.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { linkTo } from '../../support/tracked-link.ts';
 
 /** Waits with conditions on events, and waits that look back, with their runs in Temporal. */
 
@@ -261,9 +262,9 @@ describe('a wait for an event of mail', () => {
     await at('Clicked?');
     const sign = createSigner(engine.api.services.config.jwtSecret, 'tracking links');
     const { clickUrl } = trackingLinks('', emailId, sign);
-    await engine.api.request('GET', clickUrl('https://shop.test/other'));
+    await engine.api.request('GET', clickUrl(linkTo('https://shop.test/other')));
     await at('Clicked?');
-    await engine.api.request('GET', clickUrl(link));
+    await engine.api.request('GET', clickUrl(linkTo(link)));
     const { output } = visitOf(await ended(), 'Clicked?')!;
     expect(output).toMatchObject({ eventData: { link, emailId } });
   });

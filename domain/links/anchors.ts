@@ -1,87 +1,19 @@
-import { fromBase64Url, toBase64Url } from '../base64-url.ts';
-import { escapeHtml } from '../template/html.ts';
-import type { MessageClass } from './headers.ts';
+/**
+ * Finds the links of HTML. Tags are parsed as browsers do (HTML standard, 13.2.5), so text, comments
+ * and scripts that look like links are none.
+ */
 
-export type TrackingSetting = 'ENABLED' | 'MARKETING_ONLY' | 'DISABLED';
-
-export function isTracked(setting: TrackingSetting, messageClass: MessageClass): boolean {
-  if (setting === 'MARKETING_ONLY') return messageClass !== 'TRANSACTIONAL';
-  return setting === 'ENABLED';
-}
-
-export interface TrackingLinks {
-  pixelUrl: string;
-  /** Returns the URL that counts a click and redirects to `target`. */
-  clickUrl(target: string): string;
-}
-
-/** Returns a short signature of a text: always the same, and impossible to make without the key. */
-export type Sign = (text: string) => string;
-
-export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): TrackingLinks {
-  return {
-    pixelUrl: `${apiUrl}/t/o/${emailId}.gif?s=${sign(emailId)}`,
-    clickUrl: (target) =>
-      `${apiUrl}/t/c/${emailId}?u=${toBase64Url(target)}&s=${sign(clickSignatureText(emailId, target))}`,
-  };
-}
-
-/** Returns the target of a tracked link, from the parameter `u`, and the signed text. */
-export function readTrackedTarget(
-  emailId: string,
-  u: string,
-): { target: string; signed: string } | null {
-  const target = fromBase64Url(u);
-  return target === null ? null : { target, signed: clickSignatureText(emailId, target) };
-}
+/** The attribute that marks a link with its id until it is sent. */
+export const markAttribute = 'data-everpost-link';
 
 /**
- * Returns the text that a link's signature covers. It includes the message, so the signature is
- * invalid for any other.
+ * Returns the address in an attribute as a browser reads it; null when it has a character reference
+ * that we do not decode.
+ * @param value as written in the HTML
  */
-export function clickSignatureText(emailId: string, target: string): string {
-  return `${emailId} ${target}`;
-}
-
-/**
- * Adds tracking to the web links of HTML, and a pixel at its end. Nothing else changes. Opt-out and
- * confirmation links stay as they are, and so do links that are not `http(s)` or have
- * `data-track="false"`. Tags are parsed as browsers do (HTML standard, 13.2.5), so text, comments
- * and scripts that look like links do not change, and broken HTML stays as it was.
- */
-export function withTracking(html: string, links: TrackingLinks): string {
-  // Not hidden by `display:none`: some mail programs do not load hidden images.
-  const pixel = `<img src="${escapeHtml(links.pixelUrl)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">`;
-  return withLinks(html, (target) => links.clickUrl(target), pixel);
-}
-
-/**
- * Replaces the URLs of the links that tracking concerns.
- * @param replace returns the new URL; null: the link stays as it is.
- * @param atEnd is inserted at the end of the document
- */
-export function withLinks(
-  html: string,
-  replace: (target: string) => string | null,
-  atEnd = '',
-): string {
-  const { anchors, end } = findAnchors(html);
-  const edits = anchors.flatMap(({ from, to, quoted, value }) => {
-    const target = trackedTarget(value);
-    const replaced = target === null ? null : replace(target);
-    if (replaced === null) return [];
-    const url = escapeHtml(replaced);
-    return [{ from, to, text: quoted ? url : `"${url}"` }];
-  });
-  let edited = '';
-  let done = 0;
-  // Links may follow the end of the body.
-  const inOrder = [...edits, { from: end, to: end, text: atEnd }].sort((a, b) => a.from - b.from);
-  for (const { from, to, text } of inOrder) {
-    edited += html.slice(done, from) + text;
-    done = to;
-  }
-  return edited + html.slice(done);
+export function readTarget(value: string): string | null {
+  const decoded = decodeReferences(value);
+  return decoded === null ? null : withoutBlanks(decoded).replace(/[\t\n\r]/g, '');
 }
 
 /**
@@ -91,28 +23,6 @@ export function withLinks(
  */
 export function endOfBody(html: string): number {
   return findAnchors(html).end;
-}
-
-const ownLink =
-  /\/(?:(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-|confirm\/[0-9a-f]{64})/i;
-
-/**
- * Maximum number of characters of a tracked URL. In a click URL it is a third longer, because of
- * base64url, and proxies such as nginx and Apache reject request lines of more than 8 KB.
- */
-export const trackedCharsMax = 4_096;
-
-/**
- * Returns the target of a link, or null when it must not be tracked. `value`: as written in the
- * HTML.
- */
-function trackedTarget(value: string): string | null {
-  const decoded = decodeReferences(value);
-  if (decoded === null) return null;
-  const target = withoutBlanks(decoded).replace(/[\t\n\r]/g, '');
-  if (target.length > trackedCharsMax) return null;
-  if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return null;
-  return ownLink.test(target) ? null : target;
 }
 
 /** Removes control characters and spaces from both ends, as the URL standard does. */
@@ -176,11 +86,13 @@ function isAscii(code: number): boolean {
 }
 
 /** The `href` value of a link: `html.slice(from, to)`. */
-interface Anchor {
+export interface Anchor {
   from: number;
   to: number;
   quoted: boolean;
   value: string;
+  /** The id in its mark; null: it has none. */
+  linkId: string | null;
 }
 
 /** Elements whose content is raw text up to their end tag. */
@@ -197,7 +109,7 @@ const rawText = new Set([
 ]);
 
 /** Returns the links of a document, in order, and the position to insert something at its end. */
-function findAnchors(html: string): { anchors: Anchor[]; end: number } {
+export function findAnchors(html: string): { anchors: Anchor[]; end: number } {
   const anchors: Anchor[] = [];
   let bodyEnd: number | null = null;
   let at = 0;
@@ -248,11 +160,15 @@ function readTag(html: string, nameStart: number): Tag {
   let at = skip(html, nameStart, /[^\t\n\f\r />]/);
   const name = html.slice(nameStart, at).toLowerCase();
   const tag: Tag = { name, href: null, isExempt: false, end: -1 };
+  let linkId: string | null = null;
   const seen = new Set<string>();
   for (;;) {
     at = skip(html, at, /[\t\n\f\r /]/);
     if (at >= html.length) return tag;
-    if (html[at] === '>') return { ...tag, end: at + 1 };
+    if (html[at] === '>') {
+      const href = tag.href && { ...tag.href, linkId };
+      return { ...tag, href, end: at + 1 };
+    }
     const keyEnd = skip(html, at + 1, /[^\t\n\f\r />=]/);
     const key = html.slice(at, keyEnd).toLowerCase();
     const value = readValue(html, keyEnd);
@@ -262,6 +178,7 @@ function readTag(html: string, nameStart: number): Tag {
     if (seen.has(key)) continue;
     seen.add(key);
     if (key === 'href') tag.href = value.anchor;
+    if (key === markAttribute) linkId = value.anchor?.value ?? null;
     if (key === 'data-track') tag.isExempt = value.anchor?.value.trim().toLowerCase() === 'false';
   }
 }
@@ -276,10 +193,11 @@ function readValue(html: string, keyEnd: number): { anchor: Anchor | null; end: 
     const to = html.indexOf(quote, start + 1);
     if (to < 0) return null;
     const value = html.slice(start + 1, to);
-    return { anchor: { from: start + 1, to, quoted: true, value }, end: to + 1 };
+    return { anchor: { from: start + 1, to, quoted: true, value, linkId: null }, end: to + 1 };
   }
   const to = skip(html, start, /[^\t\n\f\r >]/);
-  return { anchor: { from: start, to, quoted: false, value: html.slice(start, to) }, end: to };
+  const value = html.slice(start, to);
+  return { anchor: { from: start, to, quoted: false, value, linkId: null }, end: to };
 }
 
 /** Returns the position after a comment, a doctype or similar; -1: it is never closed. */

@@ -1,33 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  isTracked,
-  readTrackedTarget,
+  readTrackedLink,
+  type TrackedLink,
   trackingLinks,
   withTracking,
-} from '../../../domain/mail/tracking.ts';
+} from '../../../domain/links/tracking.ts';
 import { cpuMs } from '../../support/processes/cpu-time.ts';
+import { linkTo } from '../../support/tracked-link.ts';
 
 const emailId = 'c4b6d7c2-93cf-4e0a-8b1b-0a6f1f5f3e21';
 const contactId = '5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11';
 /** Puts the target into the address, so that the test sees the target. */
-const links = { pixelUrl: 'https://t.test/p.gif', clickUrl: (target: string) => `T(${target})` };
+const links = {
+  pixelUrl: 'https://t.test/p.gif',
+  clickUrl: ({ target }: TrackedLink) => `T(${target})`,
+};
 const pixel =
   '<img src="https://t.test/p.gif" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">';
 const tracked = (html: string) => withTracking(html, links).replace(pixel, '');
-
-describe('which mail is tracked', () => {
-  it.each([
-    ['ENABLED', 'TRANSACTIONAL', true],
-    ['ENABLED', 'MARKETING', true],
-    ['MARKETING_ONLY', 'TRANSACTIONAL', false],
-    ['MARKETING_ONLY', 'MARKETING', true],
-    ['MARKETING_ONLY', 'HEADLESS', true],
-    ['DISABLED', 'MARKETING', false],
-  ] as const)('%s, %s mail: %s', (setting, messageClass, expected) => {
-    expect(isTracked(setting, messageClass)).toBe(expected);
-  });
-});
 
 describe('links', () => {
   it.each([
@@ -53,7 +44,7 @@ describe('links', () => {
     ['<a href="https://s.test/ü">', 'https://s.test/ü'],
   ])('reads the address of %j as a browser does', (html, target) => {
     const targets: string[] = [];
-    withTracking(html, { ...links, clickUrl: (url) => (targets.push(url), url) });
+    withTracking(html, { ...links, clickUrl: ({ target: url }) => (targets.push(url), url) });
     expect(targets).toEqual([target]);
   });
 
@@ -105,7 +96,7 @@ describe('links', () => {
       fc.property(fc.array(piece, { maxLength: 40 }), (chosen) => {
         const html = chosen.join('');
         const targets: string[] = [];
-        const clickUrl = (target: string) => `#${targets.push(target) - 1}#`;
+        const clickUrl = ({ target }: TrackedLink) => `#${targets.push(target) - 1}#`;
         const result = withTracking(html, { ...links, clickUrl }).replace(pixel, '');
         // Replacing the links by their targets gives the original; bare targets are quoted now.
         const plain = (text: string) => text.replaceAll(/["']/g, '').replaceAll('&amp;', '&');
@@ -155,17 +146,26 @@ describe('the address of a link', () => {
   const signed = trackingLinks('https://api.test', emailId, (text) => `signature-${text.length}`);
 
   it('names the message, the target and a signature over both', () => {
-    const url = new URL(signed.clickUrl('https://shop.test/ü?a=1&b=2'));
+    const link = linkTo('https://shop.test/ü?a=1&b=2');
+    const url = new URL(signed.clickUrl(link));
     expect(url.pathname).toBe(`/t/c/${emailId}`);
-    expect(readTrackedTarget(emailId, url.searchParams.get('u')!)).toEqual({
-      target: 'https://shop.test/ü?a=1&b=2',
-      signed: `${emailId} https://shop.test/ü?a=1&b=2`,
+    const [u, l] = [url.searchParams.get('u')!, url.searchParams.get('l')!];
+    expect(readTrackedLink(emailId, { u, l })).toEqual({
+      link,
+      signed: `${emailId} ${link.linkId}.1 ${link.target}`,
     });
     expect(url.searchParams.get('s')).toMatch(/^signature-\d+$/);
     expect(signed.pixelUrl).toBe(`https://api.test/t/o/${emailId}.gif?s=signature-36`);
   });
 
   it.each(['', '*', 'a', '_w', 'gICA'])('with the target %j is none', (u) => {
-    expect(readTrackedTarget(emailId, u)).toBeNull();
+    expect(readTrackedLink(emailId, { u, l: '00112233445566ff.1' })).toBeNull();
   });
+
+  it.each(['', 'x', '00112233445566ff', '00112233445566FF.1', '00112233445566ff.-1'])(
+    'with the id %j is none',
+    (l) => {
+      expect(readTrackedLink(emailId, { u: 'aHR0cHM6Ly9zLnRlc3Q', l })).toBeNull();
+    },
+  );
 });

@@ -1,0 +1,153 @@
+import { fromBase64Url, toBase64Url } from '../base64-url.ts';
+import { escapeHtml } from '../template/html.ts';
+import { type Anchor, findAnchors, readTarget } from './anchors.ts';
+import { linkIdOf } from './link-ids.ts';
+
+/** A tracked link of one message. */
+export interface TrackedLink {
+  target: string;
+  /** See `linkIdOf`. */
+  linkId: string;
+  /** Number of different links of the message: if all are followed at once, a machine does it. */
+  linkCount: number;
+}
+
+export interface TrackingLinks {
+  pixelUrl: string;
+  /** Returns the URL that counts a click and redirects to the target. */
+  clickUrl(link: TrackedLink): string;
+}
+
+/** Returns a short signature of a text: always the same, and impossible to make without the key. */
+export type Sign = (text: string) => string;
+
+export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): TrackingLinks {
+  return {
+    pixelUrl: `${apiUrl}/t/o/${emailId}.gif?s=${sign(emailId)}`,
+    clickUrl: (link) =>
+      `${apiUrl}/t/c/${emailId}?u=${toBase64Url(link.target)}&l=${nameOf(link)}` +
+      `&s=${sign(clickSignatureText(emailId, link))}`,
+  };
+}
+
+/**
+ * Returns a tracked link from the parameters of its URL, and the text that its signature covers;
+ * null: they are malformed.
+ */
+export function readTrackedLink(
+  emailId: string,
+  { u, l }: { u: string; l: string },
+): { link: TrackedLink; signed: string } | null {
+  const target = fromBase64Url(u);
+  const [, linkId, count] = /^([0-9a-f]{16})\.(\d{1,6})$/.exec(l) ?? [];
+  if (target === null || !linkId) return null;
+  const link = { target, linkId, linkCount: Number(count) };
+  return { link, signed: clickSignatureText(emailId, link) };
+}
+
+function nameOf({ linkId, linkCount }: TrackedLink): string {
+  return `${linkId}.${linkCount}`;
+}
+
+/**
+ * Returns the text that a link's signature covers. It includes the message, so the signature is
+ * invalid for any other.
+ */
+export function clickSignatureText(emailId: string, link: TrackedLink): string {
+  return `${emailId} ${nameOf(link)} ${link.target}`;
+}
+
+/**
+ * Adds tracking to the links of HTML that it concerns, and a pixel at its end.
+ * @param linkIds the ids of all links, in order; null: the targets are as their author wrote them
+ */
+export function withTracking(
+  html: string,
+  links: TrackingLinks,
+  linkIds: readonly string[] | null = null,
+): string {
+  // Not hidden by `display:none`: some mail programs do not load hidden images.
+  const pixel = `<img src="${escapeHtml(links.pixelUrl)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">`;
+  const found = findWebLinks(html);
+  const idOf = ({ target, index }: WebLink) => linkIds?.[index] ?? linkIdOf(target);
+  const linkCount = new Set(found.links.map(idOf)).size;
+  return replaceLinks(
+    html,
+    found,
+    (link) => links.clickUrl({ target: link.target, linkId: idOf(link), linkCount }),
+    pixel,
+  );
+}
+
+/**
+ * Replaces the URLs of the links that tracking concerns.
+ * @param replace returns the new URL; null: the link stays as it is.
+ */
+export function withLinks(html: string, replace: (target: string) => string | null): string {
+  return replaceLinks(html, findWebLinks(html), ({ target }) => replace(target), '');
+}
+
+/** A link that tracking concerns. */
+interface WebLink extends Anchor {
+  target: string;
+  /** Its position among all links. */
+  index: number;
+}
+
+/**
+ * Finds the web links of HTML. Left out are opt-out and confirmation links, those that are not
+ * `http(s)`, and those with `data-track="false"`.
+ */
+function findWebLinks(html: string): { links: WebLink[]; end: number } {
+  const { anchors, end } = findAnchors(html);
+  const links = anchors.flatMap((anchor, index) => {
+    const target = trackedTarget(anchor.value);
+    return target === null ? [] : { ...anchor, target, index };
+  });
+  return { links, end };
+}
+
+/** Nothing else changes, and broken HTML stays as it was. */
+function replaceLinks(
+  html: string,
+  { links, end }: ReturnType<typeof findWebLinks>,
+  replace: (link: WebLink) => string | null,
+  atEnd: string,
+): string {
+  const edits = links.flatMap((link) => {
+    const replaced = replace(link);
+    if (replaced === null) return [];
+    const url = escapeHtml(replaced);
+    return [{ from: link.from, to: link.to, text: link.quoted ? url : `"${url}"` }];
+  });
+  let edited = '';
+  let done = 0;
+  // Links may follow the end of the body.
+  const inOrder = [...edits, { from: end, to: end, text: atEnd }].sort((a, b) => a.from - b.from);
+  for (const { from, to, text } of inOrder) {
+    edited += html.slice(done, from) + text;
+    done = to;
+  }
+  return edited + html.slice(done);
+}
+
+const ownLink =
+  /\/(?:(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-|confirm\/[0-9a-f]{64})/i;
+
+/**
+ * Maximum number of characters of a tracked URL. In a click URL it is a third longer, because of
+ * base64url, and proxies such as nginx and Apache reject request lines of more than 8 KB.
+ */
+export const trackedCharsMax = 4_096;
+
+/**
+ * Returns the target of a link, or null when it must not be tracked. `value`: as written in the
+ * HTML.
+ */
+function trackedTarget(value: string): string | null {
+  const target = readTarget(value);
+  if (target === null) return null;
+  if (target.length > trackedCharsMax) return null;
+  if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return null;
+  return ownLink.test(target) ? null : target;
+}
