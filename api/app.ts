@@ -8,6 +8,7 @@ import type { AnyEndpoint } from './http/endpoint.ts';
 import type { Services } from './services/services.ts';
 import { endpoints } from './endpoints.ts';
 import { consolePages, showConsole } from './console/pages/console.ts';
+import { refuseOnTrackingHosts } from './emails/tracking-host.ts';
 import { SecondFactorPending } from './accounts/sign-in.ts';
 import { asProblem, errorBody } from './http/envelope.ts';
 import { docsRoutes } from './docs/pages.ts';
@@ -37,6 +38,7 @@ export function createApp(services: Services): Koa {
   app.use(securityHeaders(config.apiUrl));
   app.use(cors(config));
   app.use(errors(services));
+  app.use(refuseOnTrackingHosts(services));
   app.use(docsRoutes(endpoints, config));
   app.use(withoutParameters(exact));
   app.use(router.routes());

@@ -435,6 +435,18 @@ export interface Api {
         language: string;
       };
     };
+    /** Ask if a host is the tracking host of a verified sender domain */
+    '/t/host': {
+      request: {
+        query: {
+          /** The name of the host */
+          domain: string;
+        };
+      };
+      answer: {
+        domain: string;
+      };
+    };
     /** List the newest events */
     '/events': {
       request: {
@@ -6243,6 +6255,12 @@ export type Domain = {
   dkim?: DomainDkim | null;
   /** Host to which other servers report about mail of this domain; null: none */
   returnPath?: string | null;
+  /** The host of the links in its mail, if it has its own */
+  tracking?: {
+    host: string;
+    /** State of its record, as of the last check */
+    status: 'pending' | 'verified' | 'failed';
+  };
   records: Array<{
     type: 'CNAME' | 'MX' | 'TXT';
     name: string;
@@ -6252,7 +6270,7 @@ export type Domain = {
     strings?: Array<string>;
     /** The record as a line of a zone file */
     zoneLine: string;
-    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc' | 'inbound';
+    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc' | 'inbound' | 'tracking';
     /** True if the domain is verified only with this record */
     needed: boolean;
     /** As of the last check: not found, right, or something else found */
@@ -6288,6 +6306,8 @@ export type UpdateDomainRequest = {
   ed25519?: boolean;
   /** Take ordinary mail to addresses of this domain, once it is verified */
   inbound?: boolean;
+  /** Host for pixel and links in its mail, below the domain; null: that of the server */
+  trackingSubdomain?: string | null;
 };
 
 export type CheckedDomainDkimNext = {
@@ -6324,6 +6344,12 @@ export type CheckedDomain = {
   dkim?: CheckedDomainDkim | null;
   /** Host to which other servers report about mail of this domain; null: none */
   returnPath?: string | null;
+  /** The host of the links in its mail, if it has its own */
+  tracking?: {
+    host: string;
+    /** State of its record, as of the last check */
+    status: 'pending' | 'verified' | 'failed';
+  };
   records: Array<{
     type: 'CNAME' | 'MX' | 'TXT';
     name: string;
@@ -6333,7 +6359,7 @@ export type CheckedDomain = {
     strings?: Array<string>;
     /** The record as a line of a zone file */
     zoneLine: string;
-    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc' | 'inbound';
+    purpose: 'dkim' | 'dkim_ed25519' | 'dkim_next' | 'dkim_old' | 'ownership' | 'mail_from' | 'return_path' | 'spf' | 'dmarc' | 'inbound' | 'tracking';
     /** True if the domain is verified only with this record */
     needed: boolean;
     /** As of the last check: not found, right, or something else found */

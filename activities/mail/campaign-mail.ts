@@ -277,7 +277,7 @@ function skeletonFor(
 }
 
 function keyOf({ tracking, variables: { locale }, hasBadge }: Recipient): string {
-  return skeletonKey({ locale, hasBadge, isTracked: tracking !== null });
+  return skeletonKey({ locale, hasBadge, trackingUrl: tracking?.apiUrl ?? null });
 }
 
 async function makeSkeleton(
@@ -290,7 +290,7 @@ async function makeSkeleton(
     messageClass: email.message_class,
     locale,
     hasBadge,
-    isTracked: tracking !== null,
+    trackingUrl: tracking?.apiUrl ?? null,
     apiUrl,
     topicKey,
     sampleRecipient,

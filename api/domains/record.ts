@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { claimOf, type DomainRow } from '../../db/domains/domains.ts';
+import { claimOf, type DomainRow, trackingHostOf } from '../../db/domains/domains.ts';
 import type { RecordState } from '../../domain/sender/compare-records.ts';
-import { countsAsFound } from '../../domain/sender/domain-check.ts';
+import { allRight, countsAsFound } from '../../domain/sender/domain-check.ts';
 import {
   type DnsRecord,
   type DomainClaim,
@@ -60,6 +60,11 @@ const Dkim = z.object({
   previous: z.object({ selector: z.string(), removeAfter: Time }).nullable(),
 });
 
+const Tracking = z.object({
+  host: z.string(),
+  status: Status.describe('State of its record, as of the last check'),
+});
+
 export const Domain = named('Domain', {
   id: z.uuid().meta({ examples: ['e2000000-0000-4000-8000-000000000001'] }),
   domain: z.string().meta({ examples: ['shop.example.com'] }),
@@ -75,6 +80,7 @@ export const Domain = named('Domain', {
     .nullable()
     .optional()
     .describe('Host to which other servers report about mail of this domain; null: none'),
+  tracking: Tracking.optional().describe('The host of the links in its mail, if it has its own'),
   records: z.array(DomainRecord),
   lastCheckedAt: Time.nullable(),
   verifiedAt: Time.nullable(),
@@ -94,7 +100,9 @@ export function presentDomain(
     .map((record) =>
       presentRecord(
         record,
-        isFound ? allRight : (row.record_states[recordKey(record)] ?? notFoundYet),
+        isFound && record.purpose !== 'tracking'
+          ? allRight
+          : (row.record_states[recordKey(record)] ?? notFoundYet),
       ),
     );
   return present(Domain, row, {
@@ -107,11 +115,20 @@ export function presentDomain(
     inbound: signing === null && !row.inbound ? undefined : row.inbound,
     dkim: signing === null ? undefined : signing === 'own' ? presentKeys(claim) : null,
     returnPath: signing === null ? undefined : returnPathOf(row.name, records, config.mail),
+    tracking: trackingOf(row, records),
     records,
   });
 }
 
-const allRight: RecordState = { status: 'verified', found: [] };
+function trackingOf(
+  row: DomainRow,
+  records: readonly z.input<typeof DomainRecord>[],
+): z.input<typeof Tracking> | undefined {
+  const host = trackingHostOf(row);
+  const record = records.find(({ purpose }) => purpose === 'tracking');
+  return host === null ? undefined : { host, status: record?.status ?? 'pending' };
+}
+
 const notFoundYet: RecordState = { status: 'pending', found: [] };
 
 function presentRecord(

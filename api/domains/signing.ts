@@ -18,6 +18,18 @@ import { makeKey, makeKeys } from './keys.ts';
 import type { Services } from '../services/services.ts';
 import { Domain, domainExample, type DomainFields, domainFields, presentDomain } from './record.ts';
 
+/** A label of a host name (RFC 1035, 2.3.1). */
+const Label = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'Must be one label of a host name, such as go.');
+
+const DomainChangeInput = z.object({
+  ...domainFields,
+  trackingSubdomain: Label.nullable()
+    .optional()
+    .describe('Host for pixel and links in its mail, below the domain; null: that of the server'),
+});
+
 const updateDomain = endpoint({
   id: 'updateDomain',
   method: 'PATCH',
@@ -27,11 +39,13 @@ const updateDomain = endpoint({
     '`own`: a DKIM key is made, and mail is signed as soon as DNS shows its record. `provider`: ' +
     'signing stops, and the key is deleted. A verified domain stays verified: its former records ' +
     'count until the new ones have been found once. `inbound`: ordinary mail to its addresses is ' +
-    'taken; then each is an event `email.received`, and its sender a contact.',
+    'taken; then each is an event `email.received`, and its sender a contact. `trackingSubdomain`: ' +
+    'mail has its pixel and links on this host, once its CNAME record is found and while the domain ' +
+    'is verified.',
   access: 'project',
   role: 'ADMIN',
   params: ById,
-  body: z.object(domainFields),
+  body: DomainChangeInput,
   response: Domain,
   problems: ['DOMAIN_NOT_FOUND'],
   example: { body: { signing: 'own' }, response: domainExample },
@@ -120,19 +134,28 @@ async function change(
 async function changeOf(
   services: Changing,
   row: DomainRow,
-  body: DomainFields,
+  body: z.output<typeof DomainChangeInput>,
 ): Promise<(DomainChange & { fields: string }) | null> {
   const { config, identities } = services;
   const owner = { name: row.name, projectId: row.project_id };
   const before = identities.signingOf(row);
   const signing = body.signing ?? before;
-  await requireAllowed(config, signing, body);
+  await together(
+    () => requireAllowed(config, signing, body),
+    () => refuseTrackingHost(config, row.name, body.trackingSubdomain),
+  );
   const ed25519 = signing === 'own' && (body.ed25519 ?? row.ed25519);
   const isOther = body.signing !== undefined && body.signing !== row.signing;
   const inbound = body.inbound ?? row.inbound;
   const isSameKeys = !isOther && ed25519 === row.ed25519;
-  if (isSameKeys && inbound === row.inbound) return null;
-  const common = { inbound, fields: Object.keys(body).join(', ') };
+  const { trackingSubdomain = row.tracking_subdomain } = body;
+  const isSameHost = trackingSubdomain === row.tracking_subdomain;
+  if (isSameKeys && isSameHost && inbound === row.inbound) return null;
+  const common = {
+    inbound,
+    ...(!isSameHost && { trackingSubdomain }),
+    fields: Object.keys(body).join(', '),
+  };
   if (isSameKeys) return common;
   if (isOther && signing !== null) {
     const formerRecords = formerRecordsOf(services, row);
@@ -175,6 +198,30 @@ export async function requireAllowed(
         refuse('inbound', 'Can only be true if this server has a way to receive mail.');
     },
   );
+}
+
+/**
+ * @throws Problem VALIDATION_ERROR when links cannot be on this host, because the mail provider
+ *   tracks, or because the name serves something else
+ */
+function refuseTrackingHost(
+  { apiUrl, mail }: Services['config'],
+  domain: string,
+  label: string | null | undefined,
+): void {
+  if (label === null || label === undefined) return;
+  const refuse = (message: string) => {
+    throw invalidField('trackingSubdomain', 'not_allowed', message, label);
+  };
+  if (mail.tracking !== 'own')
+    refuse('Not possible here: the mail provider tracks opens and clicks.');
+  const isReturnPath = mail.returnPath.host !== null && label === mail.returnPath.subdomain;
+  if (label === mail.mailFromSubdomain || isReturnPath) {
+    refuse('This name is for bounces. Choose another one.');
+  }
+  if (`${label}.${domain}` === new URL(apiUrl).hostname) {
+    refuse('This is the host of the API. Choose another one.');
+  }
 }
 
 /** Returns the records that keep a domain verified after a change of its signing. */

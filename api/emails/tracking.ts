@@ -5,6 +5,7 @@ import type { Feedback } from '../../domain/mail/feedback.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { readTrackedLink, type TrackedLink } from '../../domain/links/tracking.ts';
 import { type Call, answer, endpoint } from '../http/endpoint.ts';
+import { findTrackingHost } from './tracking-host.ts';
 import type { Services } from '../services/services.ts';
 
 /** Targets of the tracking pixel and of tracked links. */
@@ -83,7 +84,7 @@ const followLink = endpoint({
   },
 });
 
-export const trackingEndpoints = [openPixel, followLink];
+export const trackingEndpoints = [openPixel, followLink, findTrackingHost];
 
 /**
  * Returns a link that we signed, so that a stranger cannot make us redirect.

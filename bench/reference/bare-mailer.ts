@@ -83,6 +83,7 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     topic_left: false,
     project_language: 'en',
     project_tracking: 'ENABLED',
+    tracking_host: null,
     has_badge: false,
     first_attempt_at: null,
     topic_id: null,

@@ -6,6 +6,7 @@ import {
   nextCheckMs,
   type RecordStates,
   stateAfterCheck,
+  trackingAfterCheck,
 } from '../../domain/sender/domain-check.ts';
 import { type DomainKey, recordKey } from '../../domain/sender/sender-records.ts';
 import { type Database, transact } from '../database.ts';
@@ -17,6 +18,7 @@ import {
   type DomainRow,
   isHeldElsewhere,
   signalPoller,
+  trackingHostOf,
 } from './domains.ts';
 import { deleteKeys, deleteRemovedKeys, markKeysSeen, promoteNextKeys } from './keys.ts';
 import { lockDomainName } from './ses-identities.ts';
@@ -47,6 +49,7 @@ export async function recordDomainCheck(
     const before = (await tx
       .selectFrom('domain')
       .select([...domainColumns, 'failed_checks', 'next_check_at', 'daily_check_at'])
+      .select(['tracking_active', 'tracking_missed', 'tracking_since'])
       .select(sql<Date>`now()`.as('now'))
       .where('id', '=', id)
       .forUpdate()
@@ -76,6 +79,9 @@ type CheckedRow = DomainRow & {
   failed_checks: number;
   next_check_at: Date | null;
   daily_check_at: Date;
+  tracking_active: boolean;
+  tracking_missed: number;
+  tracking_since: Date | null;
   now: Date;
 };
 
@@ -121,7 +127,11 @@ async function storeState(
   const check = { isProven: isProven && !isHeld, isScheduled: isDaily, now };
   const { status, failedChecks } = stateAfterCheck(domain, check);
   const isNew = status === 'verified' && !wasVerified;
-  const nextMs = nextCheckMs(status, awaited, now);
+  const tracking = trackingAfter(before, finding, isDaily);
+  const { tracking_since: since } = before;
+  const isAwaited = since !== null && !tracking.isActive;
+  const waiting = isAwaited ? [...awaited, { createdAt: since }] : awaited;
+  const nextMs = nextCheckMs(status, waiting, now);
   const nextCheckAt = nextMs === null ? null : new Date(now.getTime() + nextMs);
   const row = (await tx
     .updateTable('domain')
@@ -131,6 +141,9 @@ async function storeState(
       record_states: JSON.stringify(statesAfter(before.record_states, finding)),
       // The records that are needed now have been found once.
       ...(finding.isProven ? { former_records: '[]', signing: finding.signing } : {}),
+      // A domain that is verified again needs the record again.
+      tracking_active: tracking.isActive && status !== 'failed',
+      tracking_missed: tracking.missed,
       last_checked_at: now,
       ...(isScheduled || status !== before.status ? { next_check_at: nextCheckAt } : {}),
       ...(isDaily || isNew ? { daily_check_at: sql<Date>`now() + ${daily}` } : {}),
@@ -143,6 +156,13 @@ async function storeState(
   // A failed domain has no regular checks. Once it is verified, they start again.
   if (before.status === 'failed' && status === 'verified') await signalPoller(tx, row);
   return row;
+}
+
+function trackingAfter(before: CheckedRow, { records }: DomainFinding, isScheduled: boolean) {
+  const host = trackingHostOf(before);
+  const record = host === null ? null : records[recordKey({ type: 'CNAME', name: host })];
+  const state = { isActive: before.tracking_active, missed: before.tracking_missed };
+  return trackingAfterCheck(state, { record: record ?? null, isScheduled });
 }
 
 /** Returns the states of the records: those that could not be looked up keep their former one. */

@@ -26,6 +26,7 @@ const ownColumns = [
   'signing',
   'ed25519',
   'inbound',
+  'tracking_subdomain',
   'revision',
   'last_checked_at',
   'verified_at',
@@ -69,6 +70,14 @@ export type DomainRow = Omit<
   keys: StoredKey[];
 };
 
+/** Returns the host for the tracked links of a domain's mail; null: it has none of its own. */
+export function trackingHostOf({
+  name,
+  tracking_subdomain: label,
+}: Pick<DomainRow, 'name' | 'tracking_subdomain'>): string | null {
+  return label === null ? null : `${label}.${name}`;
+}
+
 /** A domain in the form that its checks need. */
 export function claimOf(row: DomainRow): DomainClaim {
   return {
@@ -78,6 +87,7 @@ export function claimOf(row: DomainRow): DomainClaim {
     ownershipToken: row.ownership_token,
     signing: row.signing,
     inbound: row.inbound,
+    trackingHost: trackingHostOf(row),
     keys: row.keys.map((key) => ({
       ...key,
       createdAt: new Date(key.createdAt),
@@ -114,6 +124,20 @@ export async function takesMail(db: Database, name: string): Promise<boolean> {
     .where('name', '=', name)
     .where('status', '=', 'verified')
     .where('inbound', '=', true)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Returns true if the mail of a verified domain has its links on a host. */
+export async function isTrackingHost(db: Database, host: string): Promise<boolean> {
+  const dot = host.indexOf('.');
+  const row = await db
+    .selectFrom('domain')
+    .select('id')
+    .where('name', '=', host.slice(dot + 1))
+    .where('status', '=', 'verified')
+    .where('tracking_subdomain', '=', host.slice(0, Math.max(dot, 0)))
+    .where('tracking_active', '=', true)
     .executeTakeFirst();
   return row !== undefined;
 }
@@ -241,10 +265,22 @@ export interface DomainChange {
   signing?: Signing;
   ed25519?: boolean;
   inbound?: boolean;
+  /** null: the links of its mail are on the host of the API. */
+  trackingSubdomain?: string | null;
   formerRecords?: readonly DnsRecord[];
   /** Keys that are deleted before the new ones are inserted. */
   deletedKeys?: Parameters<typeof deleteKeys>[2];
   newKeys?: readonly NewKey[];
+}
+
+/** A new host is not in use before a check has found its record. */
+function newTrackingHost(label: string | null) {
+  return {
+    tracking_subdomain: label,
+    tracking_since: label === null ? null : sql<Date>`now()`,
+    tracking_active: false,
+    tracking_missed: 0,
+  };
 }
 
 /** Time until the first check after a change: a record is hardly in DNS earlier. */
@@ -257,12 +293,13 @@ const firstCheckAfter = sql`interval '5 minutes'`;
 export async function changeDomain(
   tx: Database,
   { id, revision }: Pick<DomainRow, 'id' | 'revision'>,
-  { formerRecords, deletedKeys, newKeys = [], ...columns }: DomainChange,
+  { trackingSubdomain, formerRecords, deletedKeys, newKeys = [], ...columns }: DomainChange,
 ): Promise<DomainRow | undefined> {
   const { numUpdatedRows } = await tx
     .updateTable('domain')
     .set({
       ...columns,
+      ...(trackingSubdomain === undefined ? {} : newTrackingHost(trackingSubdomain)),
       ...(formerRecords === undefined ? {} : { former_records: JSON.stringify(formerRecords) }),
       revision: revision + 1,
       // A failed domain has no regular checks.

@@ -10,6 +10,7 @@ import {
   firstAttemptAt,
   hasRouting,
   isBound,
+  trackingHost,
 } from '../sql/mail-claims.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 import {
@@ -264,6 +265,8 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   workflow_id: string | null;
   /** Which mail of the project is tracked. */
   project_tracking: TrackingSetting;
+  /** Host of its tracked links; null: that of the API. */
+  tracking_host: string | null;
   /** The contact's language. */
   locale: string;
   /** Start of the first attempt; null: this is the first attempt. */
@@ -321,7 +324,7 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
         ${hasLeftTopic(sql`claimed.contact_id`, sql`claimed.topic_id`)} as topic_left,
         case when claimed.opt_in_id is not null then coalesce(
           (select state from opt_in where opt_in.id = claimed.opt_in_id), 'gone') end as opt_in_state,
-        project.tracking as project_tracking,
+        project.tracking as project_tracking, ${trackingHost('claimed')} as tracking_host,
         case when ${given.isPoliced ?? false} then contact.data end as contact_data,
         case when ${given.isPoliced ?? false} then (select execution.workflow_id from execution
           where execution.id = claimed.workflow_execution_id) end as workflow_id,

@@ -14,12 +14,20 @@ create table domain (
   ed25519 boolean not null default false,
   -- True if ordinary mail to its addresses is taken.
   inbound boolean not null default false,
+  -- Label of the host for pixel and links of its mail; null: they are on the host of the API.
+  tracking_subdomain text,
+  -- When the label was set.
+  tracking_since timestamptz(3),
+  -- True if DNS has the record of this host: mail uses it while the domain is verified.
+  tracking_active boolean not null default false,
+  -- Consecutive daily checks without this record.
+  tracking_missed integer not null default 0,
   -- State of each DNS record in the last check, by type and name of the record.
   record_states jsonb not null default '{}',
   -- Records that were needed before the signing of a verified domain was changed. They keep it
   -- verified until those that are needed now have been found once.
   former_records jsonb not null default '[]',
-  -- Increased with each change of signing, keys or inbound mail: a check that began before it is not stored.
+  -- Increased with each change by a request: a check that began before it is not stored.
   revision integer not null default 0,
   failed_checks integer not null default 0,
   last_checked_at timestamptz(3),

@@ -16,6 +16,18 @@ export function isSenderGone(email: string): RawBuilder<boolean> {
 }
 
 /**
+ * SQL that returns the host for the tracked links of mail from an address; null: that of the API.
+ * @param email the table with `project_id` and `from_email`, or its alias.
+ */
+export function trackingHost(email: string): RawBuilder<string | null> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql`(select inner_tracked.tracking_subdomain || '.' || inner_tracked.name
+    from domain inner_tracked where inner_tracked.project_id = ${column('project_id')}
+      and inner_tracked.name = ${addressDomain(column('from_email'))}
+      and inner_tracked.status = 'verified' and inner_tracked.tracking_active)`;
+}
+
+/**
  * SQL that reads the start of a message's first attempt from its trace. Use it only if this attempt
  * was not accepted, because the trace of an accepted first attempt may not have it: see `traceOf`.
  * @param email the table or its alias.

@@ -90,7 +90,8 @@ export function mailSkeleton(mail: {
   messageClass: MessageClass;
   locale: string;
   hasBadge: boolean;
-  isTracked: boolean;
+  /** Address for pixel and tracked links; null: they are not tracked. */
+  trackingUrl: string | null;
   apiUrl: string;
   /** The campaign's topic; null: none. */
   topicKey: string | null;
@@ -127,8 +128,9 @@ export function mailSkeleton(mail: {
   const fixedLinks = new Map<number, TrackedLink>();
   const links = new Map<number, FilledLink>();
   const linksSignedBy = (slot: number) =>
-    trackingLinks(mail.apiUrl, emailId, () => tokenOf(slot, sampleRecipient));
-  const tracked = mail.isTracked
+    trackingLinks(mail.trackingUrl ?? '', emailId, () => tokenOf(slot, sampleRecipient));
+  const isTracked = mail.trackingUrl !== null;
+  const tracked = isTracked
     ? withTracking(
         html,
         {
@@ -147,7 +149,7 @@ export function mailSkeleton(mail: {
         linkIds,
       )
     : html;
-  if (mail.isTracked && hasValueInAddress(tracked, sampleRecipient, read.count)) return null;
+  if (isTracked && hasValueInAddress(tracked, sampleRecipient, read.count)) return null;
   return {
     values: read.values,
     body: toTemplate(body),
@@ -236,9 +238,9 @@ function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count
 export function skeletonKey(mail: {
   locale: string;
   hasBadge: boolean;
-  isTracked: boolean;
+  trackingUrl: string | null;
 }): string {
-  return `${primaryLanguage(mail.locale)} ${mail.hasBadge} ${mail.isTracked}`;
+  return `${primaryLanguage(mail.locale)} ${mail.hasBadge} ${mail.trackingUrl}`;
 }
 
 /**

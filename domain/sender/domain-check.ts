@@ -57,11 +57,10 @@ export async function inspectDomain(
 ): Promise<DomainFinding> {
   const records = identities.dnsRecords(claim);
   const signing = identities.signingOf(claim);
-  if (countsAsFound(claim.name, identities)) {
-    return { records: allFound(records), isProven: true, isFormerlyProven: false, signing };
-  }
+  const isReserved = countsAsFound(claim.name, identities);
   const looked = await Promise.all(
     records.map(async (record): Promise<[string, RecordState | null]> => {
+      if (isReserved && record.purpose !== 'tracking') return [recordKey(record), allRight];
       try {
         return [recordKey(record), await lookUpRecord(record, dns)];
       } catch (error) {
@@ -71,6 +70,7 @@ export async function inspectDomain(
     }),
   );
   const found = Object.fromEntries(looked);
+  if (isReserved) return { records: found, isProven: true, isFormerlyProven: false, signing };
   const arePublished = (needed: readonly DnsRecord[]) =>
     needed.length > 0 && needed.every((record) => found[recordKey(record)]?.status === 'verified');
   const isPublished = arePublished(records.filter(({ isNeeded }) => isNeeded));
@@ -95,12 +95,8 @@ export function countsAsFound(
   return verifiesReservedNames && isReservedName(name);
 }
 
-/** Returns the states of records that count as found. */
-export function allFound(records: readonly DnsRecord[]): RecordStates {
-  return Object.fromEntries(
-    records.map((record) => [recordKey(record), { status: 'verified' as const, found: [] }]),
-  );
-}
+/** The state of a record that counts as found. */
+export const allRight: RecordState = { status: 'verified', found: [] };
 
 /** Intervals of the regular checks, in milliseconds. */
 const oftenMs = 5 * 60_000;
@@ -116,7 +112,7 @@ const failedChecksMax = 3;
 /**
  * Returns the milliseconds until the next regular check; null: there is none. A domain is checked
  * daily, but more often while it waits for records, or a new key does.
- * @param awaited keys whose record was never found
+ * @param awaited keys, and a tracking host, whose record was never found
  */
 export function nextCheckMs(
   status: DomainStatus,
@@ -146,4 +142,27 @@ export function stateAfterCheck(
   }
   const isOver = check.now.getTime() - domain.createdAt.getTime() > timeoutMs;
   return { status: isOver ? 'failed' : domain.status, failedChecks: 0 };
+}
+
+/** The host for the tracked links of a domain's mail. */
+export interface TrackingState {
+  /** True if DNS has its record: mail uses it while the domain is verified. */
+  isActive: boolean;
+  /** Number of consecutive daily checks without its record. */
+  missed: number;
+}
+
+/**
+ * Returns the state of a tracking host after a check.
+ * @param check.record null: it could not be looked up.
+ * @param check.isScheduled a daily check: only these count against it
+ */
+export function trackingAfterCheck(
+  { isActive, missed }: TrackingState,
+  { record, isScheduled }: { record: RecordState | null; isScheduled: boolean },
+): TrackingState {
+  if (!record) return { isActive, missed };
+  if (record.status === 'verified') return { isActive: true, missed: 0 };
+  const count = missed + (isScheduled ? 1 : 0);
+  return count < failedChecksMax ? { isActive, missed: count } : { isActive: false, missed: 0 };
 }

@@ -13,6 +13,7 @@ export const recordPurposes = [
   'spf',
   'dmarc',
   'inbound',
+  'tracking',
 ] as const;
 
 export interface DnsRecord {
@@ -54,6 +55,8 @@ export interface DomainClaim {
   signing: Signing | null;
   /** True if ordinary mail to its addresses is taken. */
   inbound: boolean;
+  /** Host for the tracked links of its mail; null: it has none of its own. */
+  trackingHost: string | null;
   keys: readonly DomainKey[];
   /** Records that were needed before the signing of a verified domain was changed. */
   formerRecords: readonly DnsRecord[];
@@ -68,6 +71,8 @@ export interface DnsSettings {
   /** AWS region that receives bounces. */
   region: string;
   returnPath: ReturnPathSettings;
+  /** Target of the records of tracking hosts. */
+  trackingTarget: string;
 }
 
 /** How bounces of mail by SMTP come back. */
@@ -109,6 +114,7 @@ export function senderRecords(claim: DomainClaim, settings: DnsSettings): DnsRec
     ...(isSes || signing === null ? [] : returnPathRecords(name, settings.returnPath)),
     { type: 'TXT', name: `_dmarc.${name}`, value: 'v=DMARC1; p=none', purpose: 'dmarc' },
     ...(claim.inbound ? inboundRecords(name, settings.returnPath) : []),
+    ...trackingRecords(claim, settings),
   ];
   const byKey = new Map<string, DnsRecord>();
   for (const record of records) {
@@ -207,6 +213,13 @@ function returnPathRecords(
 function inboundRecords(name: string, { host }: ReturnPathSettings): DnsRecord[] {
   if (host === null) return [];
   return [{ type: 'MX', name, value: host, priority: 10, purpose: 'inbound' }];
+}
+
+function trackingRecords(
+  { trackingHost: name }: DomainClaim,
+  { trackingTarget: value }: DnsSettings,
+): DnsRecord[] {
+  return name === null ? [] : [{ type: 'CNAME', name, value, purpose: 'tracking' }];
 }
 
 export function recordKey(record: Pick<DnsRecord, 'type' | 'name'>): string {

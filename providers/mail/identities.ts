@@ -41,7 +41,7 @@ export interface Identities {
 /** Settings for the DNS records of all providers. */
 export type RecordSettings = Pick<
   DnsSettings,
-  'mailFromSubdomain' | 'dkimTargetHost' | 'returnPath'
+  'mailFromSubdomain' | 'dkimTargetHost' | 'returnPath' | 'trackingTarget'
 > & {
   /** DKIM_SIGNING; null: not set. */
   dkimSigning: Signing | null;

@@ -13,6 +13,7 @@ export const signingVariables = {
     .string()
     .regex(/^[!-~]+( [!-~]+)*$/, 'must be SPF mechanisms, separated by single spaces')
     .optional(),
+  TRACKING_HOST: hostName,
   PLATFORM_DKIM_SELECTOR: z
     .string()
     .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i, 'must be labels of a host name')
@@ -23,7 +24,10 @@ export const signingVariables = {
 export type SigningVariables = z.output<z.ZodObject<typeof signingVariables>>;
 
 /** @param spfMechanism that of the server that takes mail; null: it has records of its own */
-export function signingSettings(env: SigningVariables, spfMechanism: string | null) {
+export function signingSettings(
+  env: SigningVariables & { API_URL?: string | undefined },
+  spfMechanism: string | null,
+) {
   return {
     /** Who signs the mail of new domains; null: Everpost with an SMTP server, else the provider. */
     dkimSigning: env.DKIM_SIGNING ?? null,
@@ -32,6 +36,8 @@ export function signingSettings(env: SigningVariables, spfMechanism: string | nu
       subdomain: env.BOUNCE_SUBDOMAIN.toLowerCase(),
       spf: env.RETURN_PATH_SPF ?? spfMechanism,
     },
+    /** Target of the records of tracking hosts. */
+    trackingTarget: env.TRACKING_HOST ?? new URL(env.API_URL ?? 'http://localhost').hostname,
     /** The key that signs account mail given to an SMTP server; null: none. `file`: a PEM file. */
     platformDkim:
       env.PLATFORM_DKIM_SELECTOR && env.PLATFORM_DKIM_KEY

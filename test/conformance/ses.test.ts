@@ -81,6 +81,7 @@ describe.runIf(moto)('SES of moto', () => {
       dkimTargetHost: 'dkim.test',
       dkimSigning: null,
       returnPath: { host: null, subdomain: 'bounces', spf: null },
+      trackingTarget: 'api.test',
     };
     const identities = sesIdentities(ses, records);
     // Its DKIM status is NOT_STARTED, which is not verified.

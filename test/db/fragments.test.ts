@@ -8,7 +8,7 @@ import { mayReceive } from '../../db/reads/audience.ts';
 import { hasRamp, heldUntil, holdsMail, isPolicedCampaign } from '../../db/sql/send-policy.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { endedBy } from '../../db/sql/mail-status.ts';
-import { hasRouting, isSenderGone } from '../../db/sql/mail-claims.ts';
+import { hasRouting, isSenderGone, trackingHost } from '../../db/sql/mail-claims.ts';
 import { countMoments, momentsOf } from '../../db/sql/mail-moments.ts';
 import { unqueuedOf, waitingOf } from '../../db/sql/mail-queue.ts';
 import {
@@ -224,6 +224,11 @@ const plays: Readonly<Record<string, Play>> = {
     rows: both((tenant) => ({ id: idOf(tenant, contact), subscribed: String(tenant === 1) })),
     fragment: (name) => mayReceive({ messageClass: 'MARKETING', topicId: idOf(2, topic) }, name),
     answers: [true, false],
+  },
+  trackingHost: {
+    rows: both(mails),
+    fragment: trackingHost,
+    answers: ['go.shop.example', null],
   },
   hasRouting: {
     rows: both(mails),
@@ -474,7 +479,13 @@ async function insertTenants(tx: Database): Promise<void> {
         attempt_id: mine(12),
         lease_until: '2000-01-01T00:00:00Z',
       });
-      await insert('domain', { ...own, name: 'shop.example', status: 'verified' });
+      await insert('domain', {
+        ...own,
+        name: 'shop.example',
+        status: 'verified',
+        tracking_subdomain: 'go',
+        tracking_active: true,
+      });
       await insert('email_moment', {
         ...own,
         kind: 1,

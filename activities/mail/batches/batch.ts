@@ -31,6 +31,7 @@ export interface SendingServices extends CircuitServices, OutcomeRules, RoutingS
 }
 
 export interface Tracking {
+  /** Address of the API, or the same on the tracking host of a domain. */
   apiUrl: string;
   sign: Sign;
 }
@@ -66,6 +67,8 @@ export interface Sendable extends ClaimedShare, Attempted {
   /** Why the message must not be sent, as decided with its claim. */
   withheld?: WithheldReason | 'delivery_unknown';
   project_tracking: TrackingSetting;
+  /** Host of its tracked links; null: that of the API. */
+  tracking_host: string | null;
   /** The attachments of the message; absent: the sender allows none. */
   attachments?: readonly { bytes: number }[];
   /** The body of the message, if it was rendered earlier. */

@@ -1,6 +1,7 @@
 import type { DeliveryOutcome } from '../../../db/transactions/mail/attempts.ts';
 import { type Chosen, recordMove } from '../../../db/transactions/mail/provider-claims.ts';
 import { domainOf } from '../../../domain/email-address.ts';
+import { urlOnHost } from '../../../domain/links/tracking-host.ts';
 import type { MessageClass } from '../../../domain/mail/headers.ts';
 import {
   isRecipientRefusal,
@@ -149,7 +150,7 @@ export class MessageAttempt<E extends Sendable> {
     const { compose, progress } = this.#given;
     const emailId = this.#email.id;
     try {
-      const made = compose(this.#email, this.#isTracked ? this.#services.tracking : null);
+      const made = compose(this.#email, this.#isTracked ? this.#tracking() : null);
       return made instanceof Promise ? await made : made;
     } catch (error) {
       if (error instanceof ContentUnavailable) {
@@ -163,6 +164,14 @@ export class MessageAttempt<E extends Sendable> {
       const failed = { kind: 'retry', error: String(error), isAboutMessage: true } as const;
       return this.#outcomeOf(failed);
     }
+  }
+
+  /** Returns how links are made, on the tracking host of the sender domain if it has one. */
+  #tracking(): Tracking | null {
+    const { tracking } = this.#services;
+    const host = this.#email.tracking_host;
+    if (!tracking || host === null) return tracking;
+    return { ...tracking, apiUrl: urlOnHost(tracking.apiUrl, host) };
   }
 
   /** Tries the provider. null: it did not take the message, and the next one may be tried. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { endChunk } from '../../campaigns/chunks.ts';
 import { type Database, transact } from '../../database.ts';
 import { isoTime } from '../../expressions.ts';
-import { isSenderGone, firstAttemptAt, isBound } from '../../sql/mail-claims.ts';
+import { isSenderGone, firstAttemptAt, isBound, trackingHost } from '../../sql/mail-claims.ts';
 import { isPolicedCampaign } from '../../sql/send-policy.ts';
 import { hasLeftTopic } from '../../sql/topic-choices.ts';
 import { findSuppressionsOf } from '../../suppression/marks.ts';
@@ -51,6 +51,8 @@ export interface CampaignEmail {
   is_bound: boolean;
   project_language: string;
   project_tracking: TrackingSetting;
+  /** Host of its tracked links; null: that of the API. */
+  tracking_host: string | null;
   /** True if its project has no subscription, so its mail has the badge. */
   has_badge: boolean;
 }
@@ -126,6 +128,7 @@ async function withShared(
     is_bound: row.is_bound,
     project_language: shared.language,
     project_tracking: shared.tracking,
+    tracking_host: shared.trackingHost,
     has_badge: shared.hasBadge,
   }));
 }
@@ -162,6 +165,7 @@ interface SharedByChunk {
   isProjectDisabled: boolean;
   language: string;
   tracking: TrackingSetting;
+  trackingHost: string | null;
   /** True if their project has no subscription. */
   hasBadge: boolean;
   /** True if their project has, or has had, a suppression list. */
@@ -175,6 +179,7 @@ function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
       'topicId', inner_campaign.topic_id,
       'isProjectDisabled', inner_project.disabled_reason is not null,
       'language', inner_project.language, 'tracking', inner_project.tracking,
+      'trackingHost', ${trackingHost('inner_campaign')},
       'hasBadge', inner_project.subscription is null,
       'hasSuppressions', exists (select from suppression_key inner_key
         where inner_key.owner_id = coalesce(inner_project.public_id, inner_project.id)))

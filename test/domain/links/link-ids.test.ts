@@ -89,7 +89,7 @@ describe('the id of a link', () => {
       messageClass: 'TRANSACTIONAL',
       locale: 'en',
       hasBadge: false,
-      isTracked: true,
+      trackingUrl: 'https://api.test',
       apiUrl: 'https://api.test',
       topicKey: null,
       sampleRecipient: {

@@ -23,7 +23,7 @@ const skeleton = (
     topicKey: null,
     sampleRecipient,
     textOf: (html) => html,
-    isTracked: links.isTracked ?? true,
+    trackingUrl: links.isTracked === false ? null : 'https://api.test',
     utm: links.hasUtm ? utm : null,
   });
 

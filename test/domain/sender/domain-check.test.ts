@@ -17,6 +17,7 @@ const settings = {
   dkimTargetHost: 'dkim.test',
   mailFromSubdomain: 'mail',
   region: 'eu-west-1',
+  trackingTarget: 'api.test',
   returnPath: {
     host: 'mx.everpost.test',
     subdomain: 'bounces',
@@ -30,6 +31,7 @@ const claim: DomainClaim = {
   ownershipToken: 'o1',
   signing: null,
   inbound: false,
+  trackingHost: null,
   keys: [],
   formerRecords: [],
 };

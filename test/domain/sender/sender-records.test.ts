@@ -17,6 +17,7 @@ const claim: DomainClaim = {
   ownershipToken: 'o1',
   signing: null,
   inbound: false,
+  trackingHost: null,
   keys: [],
   formerRecords: [],
 };
@@ -26,6 +27,7 @@ const settings: DnsSettings = {
   mailFromSubdomain: 'mail',
   region: 'eu-west-1',
   returnPath: { host: null, subdomain: 'bounces', spf: 'a:out.host' },
+  trackingTarget: 'api.host',
 };
 const key = (given: Partial<DomainKey> = {}): DomainKey => ({
   selector: 'ep202611-7f3a09c1',

@@ -800,8 +800,13 @@ select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "d
       inner_campaign.refused_in_row, 'contentVersion', inner_content.version, 'fromName',
       inner_content.from_name, 'replyTo', inner_content.reply_to, 'topicId',
       inner_campaign.topic_id, 'isProjectDisabled', inner_project.disabled_reason is not null,
-      'language', inner_project.language, 'tracking', inner_project.tracking, 'hasBadge',
-      inner_project.subscription is null, 'hasSuppressions', exists (
+      'language', inner_project.language, 'tracking', inner_project.tracking, 'trackingHost', (
+      select inner_tracked.tracking_subdomain || '.' || inner_tracked.name
+      from domain inner_tracked
+      where inner_tracked.project_id = inner_campaign.project_id and inner_tracked.name =
+          split_part(inner_campaign.from_email, '@', -1) and inner_tracked.status = 'verified' and
+          inner_tracked.tracking_active), 'hasBadge', inner_project.subscription is null,
+          'hasSuppressions', exists (
       select
       from suppression_key inner_key where inner_key.owner_id = coalesce(inner_project.public_id,
           inner_project.id)))

@@ -1,6 +1,6 @@
 select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", inbound,
-    revision, last_checked_at, verified_at, created_at, updated_at, domain.record_states as
-    record_states, domain.former_records as former_records, (
+    tracking_subdomain, revision, last_checked_at, verified_at, created_at, updated_at,
+    domain.record_states as record_states, domain.former_records as former_records, (
   select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
       inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
       inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',
@@ -15,8 +15,8 @@ from domain
 where id = $1 and is_registered
 
 select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", inbound,
-    revision, last_checked_at, verified_at, created_at, updated_at, domain.record_states as
-    record_states, domain.former_records as former_records, (
+    tracking_subdomain, revision, last_checked_at, verified_at, created_at, updated_at,
+    domain.record_states as record_states, domain.former_records as former_records, (
   select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
       inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
       inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',
@@ -26,7 +26,8 @@ select id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed2
   from domain_key inner_domain_key where inner_domain_key.domain_id = domain.id and
       (inner_domain_key.state <> 'next' or inner_domain_key.created_at > now() - interval '30 days')
       and (inner_domain_key.state <> 'previous' or inner_domain_key.remove_after > now() - interval
-      '30 days')) as keys, failed_checks, next_check_at, daily_check_at, now() as now
+      '30 days')) as keys, failed_checks, next_check_at, daily_check_at, tracking_active,
+      tracking_missed, tracking_since, now() as now
 from domain
 where id = $1
 for update
@@ -52,12 +53,12 @@ returning id, project_id, name
 
 update domain
 set status = $1, failed_checks = $2, record_states = $3, former_records = $4, signing = $5,
-    last_checked_at = $6, next_check_at = $7, daily_check_at = now() + interval '24 hours',
-    updated_at = $8
-where id = $9
+    tracking_active = $6, tracking_missed = $7, last_checked_at = $8, next_check_at = $9,
+    daily_check_at = now() + interval '24 hours', updated_at = $10
+where id = $11
 returning id, project_id, name, status, dkim_tokens, ownership_token, signing, "ed25519", inbound,
-    revision, last_checked_at, verified_at, created_at, updated_at, domain.record_states as
-    record_states, domain.former_records as former_records, (
+    tracking_subdomain, revision, last_checked_at, verified_at, created_at, updated_at,
+    domain.record_states as record_states, domain.former_records as former_records, (
   select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector, 'algorithm',
       inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state',
       inner_domain_key.state, 'createdAt', inner_domain_key.created_at, 'seenAt',

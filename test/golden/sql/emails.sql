@@ -745,7 +745,13 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.workflow_exec
     select state
     from opt_in
     where opt_in.id = claimed.opt_in_id), 'gone') end as opt_in_state, project.tracking as
-        project_tracking, case when $11 then contact.data end as contact_data, case when $12 then (
+        project_tracking, (
+  select inner_tracked.tracking_subdomain || '.' || inner_tracked.name
+  from domain inner_tracked
+  where inner_tracked.project_id = claimed.project_id and inner_tracked.name =
+      split_part(claimed.from_email, '@', -1) and inner_tracked.status = 'verified' and
+      inner_tracked.tracking_active) as tracking_host, case when $11 then contact.data end as
+      contact_data, case when $12 then (
   select execution.workflow_id
   from execution
   where execution.id = claimed.workflow_execution_id) end as workflow_id,

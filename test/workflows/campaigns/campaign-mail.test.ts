@@ -91,6 +91,7 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     topic_left: false,
     project_language: 'en',
     project_tracking: 'ENABLED',
+    tracking_host: null,
     has_badge: true,
     first_attempt_at: null,
     topic_id: null,

@@ -12,6 +12,7 @@ const records = {
   dkimTargetHost: 'dkim.test',
   dkimSigning: null,
   returnPath: { host: null, subdomain: 'bounces', spf: null },
+  trackingTarget: 'api.test',
 };
 const claim = {
   name: 'shop.test',
@@ -20,6 +21,7 @@ const claim = {
   ownershipToken: 'o1',
   signing: null,
   inbound: false,
+  trackingHost: null,
   keys: [],
   formerRecords: [],
 };
