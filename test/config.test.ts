@@ -203,6 +203,7 @@ describe('docs/configuration.md', () => {
     'JOURNAL_DIR',
     'STORAGE_LOCAL_DIR',
     'STORAGE_DRIVER',
+    'TRACKING_HOST',
     'TRACKING_MODE',
     'WEBHOOK_ALLOW_PRIVATE',
   ];
