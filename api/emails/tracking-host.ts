@@ -35,7 +35,10 @@ export const findTrackingHost = endpoint({
   },
 });
 
-/** Milliseconds for which a process remembers if a host is a tracking host, and how many of them. */
+/**
+ * Milliseconds for which a process remembers if a host is a tracking host, and for how many. Further
+ * hosts are not looked up meanwhile: anyone can name any number of hosts.
+ */
 const rememberedMs = 5_000;
 const rememberedMax = 1_000;
 
@@ -46,6 +49,7 @@ export function refuseOnTrackingHosts({ db, config }: Services): Middleware {
   const isRefused = async (host: string): Promise<boolean> => {
     const known = remembered.get(host);
     if (known !== undefined) return known;
+    if (remembered.size >= rememberedMax && !remembered.purgeStale()) return false;
     // Without the database, the endpoint says what is wrong.
     const found = await isTrackingHost(db, host).catch(() => false);
     remembered.set(host, found);

@@ -85,8 +85,8 @@ function finite(value: number): number {
 
 /** SQL of `isPoliced` in domain/mail/send-decision.ts. */
 const isPolicedMail = sql`message_class = 'MARKETING' and source_type in ('CAMPAIGN', 'WORKFLOW')
-  and case when source_type = 'CAMPAIGN' then true else to_email = (select inner_contact.email
-    from contact inner_contact where inner_contact.id = email.contact_id) end`;
+  and case when source_type = 'CAMPAIGN' then true else to_email = (select inner_recipient.email
+    from contact inner_recipient where inner_recipient.id = email.contact_id) end`;
 
 function isInScope(scope: HoldoutScope): RawBuilder<unknown> {
   if (scope === 'marketing') return sql`true`;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { linkIdOf } from '../../../domain/links/link-ids.ts';
 import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
 import {
   insertClaimedEmail,
@@ -214,7 +215,17 @@ describe('what becomes of a message', () => {
       sourceType: 'CAMPAIGN',
     };
     expect((await eventsOf(contactId)).map(({ name, data }) => [name, data])).toEqual([
-      ['email.click', { ...base, link, clickedAt: at(5).timestamp, clicks: 1, isFirstClick: true }],
+      [
+        'email.click',
+        {
+          ...base,
+          link,
+          linkId: linkIdOf(link),
+          clickedAt: at(5).timestamp,
+          clicks: 1,
+          isFirstClick: true,
+        },
+      ],
       ['email.open', { ...base, openedAt: at(4).timestamp, opens: 1, isFirstOpen: true }],
       ['email.open', { ...base, openedAt: at(3).timestamp, opens: 2, isFirstOpen: false }],
       ['email.delivery', { ...base, deliveredAt: at(2).timestamp }],

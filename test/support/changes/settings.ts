@@ -71,6 +71,12 @@ export const settingChanges: Play[] = [
     wrong: { body: { utmHosts: 5 } },
   },
   {
+    id: 'setHoldout',
+    event: 'holdout.changed',
+    body: { percent: 5 },
+    wrong: { body: { percent: 21 } },
+  },
+  {
     id: 'setConsentPolicy',
     event: 'consent_policy.changed',
     body: { expireAfter: 700_000 },
