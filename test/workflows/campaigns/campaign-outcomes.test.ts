@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { holdoutSlot } from '../../../db/projects/holdout.ts';
 import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts';
 import { claimCampaignEmails } from '../../../db/transactions/mail/claim-campaign-mail.ts';
 import { foldCampaignTally } from '../../../db/campaigns/tally.ts';
@@ -598,6 +599,19 @@ describe('the mail of a workflow', { timeout: 120_000 }, () => {
     await told(gone, null);
   });
 });
+
+it('says that a contact was held out', async () => {
+  await policy({ quietHours: null });
+  const [one, other] = await contacts(2);
+  const salts = Array.from({ length: 1_000 }, (_, number) => `salt ${number}`);
+  const isOut = (salt: string, contactId: string) => holdoutSlot(salt, contactId) < 2_000;
+  const salt = salts.find((given) => isOut(given, one!) && !isOut(given, other!));
+  await engine.call('PUT', '/holdout', { percent: 20, salt });
+  const id = await frozen();
+  await finished(id);
+  expect(await agreed(id)).toEqual({ [one!]: 'held_out', [other!]: null });
+  await engine.call('PUT', '/holdout', { percent: 0 });
+}, 60_000);
 
 it('says that no provider of its route could take the mail', async () => {
   const server = { kind: 'smtp', host: 'smtp.mail.example', feedback: 'none', enabled: false };
