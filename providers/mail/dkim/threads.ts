@@ -47,7 +47,8 @@ const megabytes = 64;
  * that a costly template does not delay the mail of other projects.
  */
 export function createDkimThreads(): DkimThreads {
-  const count = Math.max(2, Math.min(4, availableParallelism() - 1));
+  // One project never gets all threads, and two cores should sign for it.
+  const count = Math.max(3, Math.min(5, availableParallelism()));
   const threads = new ThreadPool<DkimTask>(import.meta.url, 'sign-worker', count, megabytes);
   return {
     async sign(raw, keys, owner) {
