@@ -57,9 +57,11 @@ describe('exports whose response is not read', () => {
       expect(await countOpen()).toBeLessThanOrEqual(3);
     }
     await waitFor('the end', async () => (await countOpen()) === 0, 40_000);
-    const first = await Promise.race(unread);
-    first.resume();
-    await expect(once(first, 'end')).rejects.toThrow('aborted');
+    // Exports that have waited for too long were refused.
+    const begun = (await Promise.all(unread)).filter(({ statusCode }) => statusCode === 200);
+    expect(begun.length).toBeGreaterThanOrEqual(3);
+    begun[0]!.resume();
+    await expect(once(begun[0]!, 'end')).rejects.toThrow('aborted');
   }, 60_000);
 
   it('delay the next one of their project, which is whole', async () => {
