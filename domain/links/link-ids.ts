@@ -31,13 +31,12 @@ export function withMarkedLinks(template: CompiledTemplate): CompiledTemplate {
 
 function markLinks(source: string): string {
   if (!/\{[{%]/.test(source)) return source;
-  const isVerbatim = verbatimIn(source);
   let text = '';
   let done = 0;
-  for (const { to, quoted, value } of findAnchors(source).anchors) {
+  for (const { from, to, quoted } of findAnchors(withoutLiquid(source)).anchors) {
+    const value = source.slice(from, to);
+    if (!/\{[{%]/.test(value)) continue;
     const end = quoted ? to + 1 : to;
-    // Inside a placeholder, the mark would change the placeholder.
-    if (!/\{[{%]/.test(value) || !isVerbatim(end - 1)) continue;
     text += `${source.slice(done, end)} ${markAttribute}="${linkIdOf(readTarget(value) ?? value)}"`;
     done = end;
   }
@@ -45,21 +44,13 @@ function markLinks(source: string): string {
 }
 
 /**
- * Returns a function that is true for positions outside of placeholders and tags. It must be called
- * with positions in ascending order.
+ * Returns a template of the same length with letters for placeholders and tags. So quotes and
+ * brackets in them are not read as HTML, and no mark is inserted into them.
  */
-function verbatimIn(source: string): (at: number) => boolean {
-  const pieces = readTemplate(source);
-  let index = 0;
-  let start = 0;
-  return (at) => {
-    while (index < pieces.length && at >= start + pieces[index]!.written.length) {
-      start += pieces[index]!.written.length;
-      index += 1;
-    }
-    const piece = pieces[index];
-    return piece !== undefined && !/^\{[{%]/.test(piece.written);
-  };
+function withoutLiquid(source: string): string {
+  return readTemplate(source)
+    .map(({ written }) => (/^\{[{%]/.test(written) ? 'x'.repeat(written.length) : written))
+    .join('');
 }
 
 const mark = / data-everpost-link="[0-9a-f]{16}"/g;

@@ -48,6 +48,12 @@ describe('the id of a link', () => {
       '{% for i in n %}<a href="https://s.test/{{i}}">x</a>{% endfor %}',
       'https://s.test/{{i}}',
     ],
+    ['a bare address', '<a href=https://s.test/{{ b }}>x</a>', ['https://s.test/{{ b }}']],
+    [
+      'a placeholder with quotes',
+      '<a href="https://s.test/{{ c | default: "z" }}">x</a>',
+      ['https://s.test/{{ c | default: "z" }}'],
+    ],
     [
       'a condition in the address',
       '<a href="https://s.test/{% if name %}a{% else %}b{% endif %}">x</a>',
