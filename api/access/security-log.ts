@@ -16,7 +16,7 @@ export interface NotedEvent {
   projectId?: string | null;
   /** The changed record. */
   target?: SecurityEvent['target'];
-  /** The changed fields: see `changesBetween`. */
+  /** The changed fields: see `changesBetween`. If there are none, nothing is noted. */
   changes?: SecurityEvent['changes'];
   /** Ids and short texts, never a secret. */
   details?: SecurityEvent['details'];
@@ -40,6 +40,7 @@ export class SecurityLog {
    * Stores an event, in the given transaction if any. It is logged when the request has succeeded.
    */
   async note(given: NotedEvent, tx: Database = this.#services.db): Promise<void> {
+    if (given.changes?.length === 0) return;
     const event = this.#complete(given);
     await insertSecurityEvent(tx, event);
     this.#noted.set(JSON.stringify(event), event);

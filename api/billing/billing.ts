@@ -173,9 +173,7 @@ const setBillingLimits = endpoint({
       await updateOwnLimits(tx, projectId, limits);
       const after = { ...before, limits: { ...before.limits, ...limits } };
       const changes = changesBetween(before.limits, after.limits);
-      if (changes.length > 0) {
-        await call.note({ event: 'billing_limits.changed', projectId, target, changes }, tx);
-      }
+      await call.note({ event: 'billing_limits.changed', projectId, target, changes }, tx);
       return after;
     });
     return limitsOf(call, projectId, changed);

@@ -113,10 +113,8 @@ const updateMyProject = endpoint({
       const before = found('PROJECT', params.id, await lockProject(tx, projectId));
       const after = found('PROJECT', params.id, await updateProject(tx, projectId, body));
       const changes = changesBetween(settingsOf(before), settingsOf(after));
-      if (changes.length > 0) {
-        const target = { type: 'project', id: params.id };
-        await note({ event: 'project.changed', projectId, target, changes }, tx);
-      }
+      const target = { type: 'project', id: params.id };
+      await note({ event: 'project.changed', projectId, target, changes }, tx);
       return presentProject({ ...after, role }, cipher);
     });
   },

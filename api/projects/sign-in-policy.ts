@@ -130,9 +130,7 @@ export const setSignInPolicy = endpoint({
       const row = found('PROJECT', id, await updateSignInPolicy(tx, id, body));
       const changes = changesBetween(before, row, { fields: ['requireSecondFactor', 'rules'] });
       const details = { requireSecondFactor: String(body.requireSecondFactor) };
-      if (changes.length > 0) {
-        await note({ event: 'project.policy_changed', projectId: id, changes, details }, tx);
-      }
+      await note({ event: 'project.policy_changed', projectId: id, changes, details }, tx);
       return presentPolicy(row);
     });
   },

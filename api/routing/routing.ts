@@ -108,9 +108,7 @@ export const putRouting = endpoint({
       const after = present(await replaceRouting(tx, projectId, body.routes));
       const changes = changesBetween(before, after, { fields: ['routes'] });
       const details = { routes: String(body.routes.length) };
-      if (changes.length > 0) {
-        await note({ event: 'routing.changed', projectId, changes, details }, tx);
-      }
+      await note({ event: 'routing.changed', projectId, changes, details }, tx);
       return after;
     });
   },

@@ -180,9 +180,7 @@ export const renameMyFactor = endpoint({
       const before = factors.find((one) => one.id === id);
       const row = found('FACTOR', id, await renameFactor(tx, caller.userId, id, body.name));
       const changes = changesBetween({ name: before?.name }, { name: row.name });
-      if (changes.length > 0) {
-        await note({ event: 'factor.changed', changes, ...aboutFactor(row) }, tx);
-      }
+      await note({ event: 'factor.changed', changes, ...aboutFactor(row) }, tx);
       return present(Factor, row);
     });
   },

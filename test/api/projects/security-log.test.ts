@@ -163,7 +163,7 @@ describe('the security log', () => {
     await ask('DELETE', one, undefined, 204);
     const name = `${randomUUID()}.test`;
     const domain = await ask('POST', '/domains', { domain: name, projectId: id }, 201);
-    await ask('PUT', '/send-policy', { onCap: 'skip', timeZone: 'UTC' });
+    await ask('PUT', '/send-policy', { onCap: 'skip', timeZone: 'Europe/Berlin' });
     await ask('PUT', '/consent-policy', { from: `team@${name}`, remindAfter: 60 });
     await ask('PUT', '/consent-policy', { from: null });
     await ask('DELETE', `/domains/${domain.id}`);

@@ -68,7 +68,7 @@ describe.each(groups)('a change of %s', (_, plays, api) => {
     const { method, path } = endpointNamed(play.id);
     return [`${method} ${path}`, play.event, play] as const;
   });
-  it.each(named)('%s has one entry, %s, if and only if it is made', async (_name, event, play) => {
+  it.each(named)('%s has one entry, %s, if and only if it is made', async (name, event, play) => {
     await play.prepare?.(world);
     const refused = await entriesOf(api, () => actWrongly(world, play));
     expect(refused.answer.status).toBeOneOf([400, 401, 403, 404, 409, 422]);
@@ -84,6 +84,10 @@ describe.each(groups)('a change of %s', (_, plays, api) => {
       expect.anything(),
     ]);
     expect(made.events).toEqual([event]);
+    // The same again changes nothing.
+    if (!event.endsWith('changed') || !/^(PATCH|PUT) /.test(name)) return;
+    const again = await entriesOf(api, () => act(world, play));
+    expect(again.events).toEqual([]);
   });
 });
 
