@@ -151,7 +151,7 @@ describe('a login with a factor set', () => {
   it('is over after five minutes, and when all sessions were ended', async () => {
     const { email, app, cookie: session } = await userWithApp();
     const late = cookiesOf(await logIn(email));
-    await sql`update pending_sign_in set expires_at = now()`.execute(api.db);
+    await sql`update pending_sign_in set expires_at = now() - interval '1 minute'`.execute(api.db);
     expect(codeOf(await prove(late, { code: app.code() }))).toEqual([401, 'UNAUTHORIZED']);
     const ended = cookiesOf(await logIn(email));
     await api.request('GET', '/auth/logout', { cookie: session });

@@ -41,7 +41,9 @@ const onDisk = (of: Project) => readdir(path.join(dir, of.id)).catch(() => []);
 
 /** Ends the time of requests that do not come to an end, and sweeps. */
 async function sweepLater(): Promise<void> {
-  await sql`update upload set remove_at = now() where remove_at is not null`.execute(db);
+  await sql`update upload set remove_at = now() - interval '1 minute' where remove_at is not null`.execute(
+    db,
+  );
   await tasksOf(api, {}).CLEAR_UPLOADS();
 }
 

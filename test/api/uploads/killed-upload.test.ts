@@ -55,7 +55,9 @@ async function upload(to: { url: string }): Promise<{ key: string }> {
 const usage = async () => (await engine.call('GET', '/uploads')).body.usage;
 
 async function sweepLater(): Promise<void> {
-  await sql`update upload set remove_at = now() where remove_at is not null`.execute(db);
+  await sql`update upload set remove_at = now() - interval '1 minute' where remove_at is not null`.execute(
+    db,
+  );
   await sweepNow(engine);
 }
 

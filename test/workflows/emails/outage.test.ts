@@ -113,7 +113,7 @@ describe('while the provider cannot take mail', { timeout: 90_000 }, () => {
     await sleep(1_000);
     expect(attempts - before).toBeLessThanOrEqual(2 * mailer.maxConcurrency);
     isAway = false;
-    await sql`update provider_circuit set next_probe_at = now()`.execute(db);
+    await sql`update provider_circuit set next_probe_at = now() - interval '1 minute'`.execute(db);
     const { sentCount } = await campaignIn(engine, id, 'SENT', 60_000);
     expect(sentCount).toBe(100);
   });

@@ -216,7 +216,9 @@ it('lets others try a closed provider when its attempt fails before the mail is 
   const failures = { count: providerFailuresMax, isProbe: false, hasAccepted: false };
   await recordProviderFailures(api.db, mailer.provider, failures);
   const isDue = async () => (await readCircuit(api.db, mailer.provider)).waitMs === 0;
-  await sql`update provider_circuit set next_probe_at = now()`.execute(api.db);
+  await sql`update provider_circuit set next_probe_at = now() - interval '1 minute'`.execute(
+    api.db,
+  );
   await sql`alter table token_bucket rename to elsewhere`.execute(api.db);
   const rates = { perSecond: 100, perProjectPerSecond: 100 };
   await expect(attempt(id, api.db, rates)).rejects.toThrow('token_bucket');

@@ -40,7 +40,7 @@ it('looks at one with nothing to do once an hour', async () => {
   await idleOnes(250);
   expect((await looked()).length).toBeGreaterThanOrEqual(250);
   expect(await looked()).toEqual([]);
-  await sql`update event_subscription set next_reconcile_at = now() where url = 'https://hooks.test/7'`.execute(
+  await sql`update event_subscription set next_reconcile_at = now() - interval '1 minute' where url = 'https://hooks.test/7'`.execute(
     db,
   );
   expect(await looked()).toHaveLength(1);
