@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
+import { listKnownSources } from '../../db/reads/uses/mail-sources.ts';
 import { listSegmentReferences } from '../../db/segments/segments.ts';
 import { Problem, whenRight, together } from '../../domain/errors.ts';
 import type { BareName, Condition, Filter } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
 import { conditionJsonSchemas } from '../../domain/filter/json-schemas.ts';
-import { parseCondition, type SegmentMention, segmentProblems } from '../../domain/filter/parse.ts';
+import { parseCondition } from '../../domain/filter/parse.ts';
+import {
+  type MailMention,
+  mailProblems,
+  type SegmentMention,
+  segmentProblems,
+} from '../../domain/filter/references.ts';
 import { refuseUnknownFields } from '../contacts/known-fields.ts';
 import { inputSchema, addFault } from '../http/schemas.ts';
 
@@ -16,6 +23,8 @@ export interface GivenCondition {
   condition: Condition;
   /** Uses of segments. The `field` of each is a path inside the condition. */
   mentions: SegmentMention[];
+  /** Uses of campaigns and templates, in the same way. */
+  mailMentions: MailMention[];
   /**
    * Contact fields written without a prefix, such as `plan` for `data.plan`. The `field` of each is a
    * path inside the condition, too.
@@ -56,7 +65,7 @@ export function placedCondition<Name extends string>(
 export const ConditionInput = z
   .unknown()
   .transform((input, context): GivenCondition => {
-    const { condition, problems, mentions, bareNames } = parseCondition(input, '');
+    const { condition, problems, ...references } = parseCondition(input, '');
     for (const { field, code, message, received } of problems) {
       context.addIssue({
         code: 'custom',
@@ -65,7 +74,7 @@ export const ConditionInput = z
         params: { code, received },
       });
     }
-    return condition ? { condition, mentions, bareNames } : z.NEVER;
+    return condition ? { condition, ...references } : z.NEVER;
   })
   .meta({ id: 'ConditionInput', anyOf: [ConditionAnswer, FlatAnswer].map(inputSchema) });
 
@@ -90,8 +99,8 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
 }
 
 /**
- * Refuses a condition with unknown, circular or too many segments, and with names without a prefix
- * that no contact has.
+ * Refuses a condition with unknown campaigns or templates, with unknown, circular or too many
+ * segments, and with names without a prefix that no contact has.
  * @param selfId the segment that has the condition; undefined: a new one, or no segment has it.
  * @throws Problem VALIDATION_ERROR
  */
@@ -102,26 +111,35 @@ export async function refuseBadReferences(
   selfId?: string,
 ): Promise<void> {
   if (!given) return;
-  const inside = (one: BareName) => ({ ...one, field: `${given.field}.${one.field}` });
+  const inside = <T extends { field: string }>(one: T): T => ({
+    ...one,
+    field: `${given.field}.${one.field}`,
+  });
   await together(
     () => refuseUnknownFields(db, projectId, given.bareNames.map(inside)),
-    () => refuseBadSegments(db, projectId, given, selfId),
+    () => refuseBadSegments(db, projectId, given.mentions.map(inside), selfId),
+    () => refuseUnknownMail(db, projectId, given.mailMentions.map(inside)),
   );
+}
+
+async function refuseUnknownMail(
+  db: Database,
+  projectId: string,
+  mentions: readonly MailMention[],
+): Promise<void> {
+  const errors = mailProblems(mentions, await listKnownSources(db, projectId, mentions));
+  if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 
 async function refuseBadSegments(
   db: Database,
   projectId: string,
-  given: PlacedCondition,
+  mentions: readonly SegmentMention[],
   selfId: string | undefined,
 ): Promise<void> {
-  if (given.mentions.length === 0) return;
-  const placed = given.mentions.map((mention) => ({
-    ...mention,
-    field: `${given.field}.${mention.field}`,
-  }));
-  const ids = given.mentions.map(({ segmentId }) => segmentId);
+  if (mentions.length === 0) return;
+  const ids = mentions.map(({ segmentId }) => segmentId);
   const segments = await listSegmentReferences(db, projectId, ids);
-  const errors = segmentProblems(placed, segments, selfId);
+  const errors = segmentProblems(mentions, segments, selfId);
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }

@@ -4,12 +4,20 @@ import { references } from '../columns.ts';
 import { anyOf } from '../expressions.ts';
 import { listSegmentsFrom } from '../segments/segments.ts';
 import { derivedEvents, hasDerived } from '../sql/derived-events.ts';
-import { type Condition, type EmailActivity, emailActivities } from '../../domain/filter/filter.ts';
+import { mailEventAt } from '../sql/mail-status.ts';
+import {
+  type Condition,
+  type EmailActivity,
+  emailActivities,
+  mailFieldName,
+  type MailField,
+} from '../../domain/filter/filter.ts';
 import {
   type ContactHistory,
   type HistoryNames,
   historyNames,
 } from '../../domain/filter/history.ts';
+import { isUuid } from '../../domain/ids.ts';
 
 /**
  * Number of last recorded events of a name among which the newest is searched. Events are recorded
@@ -42,6 +50,7 @@ export async function readContactHistory(
     memberships: new Set(seen.memberships),
     events: latestOf([...Object.entries(seen.events), ...Object.entries(seen.derived)]),
     activities: latestOf(Object.entries(seen.activities)) as Map<EmailActivity, Date>,
+    mail: latestOf(Object.entries(seen.mail)),
   };
 }
 
@@ -60,15 +69,18 @@ interface Seen {
   /** Events that the rows of messages stand for. */
   derived: Record<string, string | null>;
   activities: Record<string, string | null>;
+  /** By the name of the field. */
+  mail: Record<string, string | null>;
   memberships: string[];
 }
 
 /** Reads all parts in one statement, each by an index that begins with the contact. */
 async function readSeen(
   db: Database,
-  { id, project_id: projectId }: { id: string; project_id: string },
-  { events, activities, segments }: HistoryNames,
+  contact: { id: string; project_id: string },
+  { events, activities, mail, segments }: HistoryNames,
 ): Promise<Seen> {
+  const { id, project_id: projectId } = contact;
   const asksMail = activities.length > 0 || derivedEvents.some(({ name }) => events.includes(name));
   const parts: RawBuilder<unknown>[] = [];
   if (events.length > 0) {
@@ -97,12 +109,37 @@ async function readSeen(
       sql`(select jsonb_build_object(${sql.join(ofEvents)}) from ${newest}) as derived`,
     );
   }
+  const named = mail.filter((field) => isUuid(field.id));
+  if (named.length > 0) {
+    const times = named.map(
+      (field) => sql`${sql.lit(mailFieldName(field))}, ${latestMail(contact, field)}`,
+    );
+    parts.push(sql`jsonb_build_object(${sql.join(times)}) as mail`);
+  }
   if (segments.length > 0) {
     parts.push(sql`(select coalesce(jsonb_agg(segment_id), '[]') from segment_member
       where contact_id = ${id} and segment_id = ${anyOf(segments)}) as memberships`);
   }
-  const none: Seen = { events: {}, derived: {}, activities: {}, memberships: [] };
+  const none: Seen = { events: {}, derived: {}, activities: {}, mail: {}, memberships: [] };
   if (parts.length === 0) return none;
   const { rows } = await sql<Partial<Seen>>`select ${sql.join(parts)}`.execute(db);
   return { ...none, ...rows[0] };
+}
+
+/** SQL that selects when an event last happened to a contact's mail of a campaign or template. */
+function latestMail(
+  contact: { id: string; project_id: string },
+  { source, id, event }: MailField,
+): RawBuilder<unknown> {
+  const own = sql`inner_mailed.contact_id = ${contact.id} and inner_mailed.project_id = ${contact.project_id}`;
+  const isOfSource =
+    source === 'campaign'
+      ? sql`${own} and inner_mailed.campaign_id = ${id}`
+      : sql`inner_mailed.template_id = ${id} and inner_mailed.id = any(array(
+          select inner_latest.id from email inner_latest
+          where inner_latest.contact_id = ${contact.id}
+            and inner_latest.project_id = ${contact.project_id}
+          order by inner_latest.created_at desc limit ${emailsMax}))`;
+  return sql`(select max(${mailEventAt('inner_mailed', event)}) from email inner_mailed
+    where ${isOfSource})`;
 }

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { anyOf, orderOf, type RowSize } from '../expressions.ts';
 import type { Segment } from '../tables.ts';
 import { type Condition, segmentIdsIn, segmentIdsOf } from '../../domain/filter/filter.ts';
-import type { SegmentReferences, Segments } from '../../domain/filter/parse.ts';
+import type { SegmentReferences, Segments } from '../../domain/filter/references.ts';
 import { isUuid } from '../../domain/ids.ts';
 
 export type SegmentRow = Omit<Selectable<Segment>, 'type' | 'condition'> &

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { references } from '../columns.ts';
 import { derivedNamed, hasDerived } from './derived-events.ts';
+import { mailEventAt } from './mail-status.ts';
 import { comparedValue } from '../../domain/filter/evaluate.ts';
 import {
   type Condition,
@@ -8,11 +9,12 @@ import {
   fieldOf,
   type Filter,
   filtersOf,
+  type MailField,
   type OccurrenceOperator,
   type OrderOperator,
   type ValueField,
 } from '../../domain/filter/filter.ts';
-import type { Segments } from '../../domain/filter/parse.ts';
+import type { Segments } from '../../domain/filter/references.ts';
 import {
   cutOff,
   firstInstant,
@@ -131,6 +133,7 @@ function filterSql(scope: Scope, filter: Filter): Sql {
   switch (field.kind) {
     case 'event':
     case 'activity':
+    case 'mail':
       return occurrenceSql(scope, filter, field);
     case 'segment': {
       const isMember = memberSql(scope, field.id);
@@ -177,18 +180,20 @@ function hasEvent(name: string, isOwn: RawBuilder<unknown>, from: RawBuilder<Dat
 function occurrenceSql(
   { contact, now, projectId }: Scope,
   filter: Filter,
-  field: Field & { kind: 'event' | 'activity' },
+  field: Field & { kind: 'event' | 'activity' | 'mail' },
 ): Sql {
   const contactId = sql.ref(`${contact}.id`);
   const inProject =
     projectId === undefined ? sql`` : sql` and inner_seen.project_id = ${projectId}`;
   const since = instantSql(filter.unit ? cutOff(filter, now) : Number.NEGATIVE_INFINITY);
   const isOwn = sql`inner_seen.contact_id = ${contactId}${inProject}`;
-  const seen =
-    field.kind === 'event'
-      ? (from: RawBuilder<Date>) => hasEvent(field.name, isOwn, from)
-      : (from: RawBuilder<Date>) => sql<boolean>`exists (select from email as inner_seen
-          where ${isOwn} and ${sql.ref(`inner_seen.${field.name}_at`)} >= ${from})`;
+  const seen = (from: RawBuilder<Date>) => {
+    if (field.kind === 'event') return hasEvent(field.name, isOwn, from);
+    const isNamed = field.kind === 'mail' ? isMailOf(field) : sql``;
+    const at = mailEventAt('inner_seen', field.kind === 'mail' ? field.event : field.name);
+    return sql<boolean>`exists (select from email as inner_seen
+      where ${isOwn}${isNamed} and ${at} >= ${from})`;
+  };
   const ever = seen(instantSql(Number.NEGATIVE_INFINITY));
   switch (filter.operator as OccurrenceOperator) {
     case 'triggered':
@@ -202,6 +207,11 @@ function occurrenceSql(
     case 'notTriggeredWithin':
       return not(seen(since));
   }
+}
+
+/** SQL that narrows `inner_seen` to the mail of a campaign or template. */
+function isMailOf({ source, id }: MailField): RawBuilder<unknown> {
+  return sql` and ${sql.ref(`inner_seen.${source}_id`)} = ${id}`;
 }
 
 const columns = {

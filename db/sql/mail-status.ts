@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { MailEvent } from '../../domain/filter/filter.ts';
 import { type ReasonCode, refusals, withheldReasons } from '../../domain/outcomes/outcome.ts';
 import { unqueuedOf } from './mail-queue.ts';
 import { traceEntry } from './mail-trace.ts';
@@ -145,4 +146,28 @@ export function endedBy(email: string): RawBuilder<string> {
       where inner_disabled.id = ${sql.ref(`${email}.project_id`)}
         and inner_disabled.disabled_reason is not null)
     then 'project_disabled' else 'campaign_cancelled' end`;
+}
+
+/**
+ * SQL that selects when an event happened to a message; null: never, or it failed but was retried.
+ * @param email the table or its alias.
+ */
+export function mailEventAt(email: string, event: MailEvent): RawBuilder<Date | null> {
+  if (event === 'failed' || event === 'withheld') return failedAt(email, event);
+  return sql<Date | null>`${sql.ref(`${email}.${event}_at`)}`;
+}
+
+function failedAt(email: string, outcome: 'failed' | 'withheld'): RawBuilder<Date | null> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  const listed = (codes: readonly string[]) => sql.join(codes.map((code) => sql.lit(code)));
+  const code = sql`coalesce(${column('refusal')}, ${column('error')}, '')`;
+  const isOutcome =
+    outcome === 'withheld'
+      ? sql`${code} in (${listed(withheldReasons)})`
+      : sql`${code} not in (${listed([...withheldReasons, 'delivery_unknown'])})`;
+  // The last attempt is the one that failed. Erased mail has no trace.
+  const ends = sql.lit('$[*] ? (@.state == "refused" || @.state == "withheld").at');
+  return sql<Date | null>`case when ${column('status')} = 'FAILED' and ${isOutcome} then coalesce(
+    (jsonb_path_query_array(${column('trace')}, ${ends}) ->> -1)::timestamptz,
+    ${column('updated_at')}) end`;
 }

@@ -5,6 +5,7 @@ import {
   fieldOf,
   type Filter,
   isValueOperator,
+  type MailField,
   type OccurrenceOperator,
   type ValueField,
   type ValueOperator,
@@ -43,6 +44,8 @@ export interface Subject extends ContactValues {
    * happened to an email several times, only the first time counts.
    */
   lastActivity(activity: EmailActivity): Date | null;
+  /** As `lastActivity`, for the contact's emails of one campaign or template. */
+  lastMail(field: MailField): Date | null;
   /** Returns false for a deleted segment. */
   isMember(segmentId: string): boolean;
 }
@@ -71,6 +74,8 @@ export function isFilterMet(filter: Filter, subject: Subject, now: Date): boolea
       return hasOccurred(filter, subject.lastEvent(field.name), now);
     case 'activity':
       return hasOccurred(filter, subject.lastActivity(field.name), now);
+    case 'mail':
+      return hasOccurred(filter, subject.lastMail(field), now);
     case 'segment':
       return subject.isMember(field.id) === (filter.operator === 'memberOfSegment');
     default: {

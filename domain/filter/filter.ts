@@ -99,6 +99,23 @@ export const emailActivities = [
 
 export type EmailActivity = (typeof emailActivities)[number];
 
+/** Sources of mail whose events a filter can name: `campaign.<id>.opened`. */
+export const mailSources = ['campaign', 'template'] as const;
+
+export type MailSource = (typeof mailSources)[number];
+
+/** Events of the mail of one campaign or template, besides clicks on one link. */
+export const mailEvents = [...emailActivities, 'unsubscribed', 'failed', 'withheld'] as const;
+
+export type MailEvent = (typeof mailEvents)[number];
+
+export interface MailField {
+  kind: 'mail';
+  source: MailSource;
+  id: string;
+  event: MailEvent;
+}
+
 /** A field of the contact or, in a step, of a JSON document such as the context. */
 export type ValueField =
   | { kind: 'email' | 'subscribed' }
@@ -110,6 +127,7 @@ export type Field =
   | ValueField
   | { kind: 'event'; name: string }
   | { kind: 'activity'; name: EmailActivity }
+  | MailField
   | { kind: 'segment'; id: string };
 
 export const operatorsOf: Readonly<Record<Field['kind'], readonly Operator[]>> = {
@@ -119,11 +137,29 @@ export const operatorsOf: Readonly<Record<Field['kind'], readonly Operator[]>> =
   data: [...valueOperators, ...window],
   event: [...occurrence, ...occurrenceWindow],
   activity: [...occurrence, ...occurrenceWindow],
+  mail: [...occurrence, ...occurrenceWindow],
   segment: membership,
 };
 
 /** The valid prefixes: the part of a name before its first dot. */
 const prefixes = ['data', 'event', 'email', 'segment', 'contact', 'workflow'];
+
+function isMailSource(text: string): text is MailSource {
+  return (mailSources as readonly string[]).includes(text);
+}
+
+/** Parses `<id>.<event>`, the rest of a name that begins with a source of mail. */
+function mailFieldOf(source: MailSource, rest: string): MailField | null {
+  const dot = rest.indexOf('.');
+  const event = mailEvents.find((one) => one === rest.slice(dot + 1));
+  return dot > 0 && event
+    ? { kind: 'mail', source, id: rest.slice(0, dot).toLowerCase(), event }
+    : null;
+}
+
+export function mailFieldName({ source, id, event }: MailField): string {
+  return `${source}.${id}.${event}`;
+}
 
 /**
  * Parses the name of a field; null for an unknown name. `plan` and `contact.data.plan` are
@@ -136,7 +172,9 @@ export function fieldOf(text: string): Field | null {
   const rest = text.slice(dot + 1);
   if (bareKeyOf(text) !== null) return { kind: 'data', path: text.split('.') };
   if (dot < 0 || rest === '') return null;
-  switch (text.slice(0, dot)) {
+  const prefix = text.slice(0, dot);
+  if (isMailSource(prefix)) return mailFieldOf(prefix, rest);
+  switch (prefix) {
     case 'contact': {
       const field = bareKeyOf(rest) === null ? fieldOf(rest) : null;
       return field && isValueField(field) && !rest.startsWith('contact.') ? field : null;
@@ -170,7 +208,8 @@ export interface BareName {
 export function bareKeyOf(text: string): string | null {
   const [root = ''] = text.split('.', 1);
   const isStandard = ['email', 'subscribed', 'createdAt', 'updatedAt'].includes(text);
-  return root === '' || isStandard || prefixes.includes(root) ? null : root;
+  const isPrefix = prefixes.includes(root) || (isMailSource(root) && root !== text);
+  return root === '' || isStandard || isPrefix ? null : root;
 }
 
 /**
@@ -240,7 +279,7 @@ export function filterFieldOf(
 }
 
 function isValueField(field: Field): field is ValueField {
-  return field.kind !== 'event' && field.kind !== 'activity' && field.kind !== 'segment';
+  return !['event', 'activity', 'mail', 'segment'].includes(field.kind);
 }
 
 /** All filters of a condition, in reading order. */

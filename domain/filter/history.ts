@@ -1,6 +1,13 @@
 import { type ContactValues, evaluateCondition, type Subject } from './evaluate.ts';
-import { type Condition, type EmailActivity, filterFieldOf, filtersOf } from './filter.ts';
-import type { Segments } from './parse.ts';
+import {
+  type Condition,
+  type EmailActivity,
+  filterFieldOf,
+  filtersOf,
+  mailFieldName,
+  type MailField,
+} from './filter.ts';
+import type { Segments } from './references.ts';
 
 /** The facts about a contact that conditions ask for besides its own values, read at one moment. */
 export interface ContactHistory {
@@ -12,6 +19,8 @@ export interface ContactHistory {
   events: ReadonlyMap<string, Date>;
   /** When each activity last happened to one of the contact's emails: see `lastActivity`. */
   activities: ReadonlyMap<EmailActivity, Date>;
+  /** As `activities`, for the mail of one campaign or template, by the name of the field. */
+  mail: ReadonlyMap<string, Date>;
 }
 
 export const noHistory: ContactHistory = {
@@ -19,11 +28,13 @@ export const noHistory: ContactHistory = {
   memberships: new Set(),
   events: new Map(),
   activities: new Map(),
+  mail: new Map(),
 };
 
 export interface HistoryNames {
   events: string[];
   activities: EmailActivity[];
+  mail: MailField[];
   segments: string[];
 }
 
@@ -31,15 +42,22 @@ export interface HistoryNames {
 export function historyNames(conditions: Iterable<Condition>): HistoryNames {
   const [events, activities] = [new Set<string>(), new Set<EmailActivity>()];
   const segments = new Set<string>();
+  const mail = new Map<string, MailField>();
   for (const condition of conditions) {
     for (const filter of filtersOf(condition)) {
       const field = filterFieldOf(filter.field, filter.operator)?.field;
       if (field?.kind === 'event') events.add(field.name);
       if (field?.kind === 'activity') activities.add(field.name);
+      if (field?.kind === 'mail') mail.set(mailFieldName(field), field);
       if (field?.kind === 'segment') segments.add(field.id);
     }
   }
-  return { events: [...events], activities: [...activities], segments: [...segments] };
+  return {
+    events: [...events],
+    activities: [...activities],
+    mail: [...mail.values()],
+    segments: [...segments],
+  };
 }
 
 /**
@@ -52,6 +70,7 @@ export function subjectOf(contact: ContactValues, history: ContactHistory, now: 
     ...contact,
     lastEvent: (name) => history.events.get(name) ?? null,
     lastActivity: (name) => history.activities.get(name) ?? null,
+    lastMail: (field) => history.mail.get(mailFieldName(field)) ?? null,
     isMember(id) {
       const known = answers.get(id);
       if (known !== undefined) return known;

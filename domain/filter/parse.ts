@@ -13,6 +13,7 @@ import {
   type FilterGroup,
   isEquality,
   isValueOperator,
+  mailFieldName,
   needsOf,
   operandFieldOf,
   type Operator,
@@ -23,6 +24,7 @@ import {
 } from './filter.ts';
 import { eventNameFault } from '../event-names.ts';
 import { flatToCondition } from './forms.ts';
+import type { MailMention, SegmentMention } from './references.ts';
 import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';
 import { oneOf, unknownKeyText } from '../text-rules.ts';
@@ -33,6 +35,8 @@ export interface ParsedCondition {
   problems: FieldProblem[];
   /** Uses of segments, which only the database can check. */
   mentions: SegmentMention[];
+  /** Uses of campaigns and templates, which only the database can check. */
+  mailMentions: MailMention[];
   /** Names without a prefix, which only the database can check. */
   bareNames: BareName[];
 }
@@ -43,17 +47,6 @@ export interface ParsedStepFilter extends ParsedCondition {
   /** The names of all fields with a value, each with its place in the config. */
   names: { field: string; name: string }[];
 }
-
-export interface SegmentMention {
-  field: string;
-  segmentId: string;
-}
-
-/** Conditions of segments by id, null for a STATIC segment. */
-export type Segments = ReadonlyMap<string, Condition | null>;
-
-/** Segments by id, each with the ids of the segments in its condition. */
-export type SegmentReferences = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Parses a condition in either form, `{logic, groups}` or flat `{operator, conditions}`.
@@ -79,79 +72,9 @@ function parsed(reader: Reader, input: unknown, field: string): ParsedCondition 
     const message = `A condition must have at most ${limits.filters} filters, not ${reader.filters}.`;
     reader.add(field, 'too_big', message);
   }
-  const { problems, mentions, bareNames } = reader;
-  return { condition: problems.length === 0 ? condition : null, problems, mentions, bareNames };
-}
-
-/**
- * Returns the problems of the segments that a condition refers to. A segment may be unknown, or refer
- * back to the segment of the condition. Or the condition refers to too many segments, or another
- * segment does so through this condition.
- * @param segments the segments in `mentions`, and all of the project that refer to other segments.
- * @param selfId the segment that is being changed; absent for a new one, and for audiences.
- */
-export function segmentProblems(
-  mentions: readonly SegmentMention[],
-  segments: SegmentReferences,
-  selfId?: string,
-): FieldProblem[] {
-  const [first] = mentions;
-  if (!first) return [];
-  const problems = mentions.flatMap(({ field, segmentId }): FieldProblem[] => {
-    if (!segments.has(segmentId)) {
-      return [{ field, code: 'not_found', message: `There is no such segment: ${segmentId}.` }];
-    }
-    if (selfId === undefined || !reachableSegments([segmentId], segments).has(selfId)) return [];
-    const message = 'Must not refer to the segment itself, directly or through other segments.';
-    return [{ field, code: 'circular_reference', message }];
-  });
-  if (problems.length > 0 || !reachesTooFar(mentions, segments, selfId)) return problems;
-  const most = limits.segmentReach;
-  const message = `Must not refer to more than ${most} segments, directly or through other segments.`;
-  return [{ field: first.field, code: 'too_big', message }];
-}
-
-/**
- * Returns true when the condition, or a segment that refers to its segment, reaches too many
- * segments.
- */
-function reachesTooFar(
-  mentions: readonly SegmentMention[],
-  segments: SegmentReferences,
-  selfId: string | undefined,
-): boolean {
-  const below = reachableSegments(
-    mentions.map(({ segmentId }) => segmentId),
-    segments,
-  );
-  if (below.size > limits.segmentReach) return true;
-  if (selfId === undefined) return false;
-  const namedBy = new Map<string, string[]>();
-  for (const [id, names] of segments) {
-    for (const name of names) namedBy.set(name, [...(namedBy.get(name) ?? []), id]);
-  }
-  const above = new Set([selfId]);
-  // Iterating a Set also visits items added meanwhile.
-  for (const id of above) for (const other of namedBy.get(id) ?? []) above.add(other);
-  above.delete(selfId);
-  return [...above].some((id) => {
-    const reached = reachableSegments([id], segments);
-    reached.delete(id);
-    return new Set([...reached, ...below]).size > limits.segmentReach;
-  });
-}
-
-/** Returns the given segments with all that they refer to, directly or indirectly. */
-export function reachableSegments(
-  from: readonly string[],
-  segments: SegmentReferences,
-): Set<string> {
-  const reached = new Set(from);
-  // Iterating a Set also visits items added meanwhile.
-  for (const id of reached) {
-    for (const next of segments.get(id) ?? []) reached.add(next);
-  }
-  return reached;
+  const { problems, mentions, mailMentions, bareNames } = reader;
+  const valid = problems.length === 0 ? condition : null;
+  return { condition: valid, problems, mentions, mailMentions, bareNames };
 }
 
 export interface ComparisonFault {
@@ -236,6 +159,7 @@ const ofField = (operand: string): { value?: unknown } =>
 function storedNameOf({ root, field }: { root: FieldRoot; field: Field }, given: string): string {
   if (root !== 'contact') return given;
   if (field.kind === 'segment') return `segment.${field.id}`;
+  if (field.kind === 'mail') return mailFieldName(field);
   return field.kind === 'event' ? `event.${field.name}` : fullNameOf(given);
 }
 
@@ -275,7 +199,7 @@ const segmentGrammar: Grammar = {
   },
   bareKeyOf,
   unknown:
-    'Must be a field of contacts: email, subscribed, createdAt, updatedAt, data.<key>, segment.<id>, event.<name> or email.<activity>, such as email.opened.',
+    'Must be a field of contacts: email, subscribed, createdAt, updatedAt, data.<key>, segment.<id>, event.<name>, email.<activity>, such as email.opened, campaign.<id>.<event> or template.<id>.<event>.',
 };
 
 const stepGrammar: Grammar = {
@@ -292,6 +216,7 @@ const problemsMax = 500;
 class Reader {
   readonly problems: FieldProblem[] = [];
   readonly mentions: SegmentMention[] = [];
+  readonly mailMentions: MailMention[] = [];
   readonly bareNames: BareName[] = [];
   readonly names: { field: string; name: string }[] = [];
   filters = 0;
@@ -393,7 +318,9 @@ class Reader {
     const wrong = known?.kind === 'event' ? eventNameFault(known.name) : null;
     if (wrong) this.add(field, wrong.code, wrong.message);
     if (known?.kind === 'segment') this.mentions.push({ field, segmentId: known.id });
-    else if (known && known.kind !== 'event' && known.kind !== 'activity') {
+    else if (known?.kind === 'mail') {
+      this.mailMentions.push({ field, source: known.source, id: known.id });
+    } else if (known && known.kind !== 'event' && known.kind !== 'activity') {
       this.names.push({ field, name: input });
     }
     return place;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { findSecrets } from '../../../db/projects/secrets.ts';
+import { listKnownSources } from '../../../db/reads/uses/mail-sources.ts';
 import { listSegmentReferences, lockSegmentReferences } from '../../../db/segments/segments.ts';
 import { changeSchedule, isScheduled, scheduleOf } from '../../../db/schedules/schedules.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from '../../../db/workflows/workflows.ts';
 import { invalidField, Problem, Refusals, together } from '../../../domain/errors.ts';
 import { type BareName, bareStepKeyOf, fullStepName } from '../../../domain/filter/filter.ts';
-import { segmentProblems } from '../../../domain/filter/parse.ts';
+import { mailProblems, segmentProblems } from '../../../domain/filter/references.ts';
 import type { FieldComparison } from '../../../domain/filter/step.ts';
 import { isJsonEqual } from '../../../domain/filter/value.ts';
 import {
@@ -82,7 +83,7 @@ export function settledConfig(step: GivenStep): Record<string, unknown> {
 
 /**
  * Refuses names in the configs of steps: fields that have no prefix and that no contact has, unknown
- * segments, and too many segments.
+ * segments, campaigns and templates, and too many segments.
  * @param steps each with `path`, the field of its config in the request
  * @throws Problem VALIDATION_ERROR with everything that is wrong
  */
@@ -100,6 +101,7 @@ export async function refuseUnknownNames(
   await together(
     () => refuseUnknownFields(db, projectId, bareNames),
     () => refuseUnknownSegments(db, projectId, steps),
+    () => refuseUnknownMail(db, projectId, steps),
   );
 }
 
@@ -130,6 +132,21 @@ async function refuseUnknownSegments(
   if (ids.length === 0) return;
   const segments = await listSegmentReferences(db, projectId, ids);
   const errors = mentions.flatMap((ofStep) => segmentProblems(ofStep, segments));
+  if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
+}
+
+async function refuseUnknownMail(
+  db: Database,
+  projectId: string,
+  steps: readonly (GivenStep & { path: string })[],
+): Promise<void> {
+  const mentions = steps.flatMap(({ type, config, path }) =>
+    (stepModules[type].mailRead?.(config) ?? []).map((mention) => ({
+      ...mention,
+      field: `${path}.${mention.field}`,
+    })),
+  );
+  const errors = mailProblems(mentions, await listKnownSources(db, projectId, mentions));
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 

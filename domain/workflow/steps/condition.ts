@@ -152,6 +152,7 @@ export const condition: StepModule<ConditionConfig> = {
     return [{ at: 'field', name: config.field }, ...operands];
   },
   segmentsRead: (config) => parsedFilters(config).flatMap(({ mentions }) => mentions),
+  mailRead: (config) => parsedFilters(config).flatMap(({ mailMentions }) => mailMentions),
   eventsRead(config) {
     return config.mode === 'filter' ? historyNames(conditionsOf(config)).events : [];
   },
@@ -203,8 +204,7 @@ function checkedText(branches: FilterConfig['branches'], { checked }: BranchDeci
 
 async function readHistory(config: FilterConfig, effects: StepEffects): Promise<ContactHistory> {
   const conditions = conditionsOf(config);
-  const { events, activities, segments } = historyNames(conditions);
-  const isNamed = events.length + activities.length + segments.length > 0;
+  const isNamed = Object.values(historyNames(conditions)).some((names) => names.length > 0);
   return isNamed ? effects.readHistory(conditions) : noHistory;
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { SegmentMention } from '../../filter/parse.ts';
+import type { MailMention, SegmentMention } from '../../filter/references.ts';
 import type { WebhookOutput } from '../../webhook/webhook.ts';
 import type { Ended, EndingEvent, FixedDelay, Played, StepEffects } from './effects.ts';
 
@@ -51,6 +51,8 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   settled?(config: Config): Config;
   /** The segments that it names, each with its place in the config. */
   segmentsRead?(config: Config): SegmentMention[];
+  /** The campaigns and templates whose mail it reads. */
+  mailRead?(config: Config): MailMention[];
   /** The names of the events whose history it reads. */
   eventsRead?(config: Config): string[];
   /** Returns the contact data that it changes. */

@@ -6,12 +6,15 @@ import {
   emailActivities,
   fieldOf,
   type Filter,
+  mailEvents,
+  mailFieldName,
   needsOf,
   type Operator,
   operatorsOf,
 } from '../../../domain/filter/filter.ts';
 import { evaluateCondition, type Subject } from '../../../domain/filter/evaluate.ts';
-import { parseCondition, type Segments } from '../../../domain/filter/parse.ts';
+import { parseCondition } from '../../../domain/filter/parse.ts';
+import type { Segments } from '../../../domain/filter/references.ts';
 import { instantOfText } from '../../../domain/filter/value.ts';
 import { hasForbiddenText } from '../../../domain/text-rules.ts';
 import { now, type TableContact } from '../../domain/filter/filter-table.ts';
@@ -42,7 +45,8 @@ async function subjectsOf(contacts: TableContact[], ids: string[], segments: Seg
       updatedAt: row.updated_at,
       data: row.data as Subject['data'],
       lastEvent: (name) => last(given.events, name),
-      lastActivity: (name) => last(given.activities, name),
+      lastActivity: (name) => last(activitiesOf(given), name),
+      lastMail: (field) => last(given.mail, mailFieldName(field)),
       isMember(id) {
         const condition = segments.get(id);
         if (condition) return evaluateCondition(condition, subject, now);
@@ -51,6 +55,12 @@ async function subjectsOf(contacts: TableContact[], ids: string[], segments: Seg
     };
     return subject;
   });
+}
+
+/** The activities of all mail of a contact. */
+function activitiesOf({ activities = [], mail = [] }: TableContact): [string, string][] {
+  const ofMail = mail.map(([field, at]): [string, string] => [field.split('.')[2]!, at]);
+  return [...activities, ...ofMail];
 }
 
 /** Operators by kind of field, with the results seen so far. */
@@ -204,7 +214,7 @@ describe('the database and the memory agree', () => {
       },
     );
     await fc.assert(property, { numRuns: 100 });
-    expect(coverage.missing(['event', 'activity', 'segment'])).toEqual([]);
+    expect(coverage.missing(['event', 'activity', 'mail', 'segment'])).toEqual([]);
     expect(pairs).toBeGreaterThan(20_000);
   }, 120_000);
 });
@@ -245,6 +255,20 @@ const someData = fc.letrec<{ value: unknown; object: Record<string, unknown> }>(
 
 const segmentId = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
 
+const someMailField = fc
+  .tuple(
+    fc.constantFrom('campaign', 'template'),
+    fc.constantFrom(segmentId(7), segmentId(8)),
+    fc.constantFrom(...mailEvents),
+  )
+  .map((parts) => parts.join('.'));
+
+/** A contact has one email of a campaign, and any number of a template. */
+const someMail = fc.uniqueArray(fc.tuple(someMailField, someTime), {
+  maxLength: 5,
+  selector: ([field, at]) => (field.startsWith('campaign') ? field.split('.')[1] : field + at),
+});
+
 const someContact: fc.Arbitrary<TableContact> = fc.record({
   email: fc.constantFrom('ann@x.example', 'zoë_0@y.example', 'b%@x.test'),
   subscribed: fc.boolean(),
@@ -258,6 +282,7 @@ const someContact: fc.Arbitrary<TableContact> = fc.record({
     },
   ),
   activities: fc.array(fc.tuple(fc.constantFrom(...emailActivities), someTime), { maxLength: 4 }),
+  mail: someMail,
   segments: fc.subarray([segmentId(1), segmentId(2)]),
 });
 
@@ -271,6 +296,7 @@ const someField = fc.oneof(
   },
   fc.constantFrom(...fields),
   fc.constantFrom(...emailActivities).map((activity) => `email.${activity}`),
+  someMailField,
   fc.constantFrom('bought', 'Bought', "it's", 'email.opened').map((name) => `event.${name}`),
   fc.integer({ min: 1, max: 6 }).map((digit) => `segment.${segmentId(digit)}`),
 );

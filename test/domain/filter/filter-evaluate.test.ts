@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Condition, Filter } from '../../../domain/filter/filter.ts';
+import { type Condition, type Filter, mailFieldName } from '../../../domain/filter/filter.ts';
 import { type Subject, evaluateCondition } from '../../../domain/filter/evaluate.ts';
 import { evaluateStepCondition, type StepCondition } from '../../../domain/filter/step.ts';
 import { compareCodePoints, instantOfText, isJsonEqual } from '../../../domain/filter/value.ts';
@@ -29,6 +29,7 @@ function subjectOf(given: TableContact): Subject {
     updatedAt: new Date(contact.updatedAt),
     lastEvent: (name) => last(contact.events, name),
     lastActivity: (name) => last(contact.activities, name),
+    lastMail: (field) => last(contact.mail, mailFieldName(field)),
     isMember: (id) =>
       id === segmentIds.pro ? contact.data?.['plan'] === 'pro' : contact.segments.includes(id),
   };

@@ -7,12 +7,13 @@ import {
   operatorsOf,
 } from '../../../domain/filter/filter.ts';
 import { conditionToFlat, flatToCondition, meansTheSame } from '../../../domain/filter/forms.ts';
+import { parseCondition } from '../../../domain/filter/parse.ts';
 import {
-  parseCondition,
+  mailProblems,
   reachableSegments,
   segmentProblems,
   type SegmentReferences,
-} from '../../../domain/filter/parse.ts';
+} from '../../../domain/filter/references.ts';
 
 const filter = (field: string, operator: string, value?: unknown, unit?: string) => ({
   field,
@@ -44,6 +45,7 @@ describe('a condition is read', () => {
       condition: sent,
       problems: [],
       mentions: [],
+      mailMentions: [],
       bareNames: [],
     });
   });
@@ -100,7 +102,8 @@ describe('a condition is read', () => {
     'with the operators of %s, and no others',
     (kind, fitting) => {
       const fields = ['email', 'subscribed', 'updatedAt', 'data.x', 'event.x', 'email.sent'];
-      const field = [...fields, `segment.${uuid(1)}`].find((name) => fieldOf(name)!.kind === kind)!;
+      const more = [`segment.${uuid(1)}`, `template.${uuid(1)}.sent`];
+      const field = [...fields, ...more].find((name) => fieldOf(name)!.kind === kind)!;
       const refused = operators.filter((operator) =>
         faults(one(filter(field, operator, 1, 'days'))).some((fault) =>
           fault.includes('unsupported'),
@@ -284,6 +287,38 @@ describe('segments', () => {
   it('are reached through each other', () => {
     expect([...reachableSegments([uuid(1)], segments)]).toEqual([uuid(1), uuid(2), uuid(3)]);
     expect([...reachableSegments([uuid(4)], segments)]).toEqual([uuid(4), uuid(5)]);
+  });
+});
+
+describe('campaigns and templates in a condition', () => {
+  const id = 'abcdef01-0000-4000-8000-000000000001';
+  const happened = (field: string) => one(filter(field, 'triggered'));
+
+  it('must exist', () => {
+    const given = groups({
+      filters: [
+        filter(`campaign.${id.toUpperCase()}.opened`, 'triggered'),
+        filter('template.spring.sent', 'notTriggered'),
+      ],
+    });
+    const { condition, mailMentions } = parseCondition(given, 'condition');
+    expect(condition?.groups[0]?.filters[0]?.field).toBe(`campaign.${id}.opened`);
+    expect(mailProblems(mailMentions, new Set([id]))).toMatchObject([
+      { field: 'condition.groups.0.filters.1.field', code: 'not_found' },
+    ]);
+  });
+
+  it.each(['campaign.ID.read', 'template.ID.', 'campaign.ID', 'campaign..sent', 'campaign.'])(
+    'cannot be named as %s',
+    (text) => {
+      const faulty = happened(text.replace('ID', id));
+      expect(parseCondition(faulty, '').problems[0]?.code).toBe('unsupported_field');
+    },
+  );
+
+  it('leave contact data named campaign as it is', () => {
+    expect(fieldOf('campaign')).toEqual({ kind: 'data', path: ['campaign'] });
+    expect(fieldOf('data.campaign.name')).toEqual({ kind: 'data', path: ['campaign', 'name'] });
   });
 });
 

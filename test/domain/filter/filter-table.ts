@@ -13,6 +13,8 @@ export interface TableContact {
   events?: [name: string, at: string][];
   /** Each an email with one time. */
   activities?: [activity: string, at: string][];
+  /** Each an email of a campaign or template with one event, by the name of its field. */
+  mail?: [field: string, at: string][];
   /** Ids of segments with hand-picked members. */
   segments?: string[];
 }
@@ -25,6 +27,7 @@ export const plainContact = {
   data: null,
   events: [],
   activities: [],
+  mail: [],
   segments: [],
 } as const satisfies TableContact;
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../../../db/database.ts';
 import { conditionSql } from '../../../db/sql/filter.ts';
-import { type Condition, emailActivities, type Filter } from '../../../domain/filter/filter.ts';
-import type { Segments } from '../../../domain/filter/parse.ts';
+import { type Condition, mailEvents, type Filter } from '../../../domain/filter/filter.ts';
+import type { Segments } from '../../../domain/filter/references.ts';
 import { now, plainContact, type TableContact } from '../../domain/filter/filter-table.ts';
 import { useDatabase } from '../servers.ts';
 import { writeMail } from '../mail-tables.ts';
@@ -57,16 +57,17 @@ async function storeContacts(
   await insert(sql`insert into event (project_id, contact_id, name, created_at)
     select ${projectId}, id, name, at
     from jsonb_to_recordset(${json(events)}) as e(id uuid, name text, at timestamptz)`);
-  const emails = rows.flatMap(({ id, activities }) =>
-    activities.map(([activity, at]) => ({ id, [`${activity}_at`]: at })),
+  await storeMail(
+    db,
+    projectId,
+    rows.flatMap(({ id, activities, mail }) => [
+      ...activities.map(([activity, at]) => ({ id, ...eventOf(activity, at) })),
+      ...mail.map(([field, at]) => {
+        const [source, sourceId, event] = field.split('.');
+        return { id, [`${source}_id`]: sourceId, ...eventOf(event!, at) };
+      }),
+    ]),
   );
-  const times = sql.raw(emailActivities.map((activity) => `${activity}_at`).join(', '));
-  const types = sql.raw(emailActivities.map((name) => `${name}_at timestamptz`).join(', '));
-  const mail = sql`insert into email (project_id, contact_id, to_email, subject, from_email,
-      message_class, source_type, ${times})
-    select ${projectId}, id, 'a@x.example', 's', 'b@x.example', 'MARKETING', 'CAMPAIGN', ${times}
-    from jsonb_to_recordset(${json(emails)}) as m(id uuid, ${types})`;
-  await writeMail(db, (tx) => mail.execute(tx));
   for (const [segmentId, condition] of segments) {
     if (condition) continue;
     await insert(sql`insert into segment (id, project_id, name, type)
@@ -76,6 +77,39 @@ async function storeContacts(
       select ${segmentId}, id, ${projectId} from unnest(${members.map(({ id }) => id)}::uuid[]) as id`);
   }
   return rows.map(({ id }) => id);
+}
+
+/** The columns of an email that has had this event. */
+function eventOf(event: string, at: string): Record<string, unknown> {
+  const isFailure = event === 'failed' || event === 'withheld';
+  if (!isFailure) return { [columnOf(event)]: at };
+  const [error, state] = event === 'failed' ? ['550 no', 'refused'] : ['late', 'withheld'];
+  // A message that was refused, retried, and refused again has failed at its last attempt.
+  const trace = [firstInstant, at].map((time) => ({ state, at: time, detail: null }));
+  return { status: 'FAILED', error, trace };
+}
+
+const columnOf = (event: string) =>
+  `${event.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}_at`;
+
+const firstInstant = '2000-01-01T00:00:00.000Z';
+
+async function storeMail(
+  db: Database,
+  projectId: string,
+  emails: Record<string, unknown>[],
+): Promise<void> {
+  const timed = mailEvents.filter((event) => event !== 'failed' && event !== 'withheld');
+  const times = sql.raw(timed.map(columnOf).join(', '));
+  const types = sql.raw(timed.map((event) => `${columnOf(event)} timestamptz`).join(', '));
+  const mail = sql`insert into email (project_id, contact_id, to_email, subject, from_email,
+      message_class, source_type, campaign_id, template_id, status, error, trace, due_at, ${times})
+    select ${projectId}, id, 'a@x.example', 's', 'b@x.example', 'MARKETING', 'CAMPAIGN', campaign_id,
+        template_id, coalesce(status, 'PENDING'), error, coalesce(trace, '[]'),
+        case when status is null then now() end, ${times}
+    from jsonb_to_recordset(${JSON.stringify(emails)}::jsonb) as m(id uuid, campaign_id uuid,
+      template_id uuid, status text, error text, trace jsonb, ${types})`;
+  await writeMail(db, (tx) => mail.execute(tx));
 }
 
 async function askDatabase(
