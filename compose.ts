@@ -442,7 +442,7 @@ function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Read
     ],
     [
       'executions_stuck_age_seconds',
-      'How long the first of executions_stuck could not continue, in seconds.',
+      'How long the oldest of executions_stuck has been stuck, in seconds.',
       backlog.executionsStuckAge,
     ],
     [

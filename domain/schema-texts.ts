@@ -55,7 +55,7 @@ export function schemaText(issue: Issue): string {
       return `Remove unknown fields: ${issue.keys.join(', ')}.`;
     case 'invalid_union':
       return issue.discriminator === undefined || !issue.options
-        ? ['Matches none of the allowed forms.', ...reasonsIn(issue.errors)].join(' ')
+        ? ['Has none of the allowed forms.', ...reasonsIn(issue.errors)].join(' ')
         : `Must be an object whose "${issue.discriminator}" is ${oneOf((issue.options as readonly unknown[]).map(String))}.`;
     case 'invalid_key':
       return [

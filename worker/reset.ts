@@ -129,7 +129,7 @@ async function resetPoint(
     if ((await replayHistory(bundle, { events: before }, runId)) === null) return point;
   }
   throw new NotReset(
-    'The current code differs from the history already at its first step. Start a worker with the code that ran it, or cancel the execution.',
+    'The history of this run and the current code differ from the first step on. Start a worker with the code that ran it, or cancel the execution.',
   );
 }
 

@@ -276,7 +276,7 @@ export function refuseEdit(
   const changed = Object.keys(values);
   if (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column))) {
     throw new Problem('CAMPAIGN_NOT_EDITABLE', {
-      message: 'A paused campaign can be changed only in the fields that its next mail may use.',
+      message: 'Not all of these fields can be changed while the campaign is paused.',
       suggestion: 'Change only subject, body, fromName, replyTo and maxPerMinute.',
       details: { status },
     });

@@ -110,7 +110,7 @@ const createDomain = endpoint({
     const { projectId, project } = await call.authorize(named);
     if (body.domain === config.platformDomain) {
       throw new Problem('FORBIDDEN', {
-        message: 'The server sends its own mail from this domain.',
+        message: 'This server sends its own mail from this domain, so projects cannot use it.',
         suggestion: 'Choose another domain, for example a subdomain of it.',
       });
     }
@@ -273,7 +273,7 @@ async function insertClaim({ db }: Services, projectId: string, name: string): P
     if (claim !== 'releasing') return claim;
   }
   throw new Problem('SERVICE_UNAVAILABLE', {
-    message: `The mail provider is still removing ${name}, which was deleted before.`,
+    message: `${name} was deleted a moment ago, and the mail provider is still removing it.`,
     suggestion: tryLater,
   });
 }
@@ -320,7 +320,8 @@ async function provideIdentity({ db, identities, log }: Services, name: string):
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;
   throw new Problem('FORBIDDEN', {
-    message: `The Amazon SES account of this server has ${name} already, without DKIM records to verify it by.`,
-    suggestion: 'Ask the operator of this server to remove the domain there, or use a subdomain.',
+    message: `${name} is already in the Amazon SES account of this server, and has no DKIM records there.`,
+    suggestion:
+      'Ask the operator of this server to remove the domain from Amazon SES, or use a subdomain.',
   });
 }

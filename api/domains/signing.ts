@@ -195,7 +195,7 @@ export async function requireAllowed(
     },
     () => {
       if (inbound && !mail.canReceive)
-        refuse('inbound', 'Can only be true if this server has a way to receive mail.');
+        refuse('inbound', 'Cannot be true: this server is not set up to receive mail.');
     },
   );
 }
@@ -214,10 +214,10 @@ function refuseTrackingHost(
     throw invalidField('trackingSubdomain', 'not_allowed', message, label);
   };
   if (mail.tracking !== 'own')
-    refuse('Not possible here: the mail provider tracks opens and clicks.');
+    refuse('Must be null: the mail provider itself tracks opens and clicks of this domain.');
   const isReturnPath = mail.returnPath.host !== null && label === mail.returnPath.subdomain;
   if (label === mail.mailFromSubdomain || isReturnPath) {
-    refuse('This name is for bounces. Choose another one.');
+    refuse('This name is reserved for bounces. Choose another one.');
   }
   if (`${label}.${domain}` === new URL(apiUrl).hostname) {
     refuse('This is the host of the API. Choose another one.');

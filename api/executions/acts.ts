@@ -210,7 +210,7 @@ export const moveWait = endpoint({
           'forever' in move
             ? 'A delay or digest cannot last for ever. Send `until` or `shiftBySeconds`.'
             : wait.until === null
-              ? 'This wait has no end that can be shifted. Send `until`.'
+              ? 'This wait has no end yet, so it cannot be shifted. Send `until`.'
               : 'The wait would end more than 100 years from now. Send a smaller `shiftBySeconds`.';
         throw invalidField(field, 'not_allowed', why);
       }

@@ -18,7 +18,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   INVALID_IDEMPOTENCY_KEY: 'Send a new uuid as Idempotency-Key, for example.',
   INVALID_TOKEN:
     'Ask for a new link with POST /auth/request-verification or /auth/request-password-reset.',
-  FILE_CONTENT_MISMATCH: 'Declare the real content type of the file in its part of the form.',
+  FILE_CONTENT_MISMATCH: 'Set the content type of the file in the form to what the file really is.',
   SUBSCRIPTION_EXISTS: 'Change it in the billing portal of the project.',
   SUBSCRIPTION_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
   CUSTOMER_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
@@ -42,8 +42,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NOT_PAUSABLE: 'Cancel a SCHEDULED campaign. Sent mail cannot be recalled.',
   CAMPAIGN_NOT_RESUMABLE:
     'Only a PAUSED campaign can be resumed. Send a DRAFT with POST /campaigns/{id}/send.',
-  CAMPAIGN_NO_RECIPIENTS: 'Widen the audience, or add contacts that are subscribed.',
-  SCHEDULE_IN_PAST: 'Send a time in the future, or leave the time out to send now.',
+  CAMPAIGN_NO_RECIPIENTS: 'Choose a larger audience, or add contacts that are subscribed.',
+  SCHEDULE_IN_PAST: 'Give a time in the future, or leave the time out to send now.',
   ROUTE_NOT_FOUND: 'Find the path in /docs/reference or /openapi.json.',
   EMAIL_NOT_PENDING:
     'Only a PENDING email can be cancelled or rescheduled. GET /emails/{id} shows what happened to it.',
@@ -53,16 +53,16 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   TRIGGER_STEP_REQUIRED: 'Delete the workflow instead, or change the event that starts it.',
   TRIGGER_STEP_EXISTS: 'Change the event of the workflow with PATCH /workflows/{id}.',
   SEGMENT_NOT_STATIC: 'Change the condition of the segment, or make a segment of type STATIC.',
-  SEGMENT_NOT_TRACKED: 'Switch trackMembership on with PATCH /segments/{id}.',
+  SEGMENT_NOT_TRACKED: 'Set `trackMembership` to true with PATCH /segments/{id}.',
   STEP_NOT_SPLICEABLE: 'Delete it without splice=true, then draw the transitions you want.',
   TRANSITION_SELF:
     'Choose another step. To repeat a workflow for a contact, start a new execution.',
   TRANSITION_FROM_EXIT:
-    'Start the transition at the step before the EXIT step, or delete the EXIT step.',
+    'Let the transition begin at the step before the EXIT step, or delete the EXIT step.',
   TRANSITION_TO_TRIGGER: 'Choose the step after the trigger instead.',
   TRANSITION_EXISTS: 'Delete that transition, or insert a step into it.',
   TRANSITION_BRANCH_EXISTS: 'Delete the transition of this branch, or use another branch.',
-  TRANSITION_LOOP: 'Choose a step from which no path leads back to this one.',
+  TRANSITION_LOOP: 'Choose a target step from which no path leads back to this step.',
   FIELD_NOT_DELETABLE: 'Only fields of data can be deleted, such as data.plan.',
   CONSENT_SENDER_REQUIRED: 'Set its sender (`from`) with PUT /consent-policy.',
   RAMP_LIMIT: 'Delete a ramp that is DONE; GET /ramps lists the ramps.',
@@ -77,8 +77,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Delete a subscription that you do not need, or add more event names to one.',
   EVENT_SUBSCRIPTION_NOT_ENABLED: 'Enable it with PATCH /event-subscriptions/{id}.',
   REPLAY_IN_PROGRESS: 'Wait until the replay in `details.jobId` has ended.',
-  EVENT_DELIVERY_NOT_RETRYABLE:
-    'Nothing is left to send. Deliveries whose event still exists can be retried.',
+  EVENT_DELIVERY_NOT_RETRYABLE: 'Retry only deliveries whose event still exists.',
   RESERVED_EVENT: 'Delete events of your own; GET /events/names lists them.',
   MISSING_AUTH: 'Add the header, or log in and name the project with X-Project-Id.',
   INVALID_API_KEY: 'Use the secret key of the project; the public key only tracks events.',
@@ -97,21 +96,23 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   INSUFFICIENT_ROLE: 'Ask an owner of the project to do it, or to give you the role ADMIN.',
   INSUFFICIENT_SCOPE: 'Use a key that has the scope in `details.needed`.',
   KEY_RESTRICTED:
-    'Use a key without this restriction; `details` names it, and the value that it refuses.',
-  SESSION_REQUIRED: 'Log in and do it in a session.',
+    'Use another key. `details.restriction` names the restriction, and `details.received` the refused value.',
+  SESSION_REQUIRED:
+    'Log in with POST /auth/login, and repeat the request with the session cookie in place of the key.',
   PASSWORD_SIGN_IN_DISABLED: 'Sign in in another way: GET /auth/methods lists them.',
   SSO_REQUIRED: 'Sign in at GET /oauth/oidc/{provider}/outbound with the provider in `details`.',
-  EMAIL_VERIFICATION_REQUIRED: 'Follow the link in the mail, or ask for a new one.',
+  EMAIL_VERIFICATION_REQUIRED:
+    'Follow the link in the mail, or get a new one with POST /auth/request-verification.',
   SECOND_FACTOR_REQUIRED:
-    'Prove a factor with POST /auth/second-factor. Without a factor, first add one to the account.',
+    'Use the second factor with POST /auth/second-factor. If the account has none, first add one.',
   REAUTHENTICATION_REQUIRED:
-    'Log in again with POST /auth/login, or prove a factor with POST /auth/second-factor; ' +
-    '`details.methods` lists your ways.',
+    'Log in again with POST /auth/login, or use the second factor with POST /auth/second-factor. ' +
+    '`details.methods` lists what your account can use.',
   ORIGIN_NOT_ALLOWED: 'Call from the dashboard, or from a server with an API key.',
   DOMAIN_NOT_REGISTERED: 'Add the domain with POST /domains and verify it.',
   DOMAIN_NOT_VERIFIED: 'Add the DNS records of the domain, then verify it.',
   TEST_RECIPIENT_NOT_ALLOWED: 'Send the test to the address of a member of the project.',
-  OWNER_PROTECTED: 'Choose another member. An owner keeps the role until the project is deleted.',
+  OWNER_PROTECTED: 'Choose another member. The owner of a project cannot be replaced.',
   SELF_REMOVAL: 'Leave with DELETE /users/@me/projects/{id}/membership.',
   SIGNUPS_DISABLED: 'Ask the operator of this server for an account.',
   BILLING_DISABLED: 'The operator of this server can switch billing on with STRIPE_SECRET_KEY.',
@@ -119,9 +120,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   METHOD_NOT_ALLOWED: 'Use one of the methods in the header Allow.',
   IDEMPOTENCY_KEY_REUSED: 'Use a new Idempotency-Key for every new request.',
   IDEMPOTENCY_IN_PROGRESS: 'Repeat the request with the same key in a few seconds.',
-  CONFLICT: 'Remove what the message names, then repeat the request.',
+  CONFLICT: 'Read the current data again, then correct the request.',
   MEMBER_MANAGED:
-    'Change the groups of the user at the identity provider, or the rules of the sign-in policy.',
+    'Change the groups of the user at the identity provider, or change the rule in the sign-in policy.',
   MEMBER_EXISTS: 'Change the role with PATCH /projects/{id}/members/{userId}.',
   CONTACT_EXISTS: 'Change that contact instead; POST /contacts/lookup finds it.',
   CONTACT_SUPPRESSED:
@@ -135,9 +136,10 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   RAMP_NOT_RUNNING: 'Only a RUNNING ramp can be paused; GET /ramps/{id} shows its status.',
   RAMP_NOT_PAUSED: 'Only a PAUSED or STOPPED ramp can be resumed.',
   TOPIC_EXISTS: 'Change that topic instead; GET /topics lists them.',
-  DOMAIN_NOT_SIGNING: 'First set `signing` to `own` with PATCH /domains/{id}.',
+  DOMAIN_NOT_SIGNING:
+    'To sign with keys of Everpost, first set `signing` to `own` with PATCH /domains/{id}.',
   KEY_ROTATION_PENDING:
-    'Publish the record `dkim_next` of the domain. GET /domains/{id}/verify then takes the key into use.',
+    'Add the record `dkim_next` of the domain to DNS. Then GET /domains/{id}/verify starts to use the new key.',
   DOMAIN_EXISTS:
     'Remove it from the project that has it, if that is yours, or use another domain, such as a ' +
     'subdomain.',
@@ -155,7 +157,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   TOPIC_IN_USE: 'First choose another topic, or none, for everything that `details` lists.',
   PROVIDER_EXISTS: 'Choose another name, or change the existing provider with PATCH.',
   PROVIDER_IN_USE:
-    'Disable it with PATCH /providers/{id}, remove it from routes and ramps, and wait until its mail is settled.',
+    'Disable it with PATCH /providers/{id}, remove it from routes and ramps, and wait until its mail has been sent.',
   SECRET_IN_USE:
     'First remove the secret from the steps and event subscriptions that `details` lists.',
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:
@@ -185,8 +187,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   UNSUPPORTED_MEDIA_TYPE: 'Set the header Content-Type, and send a body in this format.',
   VALIDATION_ERROR: 'Correct the fields that `errors` lists, each with its message.',
   STATS_TOO_HEAVY:
-    'Send a shorter period, or one version of a workflow. For a picture, send one `version`, or ' +
-    'leave out `stats`.',
+    'Ask for a shorter period, or for one version of a workflow. For a picture, send one `version`, ' +
+    'or leave out `stats`.',
   CONDITION_TOO_HEAVY: 'Use fewer filters, or equals in place of contains.',
   WORKFLOW_INVALID: 'Correct the steps that `errors` lists, then enable the workflow again.',
   PICTURE_TOO_LARGE: 'Read the steps and transitions with GET /workflows/{id} instead.',

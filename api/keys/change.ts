@@ -67,7 +67,7 @@ function refuseFaults(row: ApiKeyRow, change: z.output<typeof KeyChange>): void 
   const { domains = row.domains, events = row.events } = change;
   const errors: FieldProblem[] = keyFaults(kind, { scopes, domains, events });
   if (change.kind !== undefined && change.kind !== kind) {
-    const message = `The kind of a key never changes; this one is ${kind}.`;
+    const message = `The kind of a key cannot be changed; this one is ${kind}. Leave \`kind\` out.`;
     errors.push({ field: 'kind', message, code: 'not_allowed' });
   }
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });

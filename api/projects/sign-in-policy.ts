@@ -43,7 +43,7 @@ const SignInRule = named('SignInRule', ruleFields);
 const NewRule = z.object(ruleFields).superRefine(
   ({ claim, value }, context) => {
     if ((claim === null) === (value === null)) return;
-    const message = 'Must be null exactly if `claim` is null.';
+    const message = 'Must be null if `claim` is null, and otherwise a text.';
     addFault(context, 'custom', message, ['value']);
   },
   whenRight('claim', 'value'),
@@ -118,7 +118,8 @@ export const setSignInPolicy = endpoint({
       const known = config.oidc.find(({ id }) => id === provider);
       if (known && admitsTo(known, project.publicId)) return [];
       const field = `rules.${index}.provider`;
-      const message = 'No identity provider of this server with this id names the project.';
+      const message =
+        'Must be an identity provider of this server whose settings allow it for this project.';
       return [{ field, code: 'not_allowed' as const, message }];
     });
     if (refused.length > 0) throw new Problem('VALIDATION_ERROR', { errors: refused });

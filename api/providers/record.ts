@@ -115,7 +115,10 @@ export const ByProviderId = z.object({
     .transform((id) => (isUuid(id) ? id.toLowerCase() : id))
     .refine(
       (id) => isUuid(id) || installationId.test(id),
-      fault('invalid_string', 'Must be a uuid, or the name of a provider of the installation.'),
+      fault(
+        'invalid_string',
+        'Must be the uuid of a provider, or the name of one that the operator has set up.',
+      ),
     )
     .describe('A uuid, or the name of a provider of the installation'),
 });
@@ -223,7 +226,7 @@ export async function requireOwn(
 function refuseInstallation({ installation }: Services['mailPool'], id: string): void {
   if (!installation.some((one) => one.id === id)) return;
   throw new Problem('FORBIDDEN', {
-    message: `${id} is a provider of the installation: projects can use it, but not change or test it.`,
+    message: `${id} was set up by the operator of this server. Projects can use it, but not change or test it.`,
     suggestion: 'Ask the operator of this server, or add a provider with POST /providers.',
   });
 }

@@ -133,7 +133,7 @@ export function shareOf(projectId: string, { attachments, scheduledFor }: SendBo
 /** @throws Problem SCHEDULE_IN_PAST */
 export function refusePast(at: Date | null | undefined): void {
   if (!at || at.getTime() > Date.now()) return;
-  const message = `The time of sending, ${at.toISOString()}, is not in the future.`;
+  const message = `The send time ${at.toISOString()} is not in the future.`;
   throw new Problem('SCHEDULE_IN_PAST', { message });
 }
 
@@ -310,7 +310,7 @@ async function refuseLargeMessage(
     replyTo: mail.replyTo,
   });
   if (raw.length > bytesMax) {
-    const message = `The message with its attachments has ${raw.length} bytes, but at most ${bytesMax} are possible.`;
+    const message = `The message with its attachments has ${raw.length} bytes, but at most ${bytesMax} are allowed.`;
     throw new Problem('MESSAGE_TOO_LARGE', { message });
   }
 }

@@ -49,7 +49,7 @@ function readStatus(text: string): [from: number, to: number] | null {
 const KeyId = textRead(
   (text) => (['secret', 'public'].includes(text) || isUuid(text) ? text.toLowerCase() : null),
   'invalid_string',
-  'Must be the id of a key, secret or public.',
+  'Must be "secret", "public" or the id of a named key.',
 ).describe('Id of a named key; `secret` or `public` for a key of the pair');
 
 const Ip = z

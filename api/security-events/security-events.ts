@@ -42,7 +42,7 @@ function readEvents(text: string): string[] | null {
 const ActorId = textRead(
   (text) => (['secret', 'public'].includes(text) || isUuid(text) ? text.toLowerCase() : null),
   'invalid_string',
-  'Must be the id of a user or key, secret or public.',
+  'Must be "secret", "public" or the id of a user or named key.',
 ).describe('Id of a user or named key; `secret` or `public` for a key of the pair');
 
 const filters = {

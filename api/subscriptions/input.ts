@@ -69,7 +69,8 @@ function headerFault(name: string, value: string) {
     const chars = limits.headerNameChars;
     return fault('invalid_string', `Must be the name of a header, of at most ${chars} characters.`);
   }
-  if (isOwnHeader(name)) return fault('not_allowed', 'The service sets this header itself.');
+  if (isOwnHeader(name))
+    return fault('not_allowed', 'Everpost sets this header itself. Remove it.');
   if (!isHeaderValue(value) || value.length > limits.headerValueChars) {
     const chars = limits.headerValueChars;
     return fault(

@@ -28,19 +28,19 @@ export function keyFaults(
     faults.push({ field, message, code: 'not_allowed' });
   if (kind === 'public') {
     if (scopes?.some((scope) => scope !== 'events:send')) {
-      refuse('scopes', 'A public key has exactly the scope events:send.');
+      refuse('scopes', 'A public key can only have the scope events:send.');
     }
     if (domains) refuse('domains', 'Only a secret key can have sender domains.');
     return faults;
   }
   if (!scopes) {
-    const message = 'A secret key needs scopes.';
+    const message = 'Is required for a secret key.';
     faults.push({ field: 'scopes', message, code: 'invalid_type', received: 'undefined' });
   }
   if (events) refuse('events', 'Only a public key can have events.');
   const past = scopes?.filter((scope) => !besideDomains.has(scope) && !scope.endsWith(':read'));
   if (domains && past && past.length > 0) {
-    refuse('scopes', `With sender domains a key cannot have ${past.join(', ')}.`);
+    refuse('scopes', `A key with \`domains\` cannot have the scopes ${past.join(', ')}.`);
   }
   return faults;
 }

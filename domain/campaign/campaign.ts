@@ -59,7 +59,8 @@ export type LeftOutReason = (typeof leftOutReasons)[number];
 export const absenceTexts: Readonly<Record<Absence, string>> = {
   not_in_audience: 'The contact is not in the audience.',
   unsubscribed_at_freeze: 'The contact was unsubscribed when the audience was fixed.',
-  topic_unsubscribed_at_freeze: 'The contact had left the topic when the audience was fixed.',
+  topic_unsubscribed_at_freeze:
+    'The contact was not subscribed to the topic when the audience was fixed.',
   created_after_freeze: 'The contact was created after the audience had been fixed.',
 };
 

@@ -30,7 +30,8 @@ const lineEnd = /\r\n|\n|\r/g;
 const open = 'A quotation mark opens a cell and is not closed';
 const stray =
   'A quotation mark is inside an unquoted cell, or text follows a closing quotation mark';
-const advice = 'Put the whole cell in quotation marks, and double those inside it.';
+const advice =
+  'Put the whole cell in quotation marks, and write each quotation mark inside it twice.';
 
 /**
  * Yields the lines that end in each chunk of a file together, because awaiting each line would

@@ -36,9 +36,11 @@ export function readHeader(names: readonly string[]): CsvHeader {
   const seen = new Set<string>();
   const header = names.map((name): CsvColumn => {
     const key = name.trim().toLowerCase();
-    if (key.includes('\0')) throw new CsvFault('The header contains a NUL character.');
+    if (key.includes('\0')) throw new CsvFault('The header contains a NUL character. Remove it.');
     if (key === forbiddenKey) {
-      throw new CsvFault(`The header has a column named ${forbiddenKey}, which is not allowed.`);
+      throw new CsvFault(
+        `The header has a column named ${forbiddenKey}, which is not allowed. Rename it.`,
+      );
     }
     if (key === 'email' || key === 'subscribed') {
       const isFirst = !seen.has(key);

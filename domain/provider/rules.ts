@@ -77,12 +77,18 @@ function kindFaults(
 ): FieldProblem[] {
   const other = kind === 'smtp' ? 'ses' : 'smtp';
   const isOther = given.kind !== undefined && given.kind !== kind;
-  const message = `The kind of a provider cannot be changed. It is ${kind}; leave it out.`;
+  const message = `The kind of a provider cannot be changed; this one is ${kind}. Leave \`kind\` out.`;
   return [
     ...(isOther ? [fault('kind', 'not_allowed', message)] : []),
     ...fieldsOfKind[other]
       .filter((field) => given[field] !== undefined)
-      .map((field) => fault(field, 'not_allowed', `Is a field of the kind ${other}, not ${kind}.`)),
+      .map((field) =>
+        fault(
+          field,
+          'not_allowed',
+          `Only providers of the kind ${other} have this field; this one is ${kind}.`,
+        ),
+      ),
     ...(known ? [] : requiredFields[kind])
       .filter((field) => given[field as keyof GivenProvider] === undefined)
       .map((field) => ({ ...fault(field, 'invalid_type', 'Is required.'), received: 'undefined' })),
@@ -111,11 +117,11 @@ function serverFaults(given: GivenProvider, known: KnownProvider | undefined): F
     errors.push(fault('user', 'required', 'Is required with a password.'));
   }
   if (isReadable) {
-    const message = `Must encrypt: otherwise anyone on the way to ${host} could read the password.`;
+    const message = `Must be tls or starttls: without encryption, others in the network could read the password for ${host}.`;
     errors.push(fault('security', 'not_allowed', message));
   }
   if (isElsewhere && isKept && hasPassword) {
-    const message = 'Give the password again: the stored one is not sent to another server.';
+    const message = 'Is required: a stored password is never sent to another server.';
     errors.push(fault('password', 'required', message));
   }
   return errors;
@@ -139,7 +145,7 @@ function feedbackFaults(
   const isKept = feedbackSecret === undefined && feedback === before;
   const hasSecret = isKept ? known?.hasFeedbackSecret === true : Boolean(feedbackSecret);
   if (needsFeedbackSecret(feedback) && !hasSecret) {
-    const message = `Is required for ${feedback}: the key that its webhooks are signed with.`;
+    const message = `Is required for ${feedback}: its webhooks are checked with this secret.`;
     return [fault('feedbackSecret', 'required', message)];
   }
   if (feedbackSecret && !hasWebhook(feedback)) {

@@ -106,8 +106,8 @@ export function mailWarnings(mail: {
         code: 'filter_in_fallback' as const,
         message: inPart(
           name,
-          `"| ${filter}" is part of the text after "??", and is sent with it. Put filters before "??", or ` +
-            `after "default": {{ name | default: "friend" | ${filter} }}.`,
+          `Text after "??" is sent as it is, so "| ${filter}" has no effect there. Put filters before ` +
+            `"??", or use "default": {{ name | default: "friend" | ${filter} }}.`,
         ),
         ...place,
       })),

@@ -35,12 +35,12 @@ it.each([
   [
     z.union([z.string(), z.number()]),
     true,
-    'Matches none of the allowed forms. Must be text, not true. Or: Must be a number, not true.',
+    'Has none of the allowed forms. Must be text, not true. Or: Must be a number, not true.',
   ],
   [
     z.union([z.object({ id: z.uuid() }), z.string()]),
     { id: 7 },
-    'Matches none of the allowed forms. id: Must be text, not a number. Or: Must be text, not an object.',
+    'Has none of the allowed forms. id: Must be text, not a number. Or: Must be text, not an object.',
   ],
   [
     z.record(z.string().max(1), z.string()),

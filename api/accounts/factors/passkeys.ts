@@ -147,7 +147,10 @@ export const addPasskey = endpoint({
         transports: credential.transports ?? null,
       });
       if (!row) {
-        throw new Problem('CONFLICT', { message: 'This passkey belongs to an account already.' });
+        throw new Problem('CONFLICT', {
+          message: 'This passkey already belongs to an account.',
+          suggestion: 'Use another passkey, or remove it from that account.',
+        });
       }
       const recoveryCodes = others.length === 0 ? await renewRecoveryCodes(tx, user.id) : null;
       await note({ event: 'factor.added', ...aboutFactor(row) }, tx);
@@ -228,7 +231,7 @@ export const usePasskey = endpoint({
       const event = counter === 'cloned' ? 'passkey.cloned' : 'factor.refused';
       noteRefusal({ event, userId: user?.id ?? null });
       throw new Problem('INVALID_CREDENTIALS', {
-        message: 'The passkey was not accepted.',
+        message: 'The passkey could not be verified.',
         suggestion: 'Ask for new options, or log in in another way.',
       });
     }

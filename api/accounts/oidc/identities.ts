@@ -78,7 +78,9 @@ export const linkMyIdentity = endpoint({
       return answer({ url }, { headers: { 'Set-Cookie': cookie } });
     } catch (error) {
       if (!(error instanceof ProviderUnavailable)) throw error;
-      throw new Problem('SERVICE_UNAVAILABLE', { message: 'The provider does not answer.' });
+      throw new Problem('SERVICE_UNAVAILABLE', {
+        message: 'The identity provider does not answer.',
+      });
     }
   },
 });

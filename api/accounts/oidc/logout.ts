@@ -71,7 +71,7 @@ async function tokenOf({
   const type = header('content-type');
   const form = 'application/x-www-form-urlencoded';
   if (type.split(';')[0]?.trim().toLowerCase() !== form) {
-    const suggestion = 'Send the header Content-Type of a form.';
+    const suggestion = 'Set the header Content-Type to this format.';
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
       message: `Send the body as ${form}.`,
       suggestion,
@@ -94,6 +94,6 @@ async function readToken(
   } catch (error) {
     logFailure(call, provider.id, error);
     if (!(error instanceof ProviderUnavailable)) throw new Problem('INVALID_LOGOUT_TOKEN');
-    throw new Problem('SERVICE_UNAVAILABLE', { message: 'The provider does not answer.' });
+    throw new Problem('SERVICE_UNAVAILABLE', { message: 'The identity provider does not answer.' });
   }
 }

@@ -139,7 +139,7 @@ async function findKeyWarnings(
   const seen = `None of the last ${keyEventsMax} events "${eventName}" has ${path}.`;
   return [
     ...waits.map(({ id, name }): GraphWarning => {
-      const message = `"${name}" takes events of any key. Add a condition on ${path} to its where.`;
+      const message = `"${name}" also takes events with another execution key. Add a condition on ${path} to its \`where\`.`;
       return { code: 'not_by_key', message, step: id };
     }),
     ...(trigger && !hasKey

@@ -120,13 +120,13 @@ export function changedStart(
     allowReentry !== undefined && allowReentry === (mode === 'once'),
     'reentry.mode',
     'custom',
-    'allowReentry and reentry contradict each other. Leave allowReentry out.',
+    '`allowReentry` and `reentry` contradict each other. Leave `allowReentry` out.',
   );
   refuse(
     mode === 'once' && minIntervalSeconds !== null,
     'reentry.minIntervalSeconds',
     'not_allowed',
-    'With once, a contact never enters again: choose after_end or parallel.',
+    'With the mode `once`, a contact never enters again. Choose `after_end` or `parallel`.',
   );
   refusals.throw();
   return {

@@ -300,7 +300,7 @@ export function withKept(
   const { config, missing } = keptConfig(given, stored);
   const refusals = new Refusals();
   for (const name of missing) {
-    const message = 'Is masked, but the step has no stored value for it. Send the value itself.';
+    const message = 'Is masked, but no value is stored for this header. Send the value itself.';
     refusals.add(invalidField(`${field}.headers.${name}`, 'not_allowed', message));
   }
   refusals.throw();

@@ -143,7 +143,7 @@ const GivenStep = ofTypes(
 const GivenTrigger = named('PortableTriggerStep', {
   key: Name.refine(
     (key) => key === triggerKey,
-    fault('not_allowed', `The key of the TRIGGER is ${triggerKey}.`),
+    fault('not_allowed', `The TRIGGER step must have the key ${triggerKey}.`),
   ).optional(),
   type: z.literal('TRIGGER'),
   name: Name.optional().describe('Default: the current value'),

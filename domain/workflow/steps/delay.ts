@@ -125,7 +125,7 @@ function checkDateField(context: z.core.$RefinementCtx, untilField: string): voi
   const kind = stepFieldOf(untilField)?.field.kind;
   if (kind === 'data' || kind === 'time') return;
   const message =
-    'Must be a field with a date: of the contact, such as contact.data.birthday, or one that begins ' +
+    'Must be a field that has a date: contact.data.birthday, for example, or a field that begins ' +
     'with event., context. or workflow.';
   addFault(context, ['untilField'], 'unsupported_field', message);
 }

@@ -45,7 +45,7 @@ export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx):
   if (!isUnmadeEvent(name)) return;
   context.addIssue({
     code: 'custom',
-    message: `No event of email has this name. Use one of ${mailEvents.join(', ')}.`,
+    message: `There is no email event with this name. Use one of ${mailEvents.join(', ')}.`,
     params: { code: 'reserved_event', received: name },
   });
 }

@@ -174,6 +174,9 @@ async function recipientOf(
   const custom = compileTemplate(recipient.customEmail ?? '');
   const { text: written } = await renderer.render('text', custom, variables);
   const email = normaliseEmail(written);
-  if (!email) throw new StepFailure(`"${written}" is not an email address to send to.`);
+  if (!email)
+    throw new StepFailure(
+      `"${written}" cannot be used as a recipient: it is not an email address.`,
+    );
   return { type: 'CUSTOM', email };
 }

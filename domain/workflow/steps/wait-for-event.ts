@@ -61,15 +61,14 @@ export const waitForEvent: StepModule<WaitConfig> = {
     const warnings: StepWarning[] = [];
     if (config.timeout == null && taken.includes(waitBranches.TIMEOUT)) {
       const message =
-        `"${name}" has no \`timeout\` (seconds, in its config) and waits for ever, so its branch ` +
-        '"timeout" is never taken. Set `timeout`, or remove the transition of this branch.';
+        `"${name}" has no timeout, so its branch "timeout" is never taken. Set \`timeout\` (in seconds) ` +
+        'in its config, or remove the transition of this branch.';
       warnings.push({ code: 'timeout_never', message });
     }
     if (isBehindDelay && config.since !== 'execution') {
       const message =
-        `"${name}" is behind a delay or digest and counts events from its own beginning, so an event ` +
-        'that comes during the delay does not end the wait. Set `"since": "execution"` in its config ' +
-        'to count events from the beginning of the execution.';
+        `"${name}" comes after a delay or digest, and misses events that arrive during it. To count ` +
+        'events from the beginning of the execution, set `"since": "execution"` in its config.';
       warnings.push({ code: 'early_event', message });
     }
     return warnings;

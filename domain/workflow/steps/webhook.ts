@@ -25,7 +25,7 @@ const WebhookHeaders = JsonObject.superRefine((headers, context) => {
       const message = 'The name of a header must be ASCII, without spaces and colons.';
       addFault(context, [name], 'invalid_string', message);
     } else if (reservedHeaders.has(name.toLowerCase())) {
-      addFault(context, [name], 'not_allowed', 'Only the service sets this header. Remove it.');
+      addFault(context, [name], 'not_allowed', 'Everpost sets this header itself. Remove it.');
     } else if (typeof value !== 'string') {
       addFault(context, [name], 'invalid_type', 'Must be text.');
     } else if (value.length > limits.headerValueChars) {
@@ -107,7 +107,7 @@ function refuseForeignSecrets(secrets: readonly FoundSecret[], url: string, show
   const isPlain = URL.canParse(shown) && new URL(shown).host === address.host;
   throw new StepFailure(
     `secret not allowed: ${foreign} must not be sent to ${isPlain ? address.host : hidden}. ` +
-      'Add this host to the secret, then retry the execution.',
+      'Add the host to `hosts` of the secret, then retry the execution.',
   );
 }
 

@@ -45,8 +45,8 @@ export function missingSignature(message: string): Problem {
   return new Problem('MISSING_SIGNATURE', {
     message,
     suggestion:
-      'The mail service proves its requests with the feedbackSecret of the provider. Check its ' +
-      'webhook settings, and that no proxy removes headers.',
+      'The mail service must sign its requests, or log in, with the feedbackSecret of the ' +
+      'provider. Check its webhook settings, and that no proxy removes headers.',
   });
 }
 
@@ -63,8 +63,7 @@ export function requireRecent(seconds: string, now: Date, toleranceMinutes: numb
 export function requireTrue(isAuthentic: boolean): void {
   if (isAuthentic) return;
   throw new Problem('INVALID_SIGNATURE', {
-    message:
-      'The request is not proven with the feedbackSecret of this provider, or it is too old.',
+    message: 'The request does not match the feedbackSecret of this provider, or it is too old.',
     suggestion:
       'Compare the feedbackSecret of the provider with the one at the mail service. Check that no ' +
       'proxy changes the body, and the clock of this server.',

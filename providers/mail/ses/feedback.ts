@@ -64,8 +64,7 @@ export function snsReader(sns: Sns): FeedbackReader {
         default:
           return {
             kind: 'done',
-            message:
-              'Nothing was done: only messages of the types SubscriptionConfirmation and Notification matter.',
+            message: 'Nothing was done: messages of this type are ignored.',
           };
       }
     },
@@ -120,7 +119,7 @@ async function confirm(url: string, sns: Sns, log: Logger): Promise<FeedbackRequ
   await sns.confirm(url).catch((error: unknown) => {
     log.warn({ error }, 'the subscription to an SNS topic could not be confirmed');
     throw new Problem('SERVICE_UNAVAILABLE', {
-      message: 'Amazon SNS did not answer its SubscribeURL with success.',
+      message: 'Amazon SNS did not confirm the subscription.',
       suggestion: tryAgain,
     });
   });

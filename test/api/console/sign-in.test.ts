@@ -103,7 +103,10 @@ it('signs in with a passkey alone', async () => {
   expect([used.status, used.location]).toEqual([303, next]);
   await visitor.open('/console/auth/login');
   const again = await visitor.submit('/console/passkey', { response });
-  expect([again.status, again.html.includes('The passkey was not accepted')]).toEqual([401, true]);
+  expect([again.status, again.html.includes('The passkey could not be verified')]).toEqual([
+    401,
+    true,
+  ]);
 });
 
 it('runs only scripts of this server, on pages with passkeys', async () => {

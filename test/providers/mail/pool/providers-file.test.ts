@@ -102,7 +102,7 @@ describe('MAIL_PROVIDERS_FILE', () => {
     };
     expect(await problemsOf(file)).toEqual([
       'MAIL_PROVIDERS_FILE providers.0.user is required with a password.',
-      expect.stringMatching(/^MAIL_PROVIDERS_FILE providers.0.security must encrypt/),
+      expect.stringMatching(/^MAIL_PROVIDERS_FILE providers.0.security must be tls or starttls/),
       'MAIL_PROVIDERS_FILE providers.1.host is required.',
       'MAIL_PROVIDERS_FILE providers.1.name is used twice: BACKUP',
       'MAIL_PROVIDERS_FILE providers.1.feedbackToken is required for postmark',
