@@ -33,6 +33,7 @@ import { actEndpoints } from './executions/acts.ts';
 import { dryRunEdit } from './workflows/dry-run.ts';
 import { getExecutionPicture, getWorkflowPicture } from './workflows/pictures/pictures.ts';
 import { getWorkflowStats } from './workflows/pictures/stats.ts';
+import { listCampaignLinks, listStepLinks, listTemplateLinks } from './engagement/links.ts';
 import { listStepRecipients } from './workflows/step-recipients.ts';
 import { simulateExecution } from './workflows/simulate.ts';
 import { billingEndpoints } from './billing/billing.ts';
@@ -90,7 +91,7 @@ import { workflowEndpoints } from './workflows/workflows.ts';
 const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoint[]])[] = [
   ['Public API', [send, sendBatch, track, verify]],
   ['Contacts', contactEndpoints],
-  ['Campaigns', campaignEndpoints],
+  ['Campaigns', [...campaignEndpoints, listCampaignLinks]],
   ['Emails', [...emailEndpoints, ...waitingEmailEndpoints, getDelivery]],
   ['Contacts', [getTimeline, ...erasureEndpoints, ...exportEndpoints, ...consentLogEndpoints]],
   ['Topics', [...contactTopicEndpoints, ...topicEndpoints]],
@@ -105,7 +106,8 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Analytics', analyticsEndpoints],
   ['Workflows', [...executionEndpoints, findExecutions, ...executionJobEndpoints]],
   ['Workflows', [...actEndpoints, simulateExecution, dryRunEdit, listWorkflowFirings]],
-  ['Workflows', [getWorkflowStats, listStepRecipients, getWorkflowPicture, getExecutionPicture]],
+  ['Workflows', [getWorkflowStats, listStepRecipients, listStepLinks]],
+  ['Workflows', [getWorkflowPicture, getExecutionPicture]],
   ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints, ...oidcEndpoints]],
   ['Accounts', [...userEndpoints, ...sessionEndpoints, ...identityEndpoints]],
   ['Accounts', [...factorEndpoints, ...secondFactorEndpoints, ...passkeyEndpoints]],
@@ -136,7 +138,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ],
   ['Suppression list', suppressionEndpoints],
   ['Segments', segmentEndpoints],
-  ['Templates', templateEndpoints],
+  ['Templates', [...templateEndpoints, listTemplateLinks]],
   ['Workflows', [...workflowEndpoints, listVersions, getVersion, restoreVersion]],
   ['Console', [showConsole]],
   ['Server', metaEndpoints(() => endpoints)],

@@ -158,6 +158,8 @@ export interface Api {
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
+          /** A linkId: only mail in which this link was clicked */
+          link?: string;
         };
       };
       answer: RecipientList;
@@ -183,6 +185,16 @@ export interface Api {
         /** Time at which the audience was fixed */
         frozenAt: string | null;
       };
+    };
+    /** List the links of a campaign with their clicks */
+    '/campaigns/{id}/links': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+      };
+      answer: LinkList;
     };
     /** List the mail of the project, newest first */
     '/emails': {
@@ -989,9 +1001,23 @@ export interface Api {
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
+          /** A linkId: only mail in which this link was clicked */
+          link?: string;
         };
       };
       answer: RecipientList;
+    };
+    /** List the links in the mail of a step with their clicks */
+    '/workflows/{id}/steps/{stepId}/links': {
+      request: {
+        path: {
+          /** The id of the workflow */
+          id: string;
+          /** The id of a step */
+          stepId: string;
+        };
+      };
+      answer: LinkList;
     };
     /** Draw the graph of a workflow as SVG */
     '/workflows/{id}/graph.svg': {
@@ -1693,9 +1719,21 @@ export interface Api {
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
+          /** A linkId: only mail in which this link was clicked */
+          link?: string;
         };
       };
       answer: RecipientList;
+    };
+    /** List the links of a template with their clicks */
+    '/templates/{id}/links': {
+      request: {
+        path: {
+          /** The id of the template */
+          id: string;
+        };
+      };
+      answer: LinkList;
     };
     /** List the workflows */
     '/workflows': {
@@ -4210,6 +4248,37 @@ export type Recipient = {
   bouncedAt: string | null;
   openedAt: string | null;
   clickedAt: string | null;
+  /** The clicks on the link of the query `link` */
+  link?: {
+    clicks: number;
+    humanClicks: number;
+    firstAt: string;
+  };
+};
+
+export type LinkList = {
+  links: Array<Link>;
+};
+
+export type Link = {
+  /** Made from the address, so it is the same in all contents. other: the rest */
+  linkId: string;
+  /** The address as its author wrote it, with variables; null: the rest */
+  url: string | null;
+  /** Its positions among the tracked links of the content, from 1 on; empty: not in it */
+  positions: Array<number>;
+  clicks: number;
+  /** Mails in which it was clicked */
+  emails: number;
+  /** Clicks by people */
+  humanClicks: number;
+  /** Mails in which a person clicked it */
+  humanEmails: number;
+  /** Clicks by machines, such as scanners */
+  machineClicks: number;
+  /** Time of the first click */
+  firstAt: string | null;
+  lastAt: string | null;
 };
 
 export type EmailSummaryList = {

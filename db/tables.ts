@@ -386,6 +386,18 @@ export interface Email {
   workflow_step_id: string | null;
 }
 
+export interface EmailLink {
+  clicks: number;
+  email_created_at: Timestamp;
+  email_id: string;
+  first_at: Timestamp;
+  human_clicks: number;
+  last_at: Timestamp;
+  link_id: string;
+  machine_clicks: number;
+  owner_id: string;
+}
+
 export interface EmailMoment {
   at: Timestamp;
   email_id: string;
@@ -700,6 +712,19 @@ export interface LateMail {
   contact_id: string;
   email_id: string;
   sent_at: Timestamp;
+}
+
+export interface LinkTally {
+  clicks: Int8;
+  emails: Int8;
+  first_at: Timestamp | null;
+  fresh: Generated<boolean>;
+  human_clicks: Int8;
+  human_emails: Int8;
+  last_at: Timestamp | null;
+  link_id: string;
+  machine_clicks: Int8;
+  owner_id: string;
 }
 
 export interface MailboxMessage {
@@ -1165,6 +1190,15 @@ export interface Topic {
   visibility: string;
 }
 
+export interface TrackedLink {
+  is_target: boolean;
+  link_id: string;
+  owner_id: string;
+  project_id: string;
+  /** The address as its author wrote it, or else the target of the first click. */
+  url: string;
+}
+
 export interface Upload {
   bytes: Int8;
   created_at: Generated<Timestamp>;
@@ -1337,6 +1371,7 @@ export interface DB {
   domain: Domain;
   domain_key: DomainKey;
   email: Email;
+  email_link: EmailLink;
   email_moment: EmailMoment;
   email_queue: EmailQueue;
   email_tally: EmailTally;
@@ -1361,6 +1396,7 @@ export interface DB {
   job: Job;
   job_batch: JobBatch;
   late_mail: LateMail;
+  link_tally: LinkTally;
   mail_provider: MailProvider;
   mail_routing: MailRouting;
   mailbox_message: MailboxMessage;
@@ -1399,6 +1435,7 @@ export interface DB {
   template: Template;
   token_bucket: TokenBucket;
   topic: Topic;
+  tracked_link: TrackedLink;
   upload: Upload;
   upload_usage: UploadUsage;
   usage_report: UsageReport;
@@ -1440,6 +1477,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   domain: ["created_at", "daily_check_at", "dkim_tokens", "ed25519", "failed_checks", "former_records", "id", "inbound", "is_registered", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_states", "revision", "signing", "status", "tracking_active", "tracking_missed", "tracking_since", "tracking_subdomain", "updated_at", "verified_at"],
   domain_key: ["algorithm", "created_at", "domain_id", "id", "private_key", "public_key", "remove_after", "seen_at", "selector", "state"],
   email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "caused_by", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "link_ids", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "waits_for", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
+  email_link: ["clicks", "email_created_at", "email_id", "first_at", "human_clicks", "last_at", "link_id", "machine_clicks", "owner_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id", "ramp_id", "waits_for"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],
@@ -1464,6 +1502,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   job: ["caused_by", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   late_mail: ["contact_id", "email_id", "sent_at"],
+  link_tally: ["clicks", "emails", "first_at", "fresh", "human_clicks", "human_emails", "last_at", "link_id", "machine_clicks", "owner_id"],
   mail_provider: ["created_at", "domains", "enabled", "feedback", "feedback_secret", "feedback_token_hash", "former_token_hash", "former_token_until", "id", "kind", "max_message_mb", "name", "own_signing", "project_id", "rate_per_second", "revision", "secret", "settings", "updated_at"],
   mail_routing: ["project_id", "routes", "updated_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],
@@ -1502,6 +1541,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],
+  tracked_link: ["is_target", "link_id", "owner_id", "project_id", "url"],
   upload: ["bytes", "created_at", "created_by", "key", "owner_id", "remove_at", "state"],
   upload_usage: ["bytes", "files", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],

@@ -147,6 +147,9 @@ export const limits = {
   /** Segments that a condition refers to, directly or indirectly. */
   segmentReach: 50,
   segmentMembersAtOnce: 500,
+  /** Links of a campaign, a template or a step whose clicks are counted one by one. */
+  linksMax: 500,
+  linkIdChars: 100,
   /** How long the database may evaluate a condition over all contacts. */
   conditionTimeMs: 20_000,
   /** How long the database may take for one statistic of a workflow. */

@@ -203,6 +203,8 @@ describe('the database', () => {
       usage_report: 'what was sent is billed, whatever becomes of the project',
       provider_message: 'goes with its message, which has a project',
       late_mail: 'goes with its message, which has a project',
+      email_link: 'goes with its message, which has a project',
+      link_tally: 'belongs to a link, which has a project',
       mailbox_message: 'a developer’s mailbox shows the mail of all projects',
     };
     const tables = [...sql.matchAll(/create (?:unlogged )?table (\w+) \(([\s\S]*?)\n\)/g)];

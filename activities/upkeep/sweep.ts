@@ -10,6 +10,7 @@ import { listForgottenDeliveries } from '../../db/emails/emails.ts';
 import { settleUncertainEmails } from '../../db/transactions/mail/record-outcomes.ts';
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
 import { foldCampaignTally } from '../../db/campaigns/tally.ts';
+import { foldLinkTally, readAddresses } from '../../db/engagement/link-upkeep.ts';
 import { tallyMoments } from '../../db/emails/moments.ts';
 import { foldEventTally } from '../../db/transactions/events/delete-events.ts';
 import { continueHeldMail } from '../../db/delivery/releases.ts';
@@ -48,6 +49,7 @@ import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import type { Route } from '../../domain/routing/routing.ts';
 import type { Files } from '../../providers/files.ts';
 import type { Mailer } from '../../providers/mail/mailer.ts';
+import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { releaseMailOfClosedCircuits } from '../mail/batches/circuit.ts';
 import { recomputeSegments } from '../contacts/segments.ts';
 import { reconcileExecutions, type ReconcileServices } from './reconcile.ts';
@@ -67,6 +69,7 @@ export interface SweepServices
   log: ReconcileServices['log'] & KeyExpiryServices['log'];
   dispatcher: Dispatcher;
   mailer: Pick<Mailer, 'provider'>;
+  renderer: Pick<TemplateRenderer, 'links'>;
   /** The routes of the installation. */
   routes: readonly Route[];
   settleMinutes: number;
@@ -119,7 +122,7 @@ export function createSweepActivities(
 }
 
 function createTasks(services: SweepServices, runIdOf: () => string) {
-  const { db, dispatcher, mailer, routes } = services;
+  const { db, dispatcher, mailer, renderer, routes } = services;
   return {
     /**
      * Repairs the positions in the event log when the database runs in another cluster, as after
@@ -220,6 +223,12 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       const isLate = after(tallyingMs);
       while (!isLate() && (await foldCampaignTally(db)));
       while (!isLate() && (await tallyMoments(db)));
+    },
+    /** Merges the counts of clicks by link, and stores the addresses of links as they were written. */
+    async TALLY_LINKS() {
+      const isLate = after(tallyingMs);
+      while (!isLate() && (await foldLinkTally(db)));
+      while (!isLate() && (await readAddresses(db, renderer)));
     },
     /** Deletes the records of events that started no execution, after 30 days. */
     CLEAR_NOT_STARTED: () => deleteExpired(db, 'not_started', after(clearingMs)),

@@ -34,6 +34,10 @@ const Recipient = named('Recipient', {
   bouncedAt: Time.nullable(),
   openedAt: Time.nullable(),
   clickedAt: Time.nullable(),
+  link: z
+    .object({ clicks: z.int(), humanClicks: z.int(), firstAt: Time })
+    .optional()
+    .describe('The clicks on the link of the query `link`'),
 });
 
 export const RecipientList = cursorListOf(Recipient);
@@ -55,6 +59,12 @@ export const recipientQuery = cursorQuery(newestFirst).extend({
     .max(limits.searchChars)
     .optional()
     .describe('Part of the address of the contact, in any case'),
+  link: z
+    .string()
+    .min(1)
+    .max(limits.linkIdChars)
+    .optional()
+    .describe('A linkId: only mail in which this link was clicked'),
 });
 
 export const recipientsDescription =
@@ -100,14 +110,15 @@ export async function answerRecipients(
     | ((reason: LeftOutReason, page: Parameters<typeof listRecipients>[3]) => LeftOutPage)
     | null = null,
 ): Promise<z.input<typeof RecipientList>> {
-  const { limit, cursor: after, reason, outcome, search } = query;
+  const { limit, cursor: after, reason, outcome, search, link } = query;
   const page = { after, limit };
   if (!isLeftOutReason(reason)) {
-    const filter = { outcome, reason, search };
+    const filter = { outcome, reason, search, link };
     return presentList(await listRecipients(db, scope, filter, page), presentRecipient);
   }
-  // Contacts that were left out have no outcome.
-  const listed = leftOut && outcome === undefined ? await leftOut(reason, page) : none;
+  // Contacts that were left out have no outcome, and have clicked nothing.
+  const canBeLeftOut = outcome === undefined && link === undefined;
+  const listed = leftOut && canBeLeftOut ? await leftOut(reason, page) : none;
   return presentList(listed, (row) => presentLeftOut(row, reason));
 }
 
@@ -142,6 +153,7 @@ function presentRecipient(row: RecipientRow): z.input<typeof Recipient> {
     bouncedAt: time(row.bounced_at),
     openedAt: time(row.opened_at),
     clickedAt: time(row.clicked_at),
+    ...(row.link && { link: { ...row.link, firstAt: time(new Date(row.link.firstAt)) } }),
   };
 }
 

@@ -1,7 +1,8 @@
 import { findWorkflow, findWorkflowGraph } from '../../db/workflows/workflows.ts';
 import { hasHadStep } from '../../db/workflows/graphs.ts';
+import type { Database } from '../../db/database.ts';
 import { found } from '../../domain/errors.ts';
-import { findStep } from '../../domain/workflow/graph.ts';
+import { findStep, type GraphStep } from '../../domain/workflow/graph.ts';
 import {
   answerRecipients,
   recipientExample,
@@ -27,11 +28,25 @@ export const listStepRecipients = endpoint({
   response: RecipientList,
   problems: ['WORKFLOW_NOT_FOUND', 'STEP_NOT_FOUND'],
   example: recipientExample,
-  async handle({ db, caller: { projectId }, params: { id, stepId }, query }) {
-    found('WORKFLOW', id, await findWorkflow(db, projectId, id));
-    const drawn = findStep(await findWorkflowGraph(db, id), stepId);
-    const isKnown = drawn !== undefined || (await hasHadStep(db, id, stepId));
-    found('STEP', stepId, isKnown || undefined);
-    return answerRecipients(db, { projectId, column: 'workflow_step_id', id: stepId }, query);
+  async handle({ db, caller: { projectId }, params, query }) {
+    await findStepOfAnyVersion(db, projectId, params);
+    const scope = { projectId, column: 'workflow_step_id', id: params.stepId } as const;
+    return answerRecipients(db, scope, query);
   },
 });
+
+/**
+ * Returns a step as it is drawn now; undefined: only earlier versions have it.
+ * @throws Problem WORKFLOW_NOT_FOUND, STEP_NOT_FOUND
+ */
+export async function findStepOfAnyVersion(
+  db: Database,
+  projectId: string,
+  { id, stepId }: { id: string; stepId: string },
+): Promise<GraphStep | undefined> {
+  found('WORKFLOW', id, await findWorkflow(db, projectId, id));
+  const drawn = findStep(await findWorkflowGraph(db, id), stepId);
+  const isKnown = drawn !== undefined || (await hasHadStep(db, id, stepId));
+  found('STEP', stepId, isKnown || undefined);
+  return drawn;
+}

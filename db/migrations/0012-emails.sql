@@ -334,3 +334,54 @@ create table report_receipt (
 );
 comment on table report_receipt is 'Reports on mail that were handled; kept 30 days.';
 create index report_receipt_age on report_receipt (created_at);
+
+-- Clicks by link. The owner of a link is a campaign, a template or a step: what sent the message, so
+-- one message may have several. `link_id` is 'other' for links beyond the 500 that are counted.
+create table email_link (
+  owner_id uuid not null,
+  link_id text not null,
+  -- Creation time of the message, by which lists are ordered.
+  email_created_at timestamptz(3) not null,
+  email_id uuid not null,
+  clicks integer not null,
+  human_clicks integer not null,
+  machine_clicks integer not null,
+  first_at timestamptz(3) not null,
+  last_at timestamptz(3) not null,
+  primary key (owner_id, link_id, email_created_at, email_id)
+) with (fillfactor = 80);
+comment on table email_link is 'The links that were clicked in a message, with the number of clicks, once for each campaign, '
+  'template and step that it belongs to.';
+create index email_link_email on email_link (email_id);
+
+create table tracked_link (
+  owner_id uuid not null,
+  link_id text not null,
+  project_id uuid not null,
+  url text not null,
+  -- True until the sweep has looked for the address as the author wrote it.
+  is_target boolean not null,
+  primary key (owner_id, link_id)
+);
+comment on table tracked_link is 'The clicked links of a campaign, template or step: at most 500 of each, because addresses '
+  'may come from data.';
+comment on column tracked_link.url is 'The address as its author wrote it, or else the target of the first click.';
+create index tracked_link_project on tracked_link (project_id);
+create index tracked_link_target on tracked_link (owner_id) where is_target;
+
+create table link_tally (
+  owner_id uuid not null,
+  link_id text not null,
+  clicks bigint not null,
+  emails bigint not null,
+  human_clicks bigint not null,
+  human_emails bigint not null,
+  machine_clicks bigint not null,
+  first_at timestamptz(3),
+  last_at timestamptz(3),
+  fresh boolean not null default true
+);
+comment on table link_tally is 'The number of clicks on a link of a campaign, template or step, and of messages with such clicks; '
+  'appended to, folded by the sweep.';
+create index link_tally_key on link_tally (owner_id, link_id);
+create index link_tally_fresh on link_tally (owner_id, link_id) where fresh;

@@ -86,6 +86,7 @@ const everything = [
   'allowance',
   'usage',
   'derivedEvents',
+  'links',
 ] as const satisfies LedgerTable[];
 
 /** The tables that a failure of waiting messages concerns. */
@@ -321,6 +322,13 @@ const followers = {
   derivedEvents({ was, now }: LedgerChange): Part[] {
     if (now) return [];
     return [['events_counted', tallying(was!, -1)]];
+  },
+
+  /** The links that were clicked. The sums of all messages stay. */
+  links({ was, now }: LedgerChange): Part[] {
+    if (now) return [];
+    const ids = sql`select id from ${sql.table(was!)} where clicked_at is not null`;
+    return [['links_gone', sql`delete from email_link where email_id = any(array(${ids}))`]];
   },
 };
 

@@ -47,7 +47,7 @@ function markLinks(source: string): string {
  * Returns a template of the same length with letters for placeholders and tags. So quotes and
  * brackets in them are not read as HTML, and no mark is inserted into them.
  */
-function withoutLiquid(source: string): string {
+export function withoutLiquid(source: string): string {
   return readTemplate(source)
     .map(({ written }) => (/^\{[{%]/.test(written) ? 'x'.repeat(written.length) : written))
     .join('');

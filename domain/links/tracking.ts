@@ -144,7 +144,7 @@ export const trackedCharsMax = 4_096;
  * Returns the target of a link, or null when it must not be tracked. `value`: as written in the
  * HTML.
  */
-function trackedTarget(value: string): string | null {
+export function trackedTarget(value: string): string | null {
   const target = readTarget(value);
   if (target === null) return null;
   if (target.length > trackedCharsMax) return null;

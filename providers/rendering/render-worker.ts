@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { countTags } from '../../domain/template/cost.ts';
+import { contentLinks } from '../../domain/links/content-links.ts';
 import { inspectTemplate } from '../../domain/template/inspect.ts';
 import {
   checkTemplate,
@@ -35,6 +36,7 @@ function compiled(source: string): CompiledTemplate {
 function answer(task: RenderTask): unknown {
   if (task.kind === 'check') return checkTemplate(task.source);
   if (task.kind === 'inspect') return inspectTemplate(task.source);
+  if (task.kind === 'links') return contentLinks(task.source);
   const { kind, sources, variables, fault } = task;
   if (!fault) return renderTemplates(kind, sources.map(compiled), variables);
   return sources.map((source) => renderPlainly(kind, compileTemplate(source), variables, fault));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { LRUCache } from 'lru-cache';
+import { type ContentLink, contentLinks } from '../../domain/links/content-links.ts';
 import { type Inspection, inspectTemplate, uninspected } from '../../domain/template/inspect.ts';
 import {
   stopped as stoppedRendering,
@@ -26,13 +27,16 @@ import { ThreadPool, wasStopped } from './thread-pool.ts';
 export type RenderTask =
   | { kind: RenderKind; sources: string[]; variables: TemplateVariables; fault?: TemplateFault }
   | { kind: 'check'; source: string }
-  | { kind: 'inspect'; source: string };
+  | { kind: 'inspect'; source: string }
+  | { kind: 'links'; source: string };
 
 export interface TemplateRenderer extends Renderer {
   /** Checks a template before it is saved; one that takes too long to parse is refused. */
   check(source: string, owner?: string): Promise<TemplateCheck>;
   /** Reads the properties of a template that need no rendering. */
   inspect(source: string, owner?: string): Promise<Inspection>;
+  /** Lists the tracked links of a template; none if that takes too long. */
+  links(source: string, owner?: string): Promise<ContentLink[]>;
   /** Ends the threads and aborts their tasks. */
   close(): Promise<void>;
 }
@@ -134,6 +138,10 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
       if (compileTemplate(source).isQuicklyRead) return inspectTemplate(source);
       const found = await read<Inspection>(owner, { kind: 'inspect', source });
       return found ?? uninspected(unread);
+    },
+    async links(source, owner = '') {
+      if (compileTemplate(source).isQuicklyRead) return contentLinks(source);
+      return (await read<ContentLink[]>(owner, { kind: 'links', source })) ?? [];
     },
     async close() {
       await threads.close();

@@ -62,6 +62,9 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   email_moment: { email_id: mail, kind: '1', at: ago },
   provider_message: { email_id: mail },
   late_mail: { email_id: mail, contact_id: contact },
+  email_link: { owner_id: id(3), link_id: `'0123456789abcdef'`, email_id: mail },
+  tracked_link: { owner_id: id(3), link_id: `'0123456789abcdef'`, is_target: 'false' },
+  link_tally: { owner_id: id(3), link_id: `'0123456789abcdef'`, fresh: 'false' },
   event: {
     id: id(5),
     contact_id: contact,

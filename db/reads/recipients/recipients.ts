@@ -13,6 +13,13 @@ import { references } from '../../columns.ts';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import {
+  allClicked,
+  clicksIn,
+  type LinkOf,
+  type MailClicks,
+  newestClicked,
+} from './clicked-link.ts';
+import {
   campaignStatusOf,
   hasFailedBy,
   isUnsettled,
@@ -35,6 +42,8 @@ export interface RecipientFilter {
   reason?: ReasonCode | undefined;
   /** Part of the address of the contact. */
   search?: string | undefined;
+  /** The id of a link that was clicked. */
+  link?: string | undefined;
 }
 
 export interface RecipientPage<Row> {
@@ -60,6 +69,8 @@ export interface RecipientRow extends JudgedMail {
   opened_at: Date | null;
   clicked_at: Date | null;
   bounced_at: Date | null;
+  /** The clicks on the link of the filter; absent: it names none. */
+  link?: MailClicks;
 }
 
 /**
@@ -85,6 +96,7 @@ export async function listRecipients(
     select ${references(shown, 'email')}, ${statusOf('email')} as status,
         ${campaignStatusOf('email')} as campaign_status, ${isUnsettled('email')} as is_unsettled,
         ${address} as address
+        ${search.link ? sql`, (${clicksIn('found', search.link)}) as link` : sql``}
       from ${source} found
       cross join lateral (select ${references(read, 'inner_found')} from email inner_found
         where inner_found.id = found.id offset 0) email
@@ -147,12 +159,13 @@ interface Search {
   /** True if all of `newest` match. */
   isExact: boolean;
   readsAddress: boolean;
+  link: LinkOf | null;
 }
 
 async function searchFor(
   db: Database,
   scope: RecipientScope,
-  { outcome, reason, search: text }: RecipientFilter,
+  { outcome, reason, search: text, link: linkId }: RecipientFilter,
 ): Promise<Search> {
   const event = outcome && isRecipientEvent(outcome) ? outcome : undefined;
   const selection = selectionOf(
@@ -164,13 +177,15 @@ async function searchFor(
   const ids = isFew && (selection.waiting.length > 0 ? await findWaiting(db, scope) : []);
   const parts = isFew && ids ? partsOf(selection, ids) : null;
   const isRare = isOfCampaign && event !== undefined && rareEvents.has(event);
+  const link = linkId === undefined ? null : { ownerId: scope.id, linkId };
   const isExact =
     text === undefined &&
     (selection === null
-      ? event === undefined || isRare
-      : parts !== null && ids !== false && ids?.length === 0 && event === undefined);
+      ? event === undefined || (isRare && !link)
+      : !link && parts !== null && ids !== false && ids?.length === 0 && event === undefined);
   return {
     newest: (page) => {
+      if (link) return sql`(${newestClicked(link, page)})`;
       if (parts) return newestOfParts(scope, parts, page);
       return newestOf(scope, isRare ? hasHappened('inner_checked', event) : sql`true`, page);
     },
@@ -181,6 +196,7 @@ async function searchFor(
     ]),
     isExact,
     readsAddress: text !== undefined,
+    link,
   };
 }
 
@@ -273,15 +289,17 @@ async function findLastChecked(db: Database, source: RawBuilder<unknown>, max: n
 async function countRecipients(
   db: Database,
   scope: RecipientScope,
-  { matches, readsAddress }: Search,
+  { matches, readsAddress, isExact, link }: Search,
 ): Promise<number> {
   const joined = readsAddress
     ? sql`left join contact receiver
         on receiver.id = email.contact_id and receiver.project_id = email.project_id`
     : sql``;
+  const all = link ? sql`(${allClicked(link)}) clicked` : sql`email`;
+  const read = link && !isExact ? sql`join email on email.id = clicked.id` : sql``;
   const { rows } = await sql<{ total: number }>`
-    select count(*)::int as total from email ${joined}
-      where ${isOf(scope, 'email')} and ${matches}`.execute(db);
+    select count(*)::int as total from ${all} ${read} ${joined}
+      where ${link ? sql`true` : isOf(scope, 'email')} and ${matches}`.execute(db);
   return rows[0]?.total ?? 0;
 }
 

@@ -182,6 +182,9 @@ export const removedTables: readonly Page[] = [
   { table: 'system_mail', rows: 100 },
   // The sweep removes the remaining rows of a deleted campaign.
   { table: 'campaign_tally', rows: 5000, of: 'campaign_id in (select id from campaign' },
+  // The sweep removes the rows of clicks that are counted later.
+  { table: 'link_tally', rows: 5000, of: 'owner_id in (select owner_id from tracked_link' },
+  { table: 'tracked_link', rows: 5000 },
   { table: 'campaign', rows: 100 },
   { table: 'body_template', rows: 20 },
   { table: 'segment', rows: 100 },
@@ -197,6 +200,7 @@ export const goneWithParent = [
   'removal',
   'email_moment',
   'email_queue',
+  'email_link',
   'consent',
   'contact_topic',
   'opt_in',
