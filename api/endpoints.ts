@@ -13,6 +13,8 @@ import { campaignEndpoints } from './campaigns/campaigns.ts';
 import { consentLogEndpoints } from './consent/log.ts';
 import { consentPolicyEndpoints } from './consent/policy.ts';
 import { contactEndpoints } from './contacts/contacts.ts';
+import { exportContacts } from './contacts/export.ts';
+import { queryContacts } from './contacts/query.ts';
 import { erasureEndpoints } from './privacy/erasures.ts';
 import { exportEndpoints } from './privacy/export.ts';
 import { contactFieldEndpoints } from './contacts/fields.ts';
@@ -95,7 +97,8 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Emails', [...emailEndpoints, ...waitingEmailEndpoints, getDelivery]],
   ['Contacts', [getTimeline, ...erasureEndpoints, ...exportEndpoints, ...consentLogEndpoints]],
   ['Topics', [...contactTopicEndpoints, ...topicEndpoints]],
-  ['Contacts', [lookUpContacts, ...contactFieldEndpoints, ...importEndpoints]],
+  ['Contacts', [queryContacts, exportContacts, lookUpContacts]],
+  ['Contacts', [...contactFieldEndpoints, ...importEndpoints]],
   ['Contacts', [...bulkEndpoints, ...jobEndpoints]],
   ['Opt-out', [...publicContactEndpoints, ...optOutPages, ...managePages, ...confirmPages]],
   ['Tracking', trackingEndpoints],

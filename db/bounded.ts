@@ -15,15 +15,24 @@ export async function withinTime<Result>(
 ): Promise<Result> {
   try {
     return await transact(db, async (tx) => {
-      await sql`select set_config('statement_timeout', ${String(ms)}, true)`.execute(tx);
+      await limitStatements(tx, ms);
       return work(tx);
     });
   } catch (error) {
-    const { code } = error as { code?: unknown };
-    // 57014: statement timeout. 54001: nested deeper than the server's stack allows.
-    if (code === '57014' || code === '54001') throw new Problem(problem);
-    throw error;
+    throw isTooHeavy(error) ? new Problem(problem) : error;
   }
+}
+
+/** Ends each further statement of a transaction that takes longer than `ms` milliseconds. */
+export async function limitStatements(tx: Database, ms: number): Promise<void> {
+  await sql`select set_config('statement_timeout', ${String(ms)}, true)`.execute(tx);
+}
+
+/** Returns true if a statement took too long, or was nested too deeply for PostgreSQL. */
+export function isTooHeavy(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  // 57014: statement timeout. 54001: nested deeper than the server's stack allows.
+  return code === '57014' || code === '54001';
 }
 
 /**

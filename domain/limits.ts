@@ -33,6 +33,9 @@ export const limits = {
   contactDataBytes: 64 * 1024,
   contactDataKeys: 500,
   contactDataKeyChars: 100,
+  /** Columns of one export of contacts, and the length of their names. */
+  exportedColumns: 100,
+  exportedColumnChars: 120,
   eventDataBytes: 64 * 1024,
   eventNameChars: 100,
   pageSize: 100,

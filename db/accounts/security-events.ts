@@ -98,6 +98,7 @@ export const securityEventNames = [
   'contact.exported',
   'contact.erased',
   'contacts.imported',
+  'contacts.exported',
   'contacts.changed',
   'contacts.deleted',
   'field.deleted',

@@ -46,7 +46,8 @@ export interface ContactsQuery {
   limit: number;
 }
 
-function matching(projectId: string, filter: ContactFilter): RawBuilder<boolean> {
+/** SQL that is true for the contacts of a project that a filter selects. */
+export function matching(projectId: string, filter: ContactFilter): RawBuilder<boolean> {
   const { search, email, subscribed, consent } = filter;
   const conditions = [
     sql`project_id = ${projectId}`,
@@ -78,16 +79,8 @@ export async function listContacts(
   projectId: string,
   { filter, sort, dir, after, limit }: ContactsQuery,
 ): Promise<ContactRow[]> {
-  const symbol = sql.raw(dir === 'asc' ? '>' : '<');
-  const place = !after
-    ? sql`true`
-    : sort === 'email'
-      ? sql`email ${symbol} ${after.value}`
-      : sql`(created_at, id) ${symbol} (${after.value}::timestamptz, ${after.id}::uuid)`;
-  const order = (table: string) =>
-    sort === 'email'
-      ? sql`${sql.ref(`${table}.email`)} ${sql.raw(dir)}`
-      : sql`${sql.ref(`${table}.created_at`)} ${sql.raw(dir)}, ${sql.ref(`${table}.id`)} ${sql.raw(dir)}`;
+  const order = (table: string) => contactOrder({ sort, dir }, table);
+  const place = contactPlace({ sort, dir, after });
   const { rows } = await sql<ContactRow>`
     select ${columnList('contact')} from (
         select id from contact as listed where ${matching(projectId, filter)} and ${place}
@@ -95,6 +88,28 @@ export async function listContacts(
       join contact using (id)
       order by ${order('contact')}`.execute(db);
   return rows;
+}
+
+type ContactPlace = Pick<ContactsQuery, 'sort' | 'dir' | 'after'>;
+
+/** SQL that is true for contacts after a position. */
+export function contactPlace({ sort, dir, after }: ContactPlace): RawBuilder<boolean> {
+  const symbol = sql.raw(dir === 'asc' ? '>' : '<');
+  if (!after) return sql<boolean>`true`;
+  if (sort === 'email') return sql<boolean>`email ${symbol} ${after.value}`;
+  return sql<boolean>`(created_at, id) ${symbol} (${after.value}::timestamptz, ${after.id}::uuid)`;
+}
+
+/**
+ * SQL of an order of contacts.
+ * @param table its name or alias
+ */
+export function contactOrder(
+  { sort, dir }: Pick<ContactPlace, 'sort' | 'dir'>,
+  table: string,
+): RawBuilder<unknown> {
+  const column = (name: string) => sql`${sql.ref(`${table}.${name}`)} ${sql.raw(dir)}`;
+  return sort === 'email' ? column('email') : sql`${column('created_at')}, ${column('id')}`;
 }
 
 /** Returns those of `emails`, in their stored form, that have a contact. */

@@ -81,10 +81,13 @@ const exceptions: Readonly<Record<string, string | null>> = {
   // Every secret key can read itself.
   'GET /api-keys/@me': null,
   'GET /contacts/{id}/export': 'privacy:read',
+  'POST /campaigns/audience': 'campaigns:read',
   'POST /campaigns/{id}/resume': 'campaigns:send',
   'POST /campaigns/{id}/send': 'campaigns:send',
   'POST /campaigns/{id}/test': 'campaigns:send',
+  'POST /contacts/export': 'contacts:read',
   'POST /contacts/lookup': 'contacts:read',
+  'POST /contacts/query': 'contacts:read',
   'POST /contacts/{id}/erase': 'privacy:write',
   'POST /events/track': 'events:send',
   'POST /templates/preview': 'templates:read',
