@@ -9,6 +9,7 @@ import type { AnyEndpoint, ListedEndpoint } from './http/endpoint.ts';
 import { activityEndpoints } from './activity/activity.ts';
 import { analyticsEndpoints } from './activity/analytics.ts';
 import { bulkEndpoints } from './contacts/bulk.ts';
+import { countCampaignAudience } from './campaigns/audience.ts';
 import { campaignEndpoints } from './campaigns/campaigns.ts';
 import { consentLogEndpoints } from './consent/log.ts';
 import { consentPolicyEndpoints } from './consent/policy.ts';
@@ -76,6 +77,7 @@ import { paymentEndpoints } from './webhooks/payments.ts';
 import { userEndpoints } from './accounts/users.ts';
 import { secretEndpoints } from './projects/secrets.ts';
 import { subscriptionEndpoints } from './subscriptions/subscriptions.ts';
+import { listContactSegments } from './segments/members.ts';
 import { segmentEndpoints } from './segments/segments.ts';
 import { templateEndpoints } from './templates/templates.ts';
 import { contactTopicEndpoints } from './topics/contact-topics.ts';
@@ -93,11 +95,11 @@ import { workflowEndpoints } from './workflows/workflows.ts';
 const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoint[]])[] = [
   ['Public API', [send, sendBatch, track, verify]],
   ['Contacts', contactEndpoints],
-  ['Campaigns', [...campaignEndpoints, listCampaignLinks]],
+  ['Campaigns', [...campaignEndpoints, listCampaignLinks, countCampaignAudience]],
   ['Emails', [...emailEndpoints, ...waitingEmailEndpoints, getDelivery]],
   ['Contacts', [getTimeline, ...erasureEndpoints, ...exportEndpoints, ...consentLogEndpoints]],
   ['Topics', [...contactTopicEndpoints, ...topicEndpoints]],
-  ['Contacts', [queryContacts, exportContacts, lookUpContacts]],
+  ['Contacts', [queryContacts, exportContacts, lookUpContacts, listContactSegments]],
   ['Contacts', [...contactFieldEndpoints, ...importEndpoints]],
   ['Contacts', [...bulkEndpoints, ...jobEndpoints]],
   ['Opt-out', [...publicContactEndpoints, ...optOutPages, ...managePages, ...confirmPages]],

@@ -3,7 +3,11 @@ import { z } from 'zod';
 import type { Change } from '../../db/accounts/security-events.ts';
 import type { CampaignRow } from '../../db/campaigns/campaigns.ts';
 import { columnsFrom } from '../../db/columns.ts';
-import { audienceTypes, campaignActions } from '../../domain/campaign/campaign.ts';
+import {
+  audienceTypes,
+  campaignActions,
+  type CampaignAudience,
+} from '../../domain/campaign/campaign.ts';
 import { invalidField, Problem, whenRight, Refusals } from '../../domain/errors.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { meansTheSame } from '../../domain/filter/forms.ts';
@@ -114,17 +118,58 @@ const required: Partial<
   },
 };
 
-export const NewCampaign = Object.entries(required).reduce(
-  (schema, [field, { in: others, isMissing }]) =>
-    schema.refine((body) => !isMissing(body), {
+/** Refuses a body without those of these fields that it needs. */
+function requiring<S extends z.ZodType<Given>>(schema: S, names: readonly (keyof Given)[]): S {
+  return names.reduce((sofar, field) => {
+    const rule = required[field];
+    if (!rule) return sofar;
+    const { in: others, isMissing } = rule;
+    return sofar.refine((body) => !isMissing(body), {
       path: [field],
       ...missing,
       ...whenRight(field, ...others),
-    }),
+    });
+  }, schema);
+}
+
+export const NewCampaign = requiring(
   Change.extend({ name: Name })
     .superRefine(...oneCondition)
     .superRefine(...oneType),
+  Object.keys(required) as (keyof Given)[],
 );
+
+const { audienceType, segmentId, audienceFilter, audienceCondition, messageType, topicId, type } =
+  Change.shape;
+
+/** The fields of a campaign that decide who gets it. */
+export const AudienceInput = requiring(
+  z
+    .object({
+      audienceType,
+      segmentId,
+      audienceFilter,
+      audienceCondition,
+      messageType,
+      topicId,
+      type,
+    })
+    .superRefine(...oneCondition)
+    .superRefine(...oneType),
+  ['audienceType', 'segmentId', 'audienceFilter'],
+);
+
+/** Returns the audience and the kind of mail that these fields describe. */
+export function audienceIn(body: z.output<typeof AudienceInput>) {
+  const type = audienceTypeOf(body) ?? 'ALL';
+  const audience: CampaignAudience = {
+    type,
+    segmentId: type === 'SEGMENT' ? (body.segmentId ?? null) : null,
+    condition: type === 'FILTERED' ? (conditionIn(body)?.condition ?? null) : null,
+  };
+  const kind = { messageClass: messageTypeOf(body) ?? 'MARKETING', topicId: body.topicId ?? null };
+  return { audience, kind };
+}
 
 export type NewCampaign = z.output<typeof NewCampaign>;
 

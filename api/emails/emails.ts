@@ -2,12 +2,15 @@ import { z } from 'zod';
 import { findEmail, listEmails as listEmailRows } from '../../db/emails/records.ts';
 import { found } from '../../domain/errors.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
+import { limits } from '../../domain/limits.ts';
 import { readActors } from '../actors/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 import {
   cursorListOf,
   cursorQuery,
+  Email as EmailAddress,
+  Moment,
   named,
   presentCursorList,
   time,
@@ -86,12 +89,24 @@ export const listEmails = endpoint({
   summary: 'List the mail of the project, newest first',
   description:
     'A cursor list of all mail, without bodies: mail of campaigns, workflows and /v1/send, ' +
-    'and received mail. `total` counts all matches on the first page and is 0 on later ones.',
+    'and received mail. `total` counts all matches on the first page and is 0 on later ones. ' +
+    'STATS_TOO_HEAVY: the search for a text took longer than 20 seconds.',
   access: 'secret',
+  problems: ['STATS_TOO_HEAVY'],
   query: cursorQuery(newestFirst).extend({
     contactId: Uuid.optional(),
     campaignId: Uuid.optional(),
     executionId: Uuid.optional(),
+    templateId: Uuid.optional(),
+    email: EmailAddress.optional().describe('The whole address of the recipient, in any case'),
+    search: z
+      .string()
+      .min(1)
+      .max(limits.searchChars)
+      .optional()
+      .describe('Part of the address of the recipient, or of the subject, in any case'),
+    createdAfter: Moment.optional().describe('Queued at this time or later'),
+    createdBefore: Moment.optional().describe('Queued before this time'),
     status: EmailStatus.optional(),
     sourceType: SourceType.optional(),
     scheduled: queryBoolean.optional().describe('Only mail with, or without, a `scheduledFor`'),

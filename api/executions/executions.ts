@@ -49,6 +49,7 @@ import {
   presentExecution,
   presentNamed,
   presentStepExecution,
+  runUrlOf,
   statuses,
   stepName,
 } from './record.ts';
@@ -297,6 +298,10 @@ export const getExecutionHistory = endpoint({
   params: ExecutionById,
   response: z.object({
     executionId: z.uuid(),
+    runUrl: z
+      .url()
+      .nullable()
+      .describe('The run in the Temporal UI; null: `TEMPORAL_UI_URL` is not set'),
     entries: z.array(
       z.object({
         at: Time,
@@ -314,6 +319,7 @@ export const getExecutionHistory = endpoint({
   example: {
     response: {
       executionId: executionExample.id,
+      runUrl: `http://127.0.0.1:8233/namespaces/default/workflows/${executionExample.temporalWorkflowId}`,
       entries: [
         {
           at: executionExample.startedAt,
@@ -327,7 +333,7 @@ export const getExecutionHistory = endpoint({
       ],
     },
   },
-  async handle({ db, caller, params: { id, executionId } }) {
+  async handle({ db, config, caller, params: { id, executionId } }) {
     found('WORKFLOW', id, await findWorkflow(db, caller.projectId, id));
     const row = found('EXECUTION', executionId, await findExecution(db, id, executionId));
     const steps = await listStepExecutions(db, executionId);
@@ -350,6 +356,7 @@ export const getExecutionHistory = endpoint({
     const ordered = entries.toSorted((a, b) => (a.at < b.at ? -1 : 1));
     return {
       executionId,
+      runUrl: runUrlOf(config, executionId),
       entries: ordered.map((entry) => ({ ...entry, at: time(new Date(entry.at)) })),
     };
   },

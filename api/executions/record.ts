@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
 import type { Fleet } from '../../db/delivery/workers.ts';
 import {
@@ -200,4 +201,14 @@ export function stepName(steps: readonly GraphStep[], stepId: string): z.input<t
   const step = steps.find(({ id }) => id === stepId);
   if (!step) throw new Error(`No version that its execution has run on has the step ${stepId}.`);
   return { id: step.id, name: step.name, type: step.type };
+}
+
+/** Returns the address of an execution's run in the Temporal UI; null: the server does not know it. */
+export function runUrlOf(
+  { temporalUiUrl, temporal }: Pick<Config, 'temporalUiUrl' | 'temporal'>,
+  executionId: string,
+): string | null {
+  if (temporalUiUrl === null) return null;
+  const namespace = encodeURIComponent(temporal.namespace);
+  return `${temporalUiUrl}/namespaces/${namespace}/workflows/${executionRunId(executionId)}`;
 }

@@ -8,10 +8,13 @@ import { type SegmentRow, findSegment, lockSegment } from '../../db/segments/seg
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { findContact } from '../../db/contacts/contacts.ts';
+import { listSegmentsOf } from '../../db/reads/contact-segments.ts';
+import { Segment, segmentExample } from './record.ts';
 import { Contact, contactExample, presentContact } from '../contacts/record.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { pageExample, pageOf, pagePosition, presentPage, ById } from '../http/schemas.ts';
+import { pageExample, pageOf, pagePosition, presentPage, ById, named } from '../http/schemas.ts';
 
 export const listSegmentContacts = endpoint({
   id: 'listSegmentContacts',
@@ -67,6 +70,30 @@ async function lockStatic(tx: Database, projectId: string, id: string): Promise<
   if (segment.type !== 'STATIC') throw new Problem('SEGMENT_NOT_STATIC');
   return segment;
 }
+
+const { id, name, type } = Segment.shape;
+const SegmentOfContact = named('SegmentOfContact', { id, name, type });
+
+export const listContactSegments = endpoint({
+  id: 'listContactSegments',
+  method: 'GET',
+  path: '/contacts/{id}/segments',
+  summary: 'List the segments that a contact is in now, by name',
+  description:
+    'The condition of a DYNAMIC segment is evaluated. CONDITION_TOO_HEAVY: that took longer than ' +
+    '20 seconds.',
+  access: 'secret',
+  params: ById,
+  response: z.array(SegmentOfContact),
+  problems: ['CONTACT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
+  example: {
+    response: [{ id: segmentExample.id, name: segmentExample.name, type: 'DYNAMIC' as const }],
+  },
+  async handle({ db, caller: { projectId }, params: { id } }) {
+    const contact = found('CONTACT', id, await findContact(db, projectId, id));
+    return listSegmentsOf(db, contact, new Date());
+  },
+});
 
 export const addSegmentMembers = endpoint({
   id: 'addSegmentMembers',

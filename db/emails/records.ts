@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { withinTime } from '../bounded.ts';
 import { references } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { columns } from '../tables.ts';
@@ -14,6 +15,7 @@ import {
   isUnsettled,
   statusOf,
 } from '../sql/mail-status.ts';
+import { limits } from '../../domain/limits.ts';
 
 /** Reads of messages, sent or not. */
 
@@ -58,6 +60,15 @@ export interface EmailQuery {
   sourceType?: string | undefined;
   /** True for mail with a requested send time. */
   scheduled?: boolean | undefined;
+  templateId?: string | undefined;
+  /** The whole address that it goes to, in its stored form. */
+  email?: string | undefined;
+  /** Part of that address, or of the subject, in any case. */
+  search?: string | undefined;
+  /** It was queued at this time or later. */
+  createdAfter?: Date | undefined;
+  /** It was queued before this time. */
+  createdBefore?: Date | undefined;
   after?: { value: string; id: string } | undefined;
   limit: number;
 }
@@ -100,9 +111,17 @@ function matching(
   byMoment: readonly RawBuilder<unknown>[],
 ): RawBuilder<unknown> {
   const { contactId, campaignId, executionId, status, sourceType, scheduled } = query;
+  const { templateId, email, search, createdAfter, createdBefore } = query;
+  const isFound = (text: RawBuilder<unknown>) =>
+    sql`position(lower(${search}::text) in lower(${text})) > 0`;
   return sql.join(
     [
       sql`project_id = ${projectId}`,
+      ...(templateId ? [sql`template_id = ${templateId}`] : []),
+      ...(createdAfter ? [sql`created_at >= ${createdAfter}`] : []),
+      ...(createdBefore ? [sql`created_at < ${createdBefore}`] : []),
+      ...(email === undefined ? [] : [sql`to_email = ${email}`]),
+      ...(search ? [sql`(${isFound(sql`to_email`)} or ${isFound(sql`subject`)})`] : []),
       ...(contactId ? [sql`contact_id = ${contactId}`] : []),
       ...(campaignId ? [sql`campaign_id = ${campaignId}`] : []),
       ...(executionId ? [sql`workflow_execution_id = ${executionId}`] : []),
@@ -136,15 +155,28 @@ function hasStatus(projectId: string, status: string) {
   return status === 'PENDING' ? sql`${isStatus} and id not in ${underWay}` : isStatus;
 }
 
+interface EmailPage {
+  rows: EmailSummary[];
+  total: number;
+}
+
 /**
  * Lists messages of a project, newest first, and counts the matches; 0 on later pages. Bodies are
  * not read, because a page of them would not fit in memory.
+ * @throws Problem STATS_TOO_HEAVY if a search for texts takes too long: no index has them
  */
-export async function listEmails(
+export function listEmails(db: Database, projectId: string, query: EmailQuery): Promise<EmailPage> {
+  if (!query.search && query.email === undefined) return listMatching(db, projectId, query);
+  return withinTime(db, { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' }, (tx) =>
+    listMatching(tx, projectId, query),
+  );
+}
+
+async function listMatching(
   db: Database,
   projectId: string,
   query: EmailQuery,
-): Promise<{ rows: EmailSummary[]; total: number }> {
+): Promise<EmailPage> {
   const { after, limit } = query;
   const { ofPage, ofCount } = await findByMoment(db, projectId, query);
   const { rows } = await sql<EmailSummary>`

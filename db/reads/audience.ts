@@ -5,7 +5,12 @@ import { countRows } from '../expressions.ts';
 import { listConditionsFor } from '../segments/segments.ts';
 import { conditionSql } from '../sql/filter.ts';
 import { hasLeftTopic } from '../sql/topic-choices.ts';
+import { findAddresses } from '../suppression/keys.ts';
+import { findSuppressions } from '../suppression/marks.ts';
 import type { CampaignAudience } from '../../domain/campaign/campaign.ts';
+import { Problem } from '../../domain/errors.ts';
+import { limits } from '../../domain/limits.ts';
+import { isSuppressed } from '../../domain/mail/suppression.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 
@@ -126,4 +131,69 @@ export async function isInAudience(
     .where(holds)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** What would become of the contacts of an audience if it were fixed now. */
+export interface AudienceSizes {
+  /** Contacts that would be sent to. */
+  recipients: number;
+  /** Contacts that would be left out: not subscribed. */
+  unsubscribed: number;
+  /** Subscribed contacts that would be left out: they have left the topic. */
+  topicUnsubscribed: number;
+  /** How many of `recipients` the suppression list would stop. */
+  suppressed: number;
+}
+
+/** @throws Problem CONDITION_TOO_HEAVY */
+export async function measureAudience(
+  db: Database,
+  projectId: string,
+  audience: CampaignAudience,
+  kind: MailKind,
+): Promise<AudienceSizes> {
+  return withinConditionTime(db, async (tx) => {
+    const isIn = await audienceSql(tx, projectId, audience, new Date());
+    const isSubscribed = isSubscribedFor(kind);
+    const isRecipient = mayReceive(kind);
+    const { rows } = await sql<Omit<AudienceSizes, 'suppressed'>>`
+      select count(*) filter (where ${isRecipient})::int as recipients,
+          count(*) filter (where not ${isSubscribed})::int as unsubscribed,
+          count(*) filter (where ${isSubscribed} and not (${isRecipient}))::int as "topicUnsubscribed"
+        from contact where project_id = ${projectId} and ${isIn}`.execute(tx);
+    const recipients = sql`contact where project_id = ${projectId} and ${isIn} and ${isRecipient}`;
+    return {
+      ...rows[0]!,
+      suppressed: await countSuppressed(tx, projectId, kind.messageClass, recipients),
+    };
+  });
+}
+
+/** Number of addresses that are looked up in the suppression list at once. */
+const lookedUpAtOnce = 2_000;
+
+/**
+ * Counts the contacts whose addresses the suppression list has. The list has hashes of addresses, so
+ * this process reads the addresses, page by page.
+ * @param from SQL after `from`, with a condition
+ */
+async function countSuppressed(
+  tx: Database,
+  projectId: string,
+  messageClass: string,
+  from: RawBuilder<unknown>,
+): Promise<number> {
+  const addresses = await findAddresses(tx, projectId);
+  if (!addresses) return 0;
+  await sql`declare audience_addresses no scroll cursor for select email from ${from}`.execute(tx);
+  const end = Date.now() + limits.conditionTimeMs;
+  for (let count = 0; ;) {
+    const { rows } = await sql<{ email: string }>`
+      fetch ${sql.lit(lookedUpAtOnce)} from audience_addresses`.execute(tx);
+    const emails = rows.map(({ email }) => email);
+    const entries = await findSuppressions(tx, addresses, emails);
+    count += [...entries.values()].filter((entry) => isSuppressed(entry, messageClass)).length;
+    if (rows.length < lookedUpAtOnce) return count;
+    if (Date.now() > end) throw new Problem('CONDITION_TOO_HEAVY');
+  }
 }

@@ -4,6 +4,7 @@ import { resultsOf } from '../../../domain/workflow/graph-rules.ts';
 import { findExecutions } from '../../executions/search.ts';
 import { pauseOneExecution, resumeOneExecution, skipCurrentStep } from '../../executions/acts.ts';
 import { getExecution, retryFailedExecution } from '../../executions/executions.ts';
+import { runUrlOf } from '../../executions/record.ts';
 import { getWorkflow } from '../../workflows/workflows.ts';
 import { getExecutionPicture } from '../../workflows/pictures/pictures.ts';
 import { ask } from '../ask.ts';
@@ -116,8 +117,7 @@ const showExecution = projectPage({
     const isHeld = isActive(execution) && !execution.pausedAt && workflow.pausedAt !== null;
     const pauseReason = isHeld ? 'with its workflow, which is paused' : execution.pauseReason;
     const pausedAt = execution.pausedAt ?? workflow.pausedAt;
-    const ui = call.config.temporalUiUrl;
-    const run = `${ui}/namespaces/${encodeURIComponent(call.config.temporal.namespace)}/workflows/${execution.temporalWorkflowId}`;
+    const run = runUrlOf(call.config, executionId);
     const said = [
       ['Error', error],
       ['Stuck', stuck?.reason],
@@ -146,7 +146,7 @@ const showExecution = projectPage({
           ...said.flatMap(([name, text]) => (text ? [[name, text] as const] : [])),
           [
             'Run',
-            html`${ui ? html`<a href="${run}">${execution.temporalWorkflowId}</a>` : execution.temporalWorkflowId}`,
+            html`${run ? html`<a href="${run}">${execution.temporalWorkflowId}</a>` : execution.temporalWorkflowId}`,
           ],
         ]),
       )}

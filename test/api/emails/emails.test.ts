@@ -160,13 +160,52 @@ describe('GET /emails', () => {
     expect((await list('status=COMPLAINED')).total).toBe(0);
   });
 
-  it.each(['status=FOO', 'sourceType=x', 'contactId=x', 'cursor=zz', 'limit=0', 'limit=101'])(
-    'refuses ?%s with 422',
-    async (query) => {
-      const refused = refusal(await shop.call('GET', `/emails?${query}`));
-      expect(refused.slice(0, 2)).toEqual([422, 'VALIDATION_ERROR']);
-    },
-  );
+  it('finds mail by its address, a part of address or subject, its template, and its time', async () => {
+    const { id: contactId } = await contact();
+    const templateId = randomUUID();
+    const at = (day: number) => new Date(Date.UTC(2025, 4, day));
+    const given = {
+      subject: 'Your Invoice_1',
+      to_email: 'grace@navy.test',
+      template_id: templateId,
+    };
+    const first = await mail(contactId, { ...given, created_at: at(1) });
+    const second = await mail(contactId, { ...given, subject: 'Other', created_at: at(2) });
+    const third = await mail(contactId, { to_email: 'x@invoice.test', created_at: at(3) });
+    const own = `contactId=${contactId}`;
+    const found = async (query: string) => ids(await list(`${own}&${query}`));
+    expect(await found('email=GRACE@navy.test')).toEqual([second, first]);
+    expect(await found('email=grace@navy.tes')).toEqual([]);
+    expect(await found('search=INVOICE')).toEqual([third, first]);
+    expect(await found('search=e%25_1')).toEqual([]);
+    expect(await found('search=e_1')).toEqual([first]);
+    expect(await found(`templateId=${templateId}&search=other`)).toEqual([second]);
+    expect(await found('createdAfter=2025-05-02')).toEqual([third, second]);
+    expect(await found('createdBefore=2025-05-02T00:00:00Z')).toEqual([first]);
+    expect(await found('createdAfter=2025-05-02&createdBefore=2025-05-03')).toEqual([second]);
+    expect(await list(`templateId=${templateId}`)).toMatchObject({ total: 2 });
+    const foreign = await shop.api.request('GET', `/emails?templateId=${templateId}&search=other`, {
+      key: shop.other.secretKey,
+    });
+    expect(foreign.body).toMatchObject({ data: [], total: 0 });
+  });
+
+  it.each([
+    'status=FOO',
+    'sourceType=x',
+    'contactId=x',
+    'cursor=zz',
+    'limit=0',
+    'limit=101',
+    'email=x',
+    'search=',
+    'templateId=x',
+    'createdAfter=yesterday',
+    'createdBefore=2025-13-01',
+  ])('refuses ?%s with 422', async (query) => {
+    const refused = refusal(await shop.call('GET', `/emails?${query}`));
+    expect(refused.slice(0, 2)).toEqual([422, 'VALIDATION_ERROR']);
+  });
 });
 
 describe('GET /emails/{id}', () => {

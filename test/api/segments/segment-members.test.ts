@@ -377,3 +377,51 @@ describe('a segment of one filter', () => {
     }
   }, 60_000);
 });
+
+describe('GET /contacts/{id}/segments', () => {
+  it('lists the segments that the contact is in now, by name', async () => {
+    const id = await contact('ada@x.example', { plan: 'pro' });
+    const other = await contact('bob@x.example');
+    const pro = await createSegment({ name: 'Pro', filters: all(isPro) });
+    const chosen = await createSegment({ name: 'Chosen', type: 'STATIC' });
+    await createSegment({ name: 'Nobody', type: 'STATIC' });
+    const inside = { field: `segment.${pro}`, operator: 'memberOfSegment' };
+    const nested = await createSegment({ name: 'Also', filters: all(inside) });
+    await call('POST', `/segments/${chosen}/members`, { emails: ['ada@x.example'] });
+    const { status, body } = await call('GET', `/contacts/${id}/segments`);
+    expect([status, body]).toEqual([
+      200,
+      [
+        { id: nested, name: 'Also', type: 'DYNAMIC' },
+        { id: chosen, name: 'Chosen', type: 'STATIC' },
+        { id: pro, name: 'Pro', type: 'DYNAMIC' },
+      ],
+    ]);
+    expect((await call('GET', `/contacts/${other}/segments`)).body).toEqual([]);
+    await call('PATCH', `/contacts/${id}`, { data: { plan: 'free' } });
+    const { body: left } = await call('GET', `/contacts/${id}/segments`);
+    expect(left.map(({ name }: { name: string }) => name)).toEqual(['Chosen']);
+  });
+
+  it('evaluates many segments, also those with a condition on mail and events', async () => {
+    const id = await contact('ada@x.example', { n: 60 });
+    for (let n = 0; n < 60; n++) {
+      const filters = all({ field: 'data.n', operator: 'greaterThan', value: n + 29 });
+      await createSegment({ name: `s${String(n).padStart(2, '0')}`, filters });
+    }
+    const never = { field: 'event.bought', operator: 'notTriggered' };
+    await createSegment({ name: 'never', filters: all(never) });
+    const { body } = await call('GET', `/contacts/${id}/segments`);
+    expect(body.map(({ name }: { name: string }) => name)).toEqual([
+      'never',
+      ...Array.from({ length: 31 }, (_, n) => `s${String(n).padStart(2, '0')}`),
+    ]);
+  });
+
+  it('knows no contact of another project', async () => {
+    const id = await contact('ada@x.example');
+    const foreign = await api.createProject(cookie);
+    const answer = await api.request('GET', `/contacts/${id}/segments`, { key: foreign.secretKey });
+    expect([answer.status, answer.body.error.code]).toEqual([404, 'CONTACT_NOT_FOUND']);
+  });
+});

@@ -233,6 +233,7 @@ describe('an event that meets an exit rule', () => {
       'SKIPPED',
     ]);
     const history = await call('GET', `/workflows/${workflow.id}/executions/${id}/history`);
+    expect(history.body.runUrl).toBeNull();
     expect(history.body.entries.filter(({ to }: { to: string }) => to === 'EXITED')).toMatchObject([
       { stepId: null, from: 'RUNNING' },
     ]);
