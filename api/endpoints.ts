@@ -30,6 +30,7 @@ import { emailEndpoints } from './emails/emails.ts';
 import { waitingEmailEndpoints } from './emails/waiting.ts';
 import { eventEndpoints } from './events/events.ts';
 import { executionEndpoints } from './executions/executions.ts';
+import { listExecutionGroups } from './executions/groups.ts';
 import { findExecutions } from './executions/search.ts';
 import { executionJobEndpoints } from './executions/execution-jobs.ts';
 import { actEndpoints } from './executions/acts.ts';
@@ -109,7 +110,8 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Event subscriptions', subscriptionEndpoints],
   ['Activity', activityEndpoints],
   ['Analytics', analyticsEndpoints],
-  ['Workflows', [...executionEndpoints, findExecutions, ...executionJobEndpoints]],
+  ['Workflows', [...executionEndpoints, findExecutions, listExecutionGroups]],
+  ['Workflows', executionJobEndpoints],
   ['Workflows', [...actEndpoints, simulateExecution, dryRunEdit, listWorkflowFirings]],
   ['Workflows', [getWorkflowStats, listStepRecipients, listStepLinks]],
   ['Workflows', [getWorkflowPicture, getExecutionPicture]],

@@ -89,7 +89,7 @@ export async function searchExecutions(
  * status), and the conditions for executions in each place. At most one of the conditions is true
  * for an execution, and each has an index of its own.
  */
-function matching(
+export function matching(
   projectId: string,
   search: ExecutionSearch,
 ): { places: RawBuilder<unknown>; matches: RawBuilder<boolean>[] } {
@@ -134,7 +134,7 @@ function matching(
  * SQL conditions, one of which is true if an execution is stuck. The same rule as `stuckOf` of the
  * API.
  */
-function stuckKinds({ isDown, isSweepLate }: ExecutionSearch): RawBuilder<unknown>[] {
+export function stuckKinds({ isDown, isSweepLate }: ExecutionSearch): RawBuilder<unknown>[] {
   const recorded = sql`stuck_since is not null and status in ('RUNNING', 'WAITING')`;
   const isUnrecorded = sql`stuck_since is null and paused_at is null and held_at is null`;
   if (isDown) return [recorded, sql`${isUnrecorded} and status = 'RUNNING'`];
