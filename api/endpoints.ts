@@ -34,6 +34,7 @@ import { listExecutionGroups } from './executions/groups.ts';
 import { findExecutions } from './executions/search.ts';
 import { executionJobEndpoints } from './executions/execution-jobs.ts';
 import { actEndpoints } from './executions/acts.ts';
+import { checkWorkflow } from './workflows/check.ts';
 import { dryRunEdit } from './workflows/dry-run.ts';
 import { getExecutionPicture, getWorkflowPicture } from './workflows/pictures/pictures.ts';
 import { getWorkflowStats } from './workflows/pictures/stats.ts';
@@ -112,8 +113,8 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Analytics', analyticsEndpoints],
   ['Workflows', [...executionEndpoints, findExecutions, listExecutionGroups]],
   ['Workflows', executionJobEndpoints],
-  ['Workflows', [...actEndpoints, simulateExecution, dryRunEdit, listWorkflowFirings]],
-  ['Workflows', [getWorkflowStats, listStepRecipients, listStepLinks]],
+  ['Workflows', [...actEndpoints, checkWorkflow, simulateExecution, dryRunEdit]],
+  ['Workflows', [listWorkflowFirings, getWorkflowStats, listStepRecipients, listStepLinks]],
   ['Workflows', [getWorkflowPicture, getExecutionPicture]],
   ['Accounts', [...loginEndpoints, ...verificationEndpoints, ...oauthEndpoints, ...oidcEndpoints]],
   ['Accounts', [...userEndpoints, ...sessionEndpoints, ...identityEndpoints]],

@@ -22,7 +22,7 @@ export interface TriggerSchedule {
   filter?: Condition;
 }
 
-export function scheduleOf(row: Pick<WorkflowRow, 'trigger_schedule'>): TriggerSchedule {
+export function scheduleOf(row: { trigger_schedule: unknown }): TriggerSchedule {
   return (row.trigger_schedule ?? {}) as TriggerSchedule;
 }
 

@@ -8,6 +8,22 @@ import type { Topic } from '../tables.ts';
 
 export type TopicRow = Selectable<Topic>;
 
+/** Returns the names of those topics that the project has, by id. */
+export async function listTopicNames(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('topic')
+    .select(['id', 'name'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', anyOf(ids))
+    .execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 /** The topics of a project, oldest first; at most `limits.topics`. */
 export async function listTopics(db: Database, projectId: string): Promise<TopicRow[]> {
   return db

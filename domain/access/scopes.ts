@@ -96,6 +96,7 @@ const exceptions: Readonly<Record<string, string | null>> = {
   'POST /v1/send/batch': 'emails:send',
   'POST /v1/track': 'events:send',
   'POST /v1/verify': 'verify:read',
+  'POST /workflows/check': 'workflows:read',
   'POST /workflows/{id}/dry-run': 'workflows:read',
   'POST /workflows/{id}/migrate': 'executions:write',
   'POST /workflows/{id}/simulate': 'workflows:read',

@@ -64,10 +64,9 @@ export async function findBrokenTemplates(
  */
 export async function refuseBroken(
   db: Database,
-  workflow: Pick<
-    WorkflowRow,
-    'project_id' | 'trigger_type' | 'trigger_event_name' | 'trigger_schedule'
-  >,
+  workflow: Pick<WorkflowRow, 'project_id' | 'trigger_type' | 'trigger_event_name'> & {
+    trigger_schedule: unknown;
+  },
   graph: Graph,
   broken: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {

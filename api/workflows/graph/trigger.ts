@@ -250,18 +250,8 @@ export async function changeTrigger(
   change: TriggerChange,
   after: { enabled: boolean },
 ): Promise<boolean> {
-  const type = change.triggerType ?? before.trigger_type;
-  const { triggerConfig: given } = change;
   await refuseTrigger(tx, before, change);
-  const eventName =
-    type !== 'EVENT' ? null : given ? (given.eventName ?? null) : before.trigger_event_name;
-  const schedule =
-    type !== 'SCHEDULE'
-      ? null
-      : given
-        ? await settledSchedule(tx, before.project_id, given)
-        : scheduleOf(before);
-  const where = type !== 'EVENT' ? null : given ? settledWhere(given.where) : before.trigger_where;
+  const { type, eventName, schedule, where } = await triggerAfter(tx, before, change);
   const sameEvent =
     eventName === before.trigger_event_name && isJsonEqual(where, before.trigger_where);
   const sameSchedule = isJsonEqual(schedule, before.trigger_schedule);
@@ -282,6 +272,32 @@ export async function changeTrigger(
     if (trigger) await updateStep(tx, trigger.id, triggerStep(changed));
   }
   return true;
+}
+
+type TriggerRow = Pick<
+  WorkflowRow,
+  'project_id' | 'trigger_type' | 'trigger_event_name' | 'trigger_where' | 'trigger_schedule'
+>;
+
+/** Returns the trigger after a change that `refuseTrigger` does not refuse. */
+export async function triggerAfter(
+  db: Database,
+  before: TriggerRow,
+  { triggerType: type = before.trigger_type as TriggerType, triggerConfig: given }: TriggerChange,
+) {
+  if (type === 'SCHEDULE') {
+    const schedule = given
+      ? await settledSchedule(db, before.project_id, given)
+      : scheduleOf(before);
+    return { type, eventName: null, schedule, where: null };
+  }
+  if (type === 'MANUAL') return { type, eventName: null, schedule: null, where: null };
+  return {
+    type,
+    eventName: given ? (given.eventName ?? null) : before.trigger_event_name,
+    schedule: null,
+    where: given ? settledWhere(given.where) : before.trigger_where,
+  };
 }
 
 /** Returns the names without a prefix in conditions. `path` is the field of the conditions. */

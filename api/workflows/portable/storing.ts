@@ -148,7 +148,7 @@ async function storeTrigger(
 }
 
 /** Runs `work`. If its error names fields of a workflow, they become fields of the request. */
-async function inPlace<T>(path: readonly string[], work: () => T | Promise<T>): Promise<T> {
+export async function inPlace<T>(path: readonly string[], work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { Database } from '../../db/database.ts';
+import { listTemplateNames } from '../../db/templates/templates.ts';
+import { listTopicNames } from '../../db/topics/topics.ts';
+import { type FieldProblem, Problem } from '../../domain/errors.ts';
+import type { GraphWarning } from '../../domain/workflow/graph-rules.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { JsonObject } from '../http/schemas.ts';
+import { readRequest, refuseAll } from '../http/validation.ts';
+import type { Services } from '../services/services.ts';
+import { findBrokenTemplates, findWarnings, refuseBroken } from './graph/enabling.ts';
+import { GraphWarnings } from './graph/record.ts';
+import { changedStart, newStart } from './graph/starts.ts';
+import { topicOfConfig } from './graph/steps.ts';
+import { triggerAfter } from './graph/trigger.ts';
+import { GivenGraph, portableExample } from './portable/record.ts';
+import { inPlace, keyedGraph, refuseGraph } from './portable/storing.ts';
+
+type Graph = z.output<typeof GivenGraph>;
+
+/** The field of the request that has the graph. */
+const path = ['graph'];
+
+const CheckedGraph = z.object({ graph: GivenGraph });
+
+export const checkWorkflow = endpoint({
+  id: 'checkWorkflow',
+  method: 'POST',
+  path: '/workflows/check',
+  summary: 'Check a graph without storing it',
+  description:
+    '`problems` are all reasons for which PUT …/graph would refuse the graph, or the workflow could ' +
+    'not be enabled. `warnings` are probable mistakes, such as a step that no path reaches; they ' +
+    'are looked for once the graph can be stored. Fields and warnings name a step by its key. ' +
+    'Nothing is changed, and `Idempotency-Key` is ignored.',
+  access: 'secret',
+  idempotent: false,
+  whileDisabled: true,
+  body: z.object({
+    graph: JsonObject.meta({
+      type: 'object',
+      additionalProperties: true,
+      description: 'As returned by GET /workflows/{id}/graph',
+    }),
+  }),
+  response: z.object({
+    problems: z.array(z.object({ field: z.string(), code: z.string(), message: z.string() })),
+    warnings: GraphWarnings,
+  }),
+  example: {
+    body: { graph: portableExample },
+    response: {
+      problems: [
+        {
+          field: 'graph.steps.two-days.config.amount',
+          code: 'too_big',
+          message: 'Must be at most 365.',
+        },
+      ],
+      warnings: [],
+    },
+  },
+  async handle({ db, renderer, caller: { projectId }, body }) {
+    const given = { params: undefined, query: undefined, body };
+    const read = readRequest({ body: CheckedGraph }, given);
+    const cut = (read.parts.body ?? {}) as { graph?: Partial<Graph> };
+    const problems = await problemsOf(() =>
+      refuseAll(read, {
+        check: () => refuseGraph(db, projectId, null, cut.graph ?? {}, path),
+        beside: () => undefined,
+      }),
+    );
+    if (problems.length > 0) return { problems, warnings: [] };
+    return checkReadable({ db, renderer }, projectId, cut.graph as Graph);
+  },
+});
+
+/** Checks a graph that breaks no rule by itself. */
+async function checkReadable(
+  { db, renderer }: Pick<Services, 'db' | 'renderer'>,
+  projectId: string,
+  given: Graph,
+): Promise<{ problems: FieldProblem[]; warnings: GraphWarning[] }> {
+  const graph = keyedGraph(given, path);
+  const { trigger } = given;
+  const start = { ...newStart, project_id: projectId, trigger_event_name: null };
+  const { type, eventName, schedule } = await triggerAfter(
+    db,
+    { ...start, trigger_where: null, trigger_schedule: null },
+    { triggerType: trigger?.type, triggerConfig: trigger?.config },
+  );
+  const workflow = {
+    ...start,
+    ...changedStart(newStart, given, type),
+    trigger_type: type,
+    trigger_event_name: eventName,
+    trigger_schedule: schedule,
+  };
+  const broken = await findBrokenTemplates({ db, renderer }, projectId, given.steps);
+  const unknown = await findUnknown(db, projectId, given);
+  const reported = new Set(unknown.map(({ step }) => step));
+  const unable = await problemsOf(() =>
+    inPlace(path, () => refuseBroken(db, workflow, graph, broken)),
+  );
+  return {
+    problems: [
+      ...unknown.map(({ problem }) => problem),
+      // A step whose template is unknown would be reported once more.
+      ...unable.filter(({ field }) => !reported.has(field)),
+    ],
+    warnings: await findWarnings(db, workflow, graph),
+  };
+}
+
+/** Finds templates and topics that the project does not have, each with the field of its step. */
+async function findUnknown(
+  db: Database,
+  projectId: string,
+  { steps }: Graph,
+): Promise<{ step: string; problem: FieldProblem }[]> {
+  const templateIds = steps.flatMap(({ templateId }) => templateId ?? []);
+  const topicIds = steps.flatMap(({ config }) => topicOfConfig(config) ?? []);
+  const templates = await listTemplateNames(db, projectId, templateIds);
+  const topics = await listTopicNames(db, projectId, topicIds);
+  return steps.flatMap(({ key, templateId, config }) => {
+    const step = [...path, 'steps', key].join('.');
+    const topicId = topicOfConfig(config);
+    const unknown = (field: string, noun: string, id: string) => {
+      const message = `The project has no ${noun} ${id}.`;
+      return { step, problem: { field: `${step}.${field}`, code: 'not_found' as const, message } };
+    };
+    return [
+      ...(templateId && !templates.has(templateId)
+        ? [unknown('templateId', 'template', templateId)]
+        : []),
+      ...(topicId && !topics.has(topicId) ? [unknown('config.topicId', 'topic', topicId)] : []),
+    ];
+  });
+}
+
+/** Returns what `check` refuses. */
+async function problemsOf(check: () => Promise<void>): Promise<FieldProblem[]> {
+  try {
+    await check();
+    return [];
+  } catch (error) {
+    if (error instanceof Problem && error.errors) return [...error.errors];
+    throw error;
+  }
+}
