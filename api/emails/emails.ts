@@ -97,7 +97,7 @@ export const listEmails = endpoint({
     contactId: Uuid.optional(),
     campaignId: Uuid.optional(),
     executionId: Uuid.optional(),
-    templateId: Uuid.optional(),
+    templateId: Uuid.optional().describe('Made from this template'),
     email: EmailAddress.optional().describe('The whole address of the recipient, in any case'),
     search: z
       .string()

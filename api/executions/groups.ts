@@ -26,7 +26,10 @@ export const listExecutionGroups = endpoint({
     'groups. An execution counts once: as failed, else as stuck, else as warning. ' +
     'STATS_TOO_HEAVY: counting took longer than 20 seconds.',
   access: 'secret',
-  query: z.object({ kind: z.enum(groupKinds).optional(), workflowId: Uuid.optional() }),
+  query: z.object({
+    kind: z.enum(groupKinds).optional().describe('Only groups of this kind'),
+    workflowId: Uuid.optional().describe('Only executions of this workflow'),
+  }),
   response: z.array(ExecutionGroup),
   problems: ['STATS_TOO_HEAVY'],
   example: {

@@ -47,7 +47,7 @@ export interface ContactsQuery {
 }
 
 /** SQL that is true for the contacts of a project that a filter selects. */
-export function matching(projectId: string, filter: ContactFilter): RawBuilder<boolean> {
+export function matchesFilter(projectId: string, filter: ContactFilter): RawBuilder<boolean> {
   const { search, email, subscribed, consent } = filter;
   const conditions = [
     sql`project_id = ${projectId}`,
@@ -66,7 +66,7 @@ export async function countContacts(
   projectId: string,
   filter: ContactFilter,
 ): Promise<number> {
-  return countRows(db.selectFrom('contact').where(matching(projectId, filter)));
+  return countRows(db.selectFrom('contact').where(matchesFilter(projectId, filter)));
 }
 
 /**
@@ -83,7 +83,7 @@ export async function listContacts(
   const place = contactPlace({ sort, dir, after });
   const { rows } = await sql<ContactRow>`
     select ${columnList('contact')} from (
-        select id from contact as listed where ${matching(projectId, filter)} and ${place}
+        select id from contact as listed where ${matchesFilter(projectId, filter)} and ${place}
           order by ${order('listed')} limit ${limit}) page
       join contact using (id)
       order by ${order('contact')}`.execute(db);

@@ -7,7 +7,7 @@ import {
   contactPlace,
   type ContactRow,
   type ContactsQuery,
-  matching,
+  matchesFilter,
 } from '../contacts/contacts.ts';
 import type { Database } from '../database.ts';
 import { countRows } from '../expressions.ts';
@@ -30,7 +30,7 @@ export async function selectedSql(
   { condition, ...filter }: ContactSelection,
   now: Date,
 ): Promise<RawBuilder<boolean>> {
-  const matches = matching(projectId, filter);
+  const matches = matchesFilter(projectId, filter);
   if (!condition) return matches;
   return sql<boolean>`${matches} and ${await membershipSql(db, projectId, condition, now)}`;
 }

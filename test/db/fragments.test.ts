@@ -143,6 +143,7 @@ const withoutCaller: readonly string[] = [
   'hasAddressKey',
   'judging',
   'pinnedParts',
+  'searchParts',
   'suppressed',
 ];
 

@@ -5,7 +5,7 @@ import { withinTime } from '../../bounded.ts';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import { type ExecutionListItem, withContactAndStep } from './executions.ts';
-import { type ExecutionSearch, matching, stuckKinds } from './search.ts';
+import { type ExecutionSearch, searchParts, stuckKinds } from './search.ts';
 
 /** Groups the executions that need an operator. */
 
@@ -44,7 +44,21 @@ export async function groupExecutions(
   { kind, ...search }: Search & { kind?: GroupKind | undefined },
 ): Promise<ExecutionGroup[]> {
   const kinds = groupKinds.filter((one) => kind === undefined || one === kind);
-  const members = kinds.map((one) => membersOf[one](projectId, search));
+  const members = kinds.map((one) => {
+    const {
+      places,
+      matches,
+      error,
+      at,
+      isLeftOut = sql`false`,
+    } = membersOf[one](projectId, search);
+    const parts = matches.map(
+      (holds) => sql`(select id, workflow_id, current_step_id, ${error} as error, ${at} as at
+        from execution where ${holds} and not (${isLeftOut}))`,
+    );
+    return sql`select ${sql.lit(one)} as kind, found.* from ${places}
+      cross join lateral (${sql.join(parts, sql` union all `)}) found`;
+  });
   return withinTime(db, { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' }, async (tx) => {
     const { rows } = await sql<Grouped>`
       select kind, error, count(*)::int as count, min(at) as "firstAt", max(at) as "lastAt",
@@ -64,43 +78,33 @@ export async function groupExecutions(
 type Names = Pick<ExecutionGroup, 'workflow' | 'step'>;
 type Grouped = Omit<ExecutionGroup, keyof Names> & { sample: string };
 
-const membersOf: Record<GroupKind, (projectId: string, search: Search) => RawBuilder<unknown>> = {
-  failed: (projectId, { workflowId }) =>
-    members('failed', matching(projectId, { statuses: ['FAILED'], workflowId }), {
-      error: sql`execution.error`,
-      at: sql`coalesce(completed_at, updated_at)`,
-    }),
-  stuck: (projectId, search) =>
-    members('stuck', matching(projectId, { isStuck: true, ...search }), {
-      error: sql`case when stuck_since is null
-        then ${search.isDown ? noWorkerReason : noSweepReason}::text else stuck_reason end`,
-      at: sql`coalesce(stuck_since, updated_at)`,
-    }),
-  warning: (projectId, { workflowId, ...outage }) =>
-    members('warning', matching(projectId, { hasWarnings: true, workflowId }), {
-      error: sql`null::text`,
-      at: sql`coalesce(completed_at, updated_at)`,
-      isLeftOut: sql`execution.status = 'FAILED' or (${sql.join(stuckKinds(outage), sql`) or (`)})`,
-    }),
-};
-
-/** SQL that selects the executions of a search, with their kind, reason and time. */
-function members(
-  kind: GroupKind,
-  { places, matches }: ReturnType<typeof matching>,
-  {
-    error,
-    at,
-    isLeftOut = sql`false`,
-  }: { error: RawBuilder<unknown>; at: RawBuilder<unknown>; isLeftOut?: RawBuilder<unknown> },
-): RawBuilder<unknown> {
-  const parts = matches.map(
-    (holds) => sql`(select id, workflow_id, current_step_id, ${error} as error, ${at} as at
-      from execution where ${holds} and not (${isLeftOut}))`,
-  );
-  return sql`select ${sql.lit(kind)} as kind, found.* from ${places}
-    cross join lateral (${sql.join(parts, sql` union all `)}) found`;
+/** The executions of a kind, with SQL of their reason and time. */
+interface Members extends ReturnType<typeof searchParts> {
+  error: RawBuilder<unknown>;
+  at: RawBuilder<unknown>;
+  /** True for those that count in another kind. */
+  isLeftOut?: RawBuilder<unknown>;
 }
+
+const membersOf: Record<GroupKind, (projectId: string, search: Search) => Members> = {
+  failed: (projectId, { workflowId }) => ({
+    ...searchParts(projectId, { statuses: ['FAILED'], workflowId }),
+    error: sql`execution.error`,
+    at: sql`coalesce(completed_at, updated_at)`,
+  }),
+  stuck: (projectId, search) => ({
+    ...searchParts(projectId, { isStuck: true, ...search }),
+    error: sql`case when stuck_since is null
+      then ${search.isDown ? noWorkerReason : noSweepReason}::text else stuck_reason end`,
+    at: sql`coalesce(stuck_since, updated_at)`,
+  }),
+  warning: (projectId, { workflowId, ...outage }) => ({
+    ...searchParts(projectId, { hasWarnings: true, workflowId }),
+    error: sql`null::text`,
+    at: sql`coalesce(completed_at, updated_at)`,
+    isLeftOut: sql`execution.status = 'FAILED' or (${sql.join(stuckKinds(outage), sql`) or (`)})`,
+  }),
+};
 
 /** Returns workflow and step of executions, by id. */
 async function readNames(db: Database, ids: readonly string[]): Promise<Map<string, Names>> {

@@ -54,7 +54,7 @@ export async function searchExecutions(
   const place = after
     ? sql`(started_at, id) < (${after.value}::timestamptz, ${after.id}::uuid)`
     : sql`true`;
-  const { places, matches } = matching(projectId, search);
+  const { places, matches } = searchParts(projectId, search);
   const parts = matches.map(
     (matching) => sql`(select id, started_at from execution where ${matching} and ${place}
       order by started_at desc, id desc limit ${limit})`,
@@ -89,7 +89,7 @@ export async function searchExecutions(
  * status), and the conditions for executions in each place. At most one of the conditions is true
  * for an execution, and each has an index of its own.
  */
-export function matching(
+export function searchParts(
   projectId: string,
   search: ExecutionSearch,
 ): { places: RawBuilder<unknown>; matches: RawBuilder<boolean>[] } {

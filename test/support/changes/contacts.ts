@@ -37,6 +37,12 @@ export const contactChanges: Play[] = [
     wrong: { ids: { field: 'email' } },
     prepare: ({ ids }) => (ids['field'] = 'data.plan'),
   },
+  {
+    id: 'exportContacts',
+    event: 'contacts.exported',
+    body: {},
+    wrong: { body: { columns: [] } },
+  },
   { id: 'deleteContact', event: 'contact.deleted' },
   { id: 'eraseContact', event: 'contact.erased', body: {}, prepare: addContact },
   {
