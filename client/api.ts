@@ -210,6 +210,16 @@ export interface Api {
           campaignId?: string;
           /** The id of an execution */
           executionId?: string;
+          /** Made from this template */
+          templateId?: string;
+          /** The whole address of the recipient, in any case */
+          email?: string;
+          /** Part of the address of the recipient, or of the subject, in any case */
+          search?: string;
+          /** Queued at this time or later */
+          createdAfter?: string;
+          /** Queued before this time */
+          createdBefore?: string;
           /** Only those with this status */
           status?: 'PENDING' | 'SENDING' | 'SENT' | 'DELIVERED' | 'OPENED' | 'CLICKED' | 'BOUNCED' | 'COMPLAINED' | 'FAILED' | 'RECEIVED';
           /** Source of the mail */
@@ -345,6 +355,16 @@ export interface Api {
         };
       };
       answer: Topic;
+    };
+    /** List the segments that a contact is in now, by name */
+    '/contacts/{id}/segments': {
+      request: {
+        path: {
+          /** The id of the contact */
+          id: string;
+        };
+      };
+      answer: Array<SegmentOfContact>;
     };
     /** List the fields of contacts, each with its type and coverage */
     '/contacts/fields': {
@@ -819,6 +839,8 @@ export interface Api {
       };
       answer: {
         executionId: string;
+        /** The run in the Temporal UI; null: `TEMPORAL_UI_URL` is not set */
+        runUrl: string | null;
         entries: Array<{
           at: string;
           /** null: the execution itself */
@@ -874,6 +896,18 @@ export interface Api {
         };
       };
       answer: FoundExecutionList;
+    };
+    /** Group executions that failed, are stuck or have warnings, the largest group first */
+    '/executions/groups': {
+      request: {
+        query?: {
+          /** Only groups of this kind */
+          kind?: 'failed' | 'stuck' | 'warning';
+          /** Only executions of this workflow */
+          workflowId?: string;
+        };
+      };
+      answer: Array<ExecutionGroup>;
     };
     /** Get the progress and result of a job on executions */
     '/workflows/{id}/jobs/{jobId}': {
@@ -2137,6 +2171,21 @@ export interface Api {
         message: string;
       };
     };
+    /** Count who would get a campaign now, and who would be left out */
+    '/campaigns/audience': {
+      request: {
+        body: CountCampaignAudienceRequest;
+      };
+      answer: {
+        recipients: number;
+        leftOut: {
+          unsubscribed: number;
+          /** Subscribed, but not to the topic */
+          topic_unsubscribed: number;
+        };
+        suppressed: number;
+      };
+    };
     /** Erase a contact: remove every trace of it, also from records of others */
     '/contacts/{id}/erase': {
       request: {
@@ -2156,6 +2205,13 @@ export interface Api {
         idempotencyKey?: string;
       };
       answer: Topic;
+    };
+    /** List the contacts that a condition selects, newest first */
+    '/contacts/query': {
+      request: {
+        body?: QueryContactsRequest;
+      };
+      answer: ContactList;
     };
     /** Find the addresses that have a contact; returns them as sent */
     '/contacts/lookup': {
@@ -2467,6 +2523,21 @@ export interface Api {
         idempotencyKey?: string;
       };
       answer: Execution;
+    };
+    /** Check a graph without storing it */
+    '/workflows/check': {
+      request: {
+        body: CheckWorkflowRequest;
+      };
+      answer: {
+        problems: Array<{
+          field: string;
+          code: string;
+          message: string;
+        }>;
+        /** Probable mistakes in the graph, at most 100 */
+        warnings: Array<WorkflowWarning>;
+      };
     };
     /** Simulate one execution in memory, with a clock that jumps */
     '/workflows/{id}/simulate': {
@@ -4281,6 +4352,21 @@ export type Link = {
   lastAt: string | null;
 };
 
+export type CountCampaignAudienceRequest = {
+  audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
+  /** Only with SEGMENT */
+  segmentId?: string | null;
+  /** Only with FILTERED */
+  audienceFilter?: ConditionInput | null;
+  /** Instead of audienceFilter */
+  audienceCondition?: ConditionInput | null;
+  messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+  /** Only with the type MARKETING; by default the template's */
+  topicId?: string | null;
+  /** Instead of audienceType or messageType, by its value */
+  type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+};
+
 export type EmailSummaryList = {
   data: Array<EmailSummary>;
   cursor?: string;
@@ -4739,8 +4825,42 @@ export type UpdateTopicRequest = {
   default?: 'subscribed' | 'unsubscribed';
 };
 
+export type QueryContactsRequest = {
+  /** As in segments */
+  condition?: ConditionInput | null;
+  /** Instead of condition */
+  filters?: ConditionInput | null;
+  /** Part of the address, in any case; % and _ are plain characters */
+  search?: string;
+  subscribed?: boolean;
+  limit?: number;
+  /** The `cursor` of the previous page */
+  cursor?: string;
+  sort?: 'createdAt' | 'email';
+  /** By default asc for email, desc otherwise */
+  dir?: 'asc' | 'desc';
+};
+
+export type ExportContactsRequest = {
+  /** As in segments */
+  condition?: ConditionInput | null;
+  /** Instead of condition */
+  filters?: ConditionInput | null;
+  /** Part of the address, in any case; % and _ are plain characters */
+  search?: string;
+  subscribed?: boolean;
+  /** Fields of contacts, such as `email` or `data.plan` */
+  columns?: Array<string>;
+};
+
 export type LookUpContactsRequest = {
   emails: Array<string>;
+};
+
+export type SegmentOfContact = {
+  id: string;
+  name: string;
+  type: 'DYNAMIC' | 'STATIC';
 };
 
 export type ContactField = {
@@ -5269,6 +5389,21 @@ export type FoundExecution = {
   failedStep: StepName | null;
 };
 
+export type ExecutionGroup = {
+  kind: 'failed' | 'stuck' | 'warning';
+  workflow: {
+    id: string;
+    name: string;
+  };
+  step: StepName | null;
+  /** Why they failed or are stuck; null for warnings */
+  error: string | null;
+  count: number;
+  /** When the first of them failed, got stuck, or ended with a warning */
+  firstAt: string;
+  lastAt: string;
+};
+
 export type ExecutionJob = {
   id: string;
   state: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
@@ -5382,6 +5517,18 @@ export type MovedExecution = {
   createdAt: string;
   updatedAt: string;
   stepExecutions: Array<StepExecution>;
+};
+
+export type CheckWorkflowRequest = {
+  /** As returned by GET /workflows/{id}/graph */
+  graph: Record<string, unknown>;
+};
+
+export type WorkflowWarning = {
+  code: 'unreachable_step' | 'timeout_never' | 'early_event' | 'unknown_field' | 'not_by_key' | 'key_never_seen';
+  message: string;
+  /** Its id, or its key if the request has keys */
+  step: string;
 };
 
 export type ProposedTriggerStep = {
@@ -5862,13 +6009,6 @@ export type SimulateExecutionRequest = {
   version?: number;
   /** A graph that is not stored: with ids (`id`, `fromStepId`, `toStepId`), as in GET /workflows/{id}, or with keys (`key`, `from`, `to`), as in POST /workflows; the response then has the keys as ids. The trigger is the workflow's */
   graph?: ProposedGraph | KeyedGraph;
-};
-
-export type WorkflowWarning = {
-  code: 'unreachable_step' | 'timeout_never' | 'early_event' | 'unknown_field' | 'not_by_key' | 'key_never_seen';
-  message: string;
-  /** Its id, or its key if the request has keys */
-  step: string;
 };
 
 export type DryRunEditRequest = {

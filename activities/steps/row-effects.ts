@@ -9,7 +9,7 @@ import { insertEmail } from '../../db/emails/emails.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { findSecrets } from '../../db/projects/secrets.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
-import { readContactHistory } from '../../db/reads/contact-history.ts';
+import { readContactHistory } from '../../db/reads/contacts/history.ts';
 import { findStepMail } from '../../db/reads/step-mail.ts';
 import { findLastClosing } from '../../db/workflows/executions/digests.ts';
 import { rereadExitPending, type StepVisit } from '../../db/workflows/executions/steps.ts';

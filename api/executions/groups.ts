@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { groupExecutions, groupKinds } from '../../db/workflows/executions/groups.ts';
+import { groupExecutions, groupKinds } from '../../db/workflows/search/groups.ts';
 import { readFleet } from '../delivery/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time, Uuid } from '../http/schemas.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FoundExecution, searchExecutions } from '../../db/workflows/executions/search.ts';
+import { type FoundExecution, searchExecutions } from '../../db/workflows/search/executions.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Fleet } from '../../db/delivery/workers.ts';

@@ -7,7 +7,7 @@ import {
   listFilesOf,
   listMemberships,
   readSnapshot,
-} from '../../db/reads/contact-export.ts';
+} from '../../db/reads/contacts/export.ts';
 import type { Database } from '../../db/database.ts';
 import { readEvents } from '../../db/events/events.ts';
 import { findSuppression } from '../../db/suppression/list.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readSnapshot } from '../../db/reads/contact-export.ts';
+import { readSnapshot } from '../../db/reads/contacts/export.ts';
 import {
   listSecurityEvents,
   readSecurityEvents,

@@ -9,7 +9,7 @@ import { normaliseEmail } from '../../domain/email-address.ts';
 import { Problem, found, notFound } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { findContact } from '../../db/contacts/contacts.ts';
-import { listSegmentsOf } from '../../db/reads/contact-segments.ts';
+import { listSegmentsOf } from '../../db/reads/contacts/segments.ts';
 import { Segment, segmentExample } from './record.ts';
 import { Contact, contactExample, presentContact } from '../contacts/record.ts';
 import { evidenceOf } from '../consent/evidence.ts';

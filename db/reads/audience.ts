@@ -133,7 +133,7 @@ export async function isInAudience(
   return row !== undefined;
 }
 
-/** What would become of the contacts of an audience if it were fixed now. */
+/** Numbers of contacts of an audience, as if it were fixed now. */
 export interface AudienceSizes {
   /** Contacts that would be sent to. */
   recipients: number;

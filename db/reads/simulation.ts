@@ -3,7 +3,7 @@ import { listContactTopics } from '../topics/choices.ts';
 import type { Database } from '../database.ts';
 import { listSecretHosts } from '../projects/secrets.ts';
 import type { TimedSuppression } from '../../domain/mail/suppression.ts';
-import { readContactHistory } from './contact-history.ts';
+import { readContactHistory } from './contacts/history.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import { findTemplateMail, type TemplateMail } from './step-mail.ts';
 

@@ -76,7 +76,7 @@ it('counts each execution once, in the first kind that fits', async () => {
   const stuck = { stuck_since: at(7), stuck_reason: 'Its run is missing.', warnings: 1 };
   await make(one, { ...failed(one.step, 'No.', 1), warnings: 2 });
   await make(one, { status: 'WAITING', ...stuck });
-  // What was stuck once and has ended is not stuck.
+  // It was stuck once, and has ended.
   await make(one, { status: 'COMPLETED', completed_at: at(9), ...stuck });
   const of = (kind: string) => expect.objectContaining({ kind, count: 1 });
   const all = await groups();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readContactHistory } from '../../../db/reads/contact-history.ts';
+import { readContactHistory } from '../../../db/reads/contacts/history.ts';
 import type { Condition, Filter } from '../../../domain/filter/filter.ts';
 import { useDatabase } from '../../support/servers.ts';
 import { writeMail } from '../../support/mail-tables.ts';

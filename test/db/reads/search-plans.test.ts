@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { listMissedCampaigns } from '../../../db/reads/missed-campaigns.ts';
 import { listTimeline, timelineTypes } from '../../../db/reads/timeline.ts';
-import { type ExecutionSearch, searchExecutions } from '../../../db/workflows/executions/search.ts';
+import { type ExecutionSearch, searchExecutions } from '../../../db/workflows/search/executions.ts';
 import { useShop } from '../../support/projects/shop.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { withinConditionTime } from '../bounded.ts';
-import type { Database } from '../database.ts';
-import { listSegmentsFrom, type SegmentRow } from '../segments/segments.ts';
-import { conditionSql } from '../sql/filter.ts';
+import { withinConditionTime } from '../../bounded.ts';
+import type { Database } from '../../database.ts';
+import { listSegmentsFrom, type SegmentRow } from '../../segments/segments.ts';
+import { conditionSql } from '../../sql/filter.ts';
 
 export interface SegmentOfContact {
   id: string;

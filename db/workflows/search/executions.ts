@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { anyOf, containsText, isoInstant } from '../../expressions.ts';
-import { type ExecutionListItem, withContactAndStep } from './executions.ts';
+import { type ExecutionListItem, withContactAndStep } from '../executions/executions.ts';
 import type { Position } from '../../../domain/cursor.ts';
 
 /** Searches executions over all workflows of a project. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { isTooHeavy, limitStatements, withinConditionTime } from '../bounded.ts';
-import { columnList } from '../columns.ts';
+import { isTooHeavy, limitStatements, withinConditionTime } from '../../bounded.ts';
+import { columnList } from '../../columns.ts';
 import {
   type ContactFilter,
   contactOrder,
@@ -8,13 +8,13 @@ import {
   type ContactRow,
   type ContactsQuery,
   matchesFilter,
-} from '../contacts/contacts.ts';
-import type { Database } from '../database.ts';
-import { countRows } from '../expressions.ts';
-import { membershipSql } from '../segments/members.ts';
-import { Problem } from '../../domain/errors.ts';
-import type { Condition } from '../../domain/filter/filter.ts';
-import { limits } from '../../domain/limits.ts';
+} from '../../contacts/contacts.ts';
+import type { Database } from '../../database.ts';
+import { countRows } from '../../expressions.ts';
+import { membershipSql } from '../../segments/members.ts';
+import { Problem } from '../../../domain/errors.ts';
+import type { Condition } from '../../../domain/filter/filter.ts';
+import { limits } from '../../../domain/limits.ts';
 
 /** Contacts that a filter and a condition select. */
 

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { commitLike } from '../commits.ts';
-import type { ExportSlots } from '../contacts/export-slots.ts';
-import type { Database } from '../database.ts';
-import { derivedEvents, selectDerived } from '../sql/derived-events.ts';
+import { commitLike } from '../../commits.ts';
+import type { ExportSlots } from '../../contacts/export-slots.ts';
+import type { Database } from '../../database.ts';
+import { derivedEvents, selectDerived } from '../../sql/derived-events.ts';
 
 /** Reads all data stored about a contact, as of one moment. */
 

@@ -4,8 +4,8 @@ import { limits } from '../../../domain/limits.ts';
 import { withinTime } from '../../bounded.ts';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
-import { type ExecutionListItem, withContactAndStep } from './executions.ts';
-import { type ExecutionSearch, searchParts, stuckKinds } from './search.ts';
+import { type ExecutionListItem, withContactAndStep } from '../executions/executions.ts';
+import { type ExecutionSearch, searchParts, stuckKinds } from './executions.ts';
 
 /** Groups the executions that need an operator. */
 
@@ -56,7 +56,8 @@ export async function groupExecutions(
       (holds) => sql`(select id, workflow_id, current_step_id, ${error} as error, ${at} as at
         from execution where ${holds} and not (${isLeftOut}))`,
     );
-    return sql`select ${sql.lit(one)} as kind, found.* from ${places}
+    return sql`select ${sql.lit(one)} as kind, found.id, found.workflow_id,
+        found.current_step_id, found.error, found.at from ${places}
       cross join lateral (${sql.join(parts, sql` union all `)}) found`;
   });
   return withinTime(db, { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' }, async (tx) => {

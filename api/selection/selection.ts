@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ContactSelection } from '../../db/reads/matching-contacts.ts';
+import type { ContactSelection } from '../../db/reads/contacts/matching.ts';
 import { limits } from '../../domain/limits.ts';
 import { ConditionInput, placedCondition, refuseTwoMeanings } from '../segments/conditions.ts';
 

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ContactRow } from '../../db/contacts/contacts.ts';
-import { listSelected } from '../../db/reads/matching-contacts.ts';
+import { listSelected } from '../../db/reads/contacts/matching.ts';
 import { type CursorForm, decodeCursor } from '../../domain/cursor.ts';
 import { invalidField } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { cursorFault, cursorListOf, presentCursorList, time } from '../http/schemas.ts';
 import { refuseBadReferences } from '../segments/conditions.ts';
-import { Contact, contactExample, presentContact } from './record.ts';
+import { Contact, contactExample, presentContact } from '../contacts/record.ts';
 import {
   givenCondition,
   oneCondition,

@@ -1,23 +1,23 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../database.ts';
-import { references } from '../columns.ts';
-import { anyOf } from '../expressions.ts';
-import { listSegmentsFrom } from '../segments/segments.ts';
-import { derivedEvents, hasDerived } from '../sql/derived-events.ts';
-import { mailEventAt } from '../sql/mail-status.ts';
+import type { Database } from '../../database.ts';
+import { references } from '../../columns.ts';
+import { anyOf } from '../../expressions.ts';
+import { listSegmentsFrom } from '../../segments/segments.ts';
+import { derivedEvents, hasDerived } from '../../sql/derived-events.ts';
+import { mailEventAt } from '../../sql/mail-status.ts';
 import {
   type Condition,
   type EmailActivity,
   emailActivities,
   mailFieldName,
   type MailField,
-} from '../../domain/filter/filter.ts';
+} from '../../../domain/filter/filter.ts';
 import {
   type ContactHistory,
   type HistoryNames,
   historyNames,
-} from '../../domain/filter/history.ts';
-import { isUuid } from '../../domain/ids.ts';
+} from '../../../domain/filter/history.ts';
+import { isUuid } from '../../../domain/ids.ts';
 
 /**
  * Number of last recorded events of a name among which the newest is searched. Events are recorded
