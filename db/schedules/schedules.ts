@@ -23,7 +23,7 @@ export interface TriggerSchedule {
 }
 
 export function scheduleOf(row: { trigger_schedule: unknown }): TriggerSchedule {
-  return (row.trigger_schedule ?? {}) as TriggerSchedule;
+  return row.trigger_schedule ?? {};
 }
 
 /** Returns true if the trigger defines when the workflow fires. */
