@@ -1,4 +1,4 @@
-/** Descriptions by name for parameters without their own, the same in every path. */
+/** Descriptions of parameters by name. They are used where an endpoint does not describe them itself. */
 const meanings: Readonly<Record<string, string>> = {
   archived: 'Only archived ones, or only the others',
   campaignId: 'The id of a campaign',

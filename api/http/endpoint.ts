@@ -43,7 +43,7 @@ export interface Call<
   keyUse: {
     /** The mails that earlier, unfinished requests have accepted under the key, in order. */
     accepted: readonly AcceptedEmail[];
-    /** Returns the id of the mail at an index of the request. It is the same in every repeat. */
+    /** Returns the id for the n-th mail of the request. It is the same in every repeat. */
     emailId: (index: number) => string;
     /**
      * Records that a mail was accepted, in its transaction.

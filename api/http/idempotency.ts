@@ -82,8 +82,8 @@ export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean
 interface KeyServices {
   db: Database;
   /**
-   * Handle for ending the use of a key. It is not that of the project's share, so other requests of the
-   * project do not delay the end.
+   * The database for ending the use of a key. It does not use the project's share of connections, so
+   * other requests of the project cannot delay the end.
    */
   settleDb: Database;
   /** Runs the work, and repeats it while the database is unavailable. Never throws. */

@@ -184,7 +184,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   FILE_TOO_LARGE:
     'Send a smaller file, or split it. The limit of this endpoint is in /docs/reference.',
   MESSAGE_TOO_LARGE: 'Link to large files instead of attaching them, and shorten the body.',
-  UNSUPPORTED_MEDIA_TYPE: 'Set the header Content-Type, and send a body in this format.',
+  UNSUPPORTED_MEDIA_TYPE:
+    'Set the header Content-Type, and send the body in the format that the message names.',
   VALIDATION_ERROR: 'Correct the fields that `errors` lists, each with its message.',
   STATS_TOO_HEAVY:
     'Ask for a shorter period, or for one version of a workflow. For a picture, send one `version`, ' +

@@ -118,8 +118,9 @@ export const setSignInPolicy = endpoint({
       const known = config.oidc.find(({ id }) => id === provider);
       if (known && admitsTo(known, project.publicId)) return [];
       const field = `rules.${index}.provider`;
-      const message =
-        'Must be an identity provider of this server whose settings allow it for this project.';
+      const message = known
+        ? `The operator of this server has not allowed rules of "${provider}" for this project.`
+        : `This server has no identity provider "${provider}".`;
       return [{ field, code: 'not_allowed' as const, message }];
     });
     if (refused.length > 0) throw new Problem('VALIDATION_ERROR', { errors: refused });

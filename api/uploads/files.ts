@@ -93,7 +93,7 @@ export const deleteFile = endpoint({
       await files.remove(key);
       await forgetUpload(db, key);
     } catch (error) {
-      log.warn({ error, key }, 'An uploaded file is deleted later');
+      log.warn({ error, key }, 'An uploaded file could not be deleted; the sweep deletes it');
     }
   },
 });

@@ -49,8 +49,8 @@ export function hasAddressKey(projectId: string) {
 }
 
 /**
- * SQL that is true if a project has set routes to mail providers, even if it has removed them: mail
- * may then be bound to a provider of one of them.
+ * SQL that is true if a project has or had routes to mail providers. Mail may still be bound to a
+ * provider of a removed route.
  */
 export function hasRouting(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (select from mail_routing inner_routing

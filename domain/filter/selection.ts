@@ -24,8 +24,8 @@ export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 /**
- * A schema of objects with a key that JavaScript's objects inherit, such as `valueOf`: only keys of the
- * object itself are read.
+ * Returns a schema that reads only an object's own keys. Otherwise it would find `valueOf` in every
+ * object, because JavaScript's objects inherit a method of this name.
  */
 export function ownKeys<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess(

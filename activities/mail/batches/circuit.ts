@@ -87,7 +87,7 @@ export function signalOf(outcome: SendOutcome): ProviderSignal {
 }
 
 /**
- * Records what the attempts, in order, have shown about the provider.
+ * Records if attempts to send, in their order, have found the provider able to take mail.
  * @param onClosed called at the first acceptance after an outage: mail may wait for the provider
  */
 export async function leaveCircuit(

@@ -204,11 +204,9 @@ async function fillDigests(tx: Database, { digests }: EventEffects): Promise<voi
   await signalExecutions(tx, await takeEvents(tx, taken));
 }
 
-/**
- * Maximum number of events whose candidates are in memory at once, and maximum number of waits with
- * conditions that these events may end.
- */
+/** Maximum number of events on a page: the waits that they may end are in memory together. */
 const eventsAtOnce = 100;
+/** Maximum number of waits with conditions that the events on a page may end. */
 const waitsAtOnce = 1_000;
 
 /**
@@ -354,9 +352,9 @@ function causeOf(executionId: string | null) {
 }
 
 /**
- * SQL that selects the execution that may have moved the contact into or out of a segment: the
- * deepest one with a step that has just changed the contact or sent it mail. Memberships are
- * computed every five minutes, so such a step may have caused the event up to two computations ago.
+ * SQL that selects the execution that may have caused a contact to enter or leave a segment. This is
+ * the deepest one with a step that has changed the contact, or sent it mail, within ten minutes:
+ * memberships are computed every five minutes, and one computation may be late.
  */
 const causeOfMembership = sql`(
   select inner_cause.id from execution inner_cause
