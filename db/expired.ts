@@ -16,6 +16,8 @@ const expiring = {
   // The links of account mails work for an hour: see `tokenLife`.
   account_token: { since: 'created_at', hours: 1, rows: 1_000 },
   break_glass: { since: 'expires_at', hours: 0, rows: 1_000 },
+  // A request fills a list within minutes, unless its process dies.
+  follow_up_list: { since: 'expires_at', hours: 0, rows: 100 },
   job: { since: 'finished_at', hours: limits.jobDays * 24, rows: 500 },
   not_started: { since: 'at', hours: 30 * 24, rows: 5_000 },
   // Amazon SNS repeats a notification for hours, mail servers and Stripe repeat for days, none for

@@ -136,6 +136,8 @@ export interface Campaign {
   created_by: string | null;
   delivered_count: Generated<number>;
   description: string | null;
+  follow_up: Json | null;
+  follow_up_list: string | null;
   from_email: string;
   from_name: string | null;
   frozen_at: Timestamp | null;
@@ -613,6 +615,18 @@ export interface Firing {
   started_at: Timestamp | null;
   status: string;
   workflow_id: string;
+}
+
+export interface FollowUpList {
+  expires_at: Timestamp | null;
+  id: Generated<string>;
+  project_id: string;
+}
+
+export interface FollowUpRecipient {
+  contact_id: string;
+  list_id: string;
+  project_id: string;
 }
 
 export interface HeldRelease {
@@ -1386,6 +1400,8 @@ export interface DB {
   exit_event: ExitEvent;
   factor: Factor;
   firing: Firing;
+  follow_up_list: FollowUpList;
+  follow_up_recipient: FollowUpRecipient;
   held_release: HeldRelease;
   holdout: Holdout;
   idempotency: Idempotency;
@@ -1464,7 +1480,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
   break_glass: ["expires_at", "token_hash", "user_id"],
-  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
+  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "id", "late", "left_topic", "left_unsubscribed", "local_time", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "waits_for"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "utm", "utm_hosts", "version"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "project_id", "sent"],
@@ -1492,6 +1508,8 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   exit_event: ["event_name", "project_id", "workflow_id"],
   factor: ["confirmed_at", "counter", "created_at", "credential_id", "id", "last_used_at", "name", "public_key", "secret", "transports", "type", "used_step", "user_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
+  follow_up_list: ["expires_at", "id", "project_id"],
+  follow_up_recipient: ["contact_id", "list_id", "project_id"],
   held_release: ["before", "project_id"],
   holdout: ["ends_at", "project_id", "salt", "slots", "topic_ids", "updated_at", "workflow_ids"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "shown_to", "status_code", "use_id"],

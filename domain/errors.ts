@@ -22,6 +22,7 @@ export const problems = {
   CAMPAIGN_NOT_PAUSABLE: [400, 'Only a campaign that is sending can be paused.'],
   CAMPAIGN_NOT_RESUMABLE: [400, 'Only a paused campaign can be resumed.'],
   CAMPAIGN_NO_RECIPIENTS: [400, 'The audience of the campaign is empty.'],
+  CAMPAIGN_NOT_FINISHED: [400, 'The campaign has not finished.'],
   SCHEDULE_IN_PAST: [400, 'The send time is not in the future.'],
   CONTACT_UNSUBSCRIBED: [400, 'The contact is unsubscribed and cannot receive marketing mail.'],
   WORKFLOW_NOT_ENABLED: [400, 'The workflow is not enabled.'],

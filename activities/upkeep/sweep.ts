@@ -330,6 +330,7 @@ async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): P
   const tables = [
     'account_token',
     'break_glass',
+    'follow_up_list',
     'pending_sign_in',
     'session',
     'used_challenge',

@@ -29,6 +29,7 @@ import { keptTopic, requireTopics } from '../topics/references.ts';
 import { actionEndpoints } from './actions.ts';
 import { countRecipients, recounting, requireCounted } from './counting.ts';
 import { bulkUpdateCampaigns, deleteCampaign } from './delete.ts';
+import { followUpCampaign } from './follow-up.ts';
 import {
   CampaignChange,
   type CampaignValues,
@@ -191,6 +192,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     segment_id: null,
     // Only for TypeScript: the schema guarantees that `given` has an audience type.
     audience_type: 'ALL',
+    follow_up_list: null,
     message_class: messageClass,
     topic_id: ofTemplate,
     max_per_minute: null,
@@ -347,12 +349,15 @@ export const duplicateCampaign = endpoint({
       return transact(db, async (tx) => {
         await holdProject(tx, projectId);
         await lockSegmentReferences(tx, projectId);
-        // Read again, because the campaign's segment may have been deleted meanwhile.
-        const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
+        // Read again, because the campaign's segment may have been deleted meanwhile. Locked, so that
+        // its list of recipients stays.
+        const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
         requireCounted(original, row);
         const made = await insertCampaign(tx, {
           project_id: projectId,
           ...givenValues(row),
+          follow_up: row.follow_up,
+          follow_up_list: row.follow_up_list,
           topic_id: await keptTopic(tx, projectId, row.topic_id),
           name: copyName(row.name),
           total_recipients: total,
@@ -376,6 +381,7 @@ export const campaignEndpoints = [
   deleteCampaign,
   duplicateCampaign,
   bulkUpdateCampaigns,
+  followUpCampaign,
   ...actionEndpoints,
   ...recipientEndpoints,
 ];

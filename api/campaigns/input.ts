@@ -6,6 +6,7 @@ import { columnsFrom } from '../../db/columns.ts';
 import {
   audienceTypes,
   campaignActions,
+  chosenAudienceTypes,
   type CampaignAudience,
 } from '../../domain/campaign/campaign.ts';
 import { invalidField, Problem, whenRight, Refusals } from '../../domain/errors.ts';
@@ -33,9 +34,11 @@ import {
 import { UtmInput } from '../projects/link-policy.ts';
 import { templateText } from '../templates/templates.ts';
 import { refuseTopic } from '../topics/references.ts';
-import { AudienceType, MessageType } from './record.ts';
+import { AudienceType, ChosenAudienceType, MessageType } from './record.ts';
 
 /** Campaigns in requests, and their columns. */
+
+const typeText = 'Instead of audienceType or messageType, by its value';
 
 const fields = {
   name: Name,
@@ -61,9 +64,7 @@ const fields = {
   utm: UtmInput.nullable().describe(
     'UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away',
   ),
-  type: z
-    .enum([...audienceTypes, ...MessageType.options])
-    .describe('Instead of audienceType or messageType, by its value'),
+  type: z.enum([...audienceTypes, ...MessageType.options]).describe(typeText),
 };
 
 const Change = z.object(fields).partial();
@@ -132,27 +133,34 @@ function requiring<S extends z.ZodType<Given>>(schema: S, names: readonly (keyof
   }, schema);
 }
 
+/** The audiences that a request can choose. */
+const chosen = {
+  audienceType: ChosenAudienceType.optional(),
+  type: z
+    .enum([...chosenAudienceTypes, ...MessageType.options])
+    .optional()
+    .describe(typeText),
+};
+
 export const NewCampaign = requiring(
-  Change.extend({ name: Name })
+  Change.extend({ name: Name, ...chosen })
     .superRefine(...oneCondition)
     .superRefine(...oneType),
   Object.keys(required) as (keyof Given)[],
 );
 
-const { audienceType, segmentId, audienceFilter, audienceCondition, messageType, topicId, type } =
-  Change.shape;
+const { segmentId, audienceFilter, audienceCondition, messageType, topicId } = Change.shape;
 
 /** The fields of a campaign that decide who gets it. */
 export const AudienceInput = requiring(
   z
     .object({
-      audienceType,
+      ...chosen,
       segmentId,
       audienceFilter,
       audienceCondition,
       messageType,
       topicId,
-      type,
     })
     .superRefine(...oneCondition)
     .superRefine(...oneType),
@@ -166,6 +174,7 @@ export function audienceIn(body: z.output<typeof AudienceInput>) {
     type,
     segmentId: type === 'SEGMENT' ? (body.segmentId ?? null) : null,
     condition: type === 'FILTERED' ? (conditionIn(body)?.condition ?? null) : null,
+    listId: null,
   };
   const kind = { messageClass: messageTypeOf(body) ?? 'MARKETING', topicId: body.topicId ?? null };
   return { audience, kind };
@@ -294,6 +303,7 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
   const changesAudience = changed.some((column) => /^(audience_|segment_id)/.test(column));
   const changesTopic = 'topic_id' in values;
   const refusals = new Refusals();
+  refusals.try(() => refuseFollowUp(row, body));
   if (changesAudience) refusals.try(() => requireAudience(after));
   if (changesTopic || 'message_class' in values) {
     refusals.try(() => refuseTopic(after.topic_id, after.message_class));
@@ -304,6 +314,20 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
     changesAudience,
     changesCount: changesAudience || changesTopic || 'message_class' in values,
   };
+}
+
+/** Refuses another audience for a follow-up, and a list of recipients for another campaign. */
+function refuseFollowUp({ audience_type: before }: CampaignRow, body: Given): void {
+  const given = audienceTypeOf(body);
+  const isOne = before === 'FOLLOW_UP';
+  const isOther = given !== undefined && given !== before && (isOne || given === 'FOLLOW_UP');
+  const choosesOthers = isOne && (Boolean(body.segmentId) || conditionIn(body) !== null);
+  if (!isOther && !choosesOthers) return;
+  const field = given !== undefined && !body.audienceType ? 'type' : 'audienceType';
+  const message = isOne
+    ? 'The recipients of a follow-up cannot be changed.'
+    : 'Only POST /campaigns/{id}/follow-up makes a follow-up.';
+  throw invalidField(isOther ? field : 'audienceType', 'not_allowed', message);
 }
 
 /**

@@ -2,7 +2,12 @@ import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import type { NamedCampaignRow } from '../../db/campaigns/campaigns.ts';
 import { lateRules } from '../../domain/campaign/local-time.ts';
-import { audienceTypes, campaignStatuses } from '../../domain/campaign/campaign.ts';
+import {
+  audienceTypes,
+  campaignStatuses,
+  chosenAudienceTypes,
+} from '../../domain/campaign/campaign.ts';
+import { followUpOutcomes } from '../../domain/campaign/follow-up.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { Actor, readActors } from '../actors/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
@@ -13,6 +18,16 @@ import type { OwnerProject } from '../access/caller.ts';
 import { segmentExample } from '../segments/record.ts';
 
 export const AudienceType = z.enum(audienceTypes);
+
+/** The audiences that a new campaign can have. */
+export const ChosenAudienceType = z.enum(chosenAudienceTypes);
+
+const FollowUpRecord = z.object({
+  campaignId: z.uuid().describe('The campaign that is followed up; it may be deleted'),
+  outcome: z.enum(followUpOutcomes),
+  ignoreMachines: z.boolean(),
+  asOf: Time.describe('When its recipients were chosen'),
+});
 
 export const MessageType = z.enum(['MARKETING', 'TRANSACTIONAL', 'HEADLESS']);
 
@@ -37,6 +52,7 @@ export const Campaign = named('Campaign', {
   segment: z.object({ id: z.uuid(), name: z.string() }).nullable(),
   audienceCondition: ConditionAnswer.nullable(),
   audienceFilter: FlatAnswer.nullable().describe('The condition as a list, if it can be one'),
+  followUp: FollowUpRecord.optional().describe('Only with FOLLOW_UP'),
   messageType: MessageType,
   status: CampaignState,
   scheduledFor: Time.nullable(),
@@ -113,6 +129,7 @@ function recordOf(
     scheduledAt: time(row.scheduled_for),
     topicId: row.topic_id ?? undefined,
     utm: row.utm ?? undefined,
+    followUp: row.follow_up ?? undefined,
     createdBy: presentActor(row.created_by),
     sentBy: presentActor(row.sent_by),
   });

@@ -43,6 +43,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NOT_RESUMABLE:
     'Only a PAUSED campaign can be resumed. Send a DRAFT with POST /campaigns/{id}/send.',
   CAMPAIGN_NO_RECIPIENTS: 'Choose a larger audience, or add contacts that are subscribed.',
+  CAMPAIGN_NOT_FINISHED: 'Wait until it is SENT, or cancel it with POST /campaigns/{id}/cancel.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave the time out to send now.',
   ROUTE_NOT_FOUND: 'Find the path in /docs/reference or /openapi.json.',
   EMAIL_NOT_PENDING:

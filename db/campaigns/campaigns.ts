@@ -10,11 +10,13 @@ import {
   orderOf,
   sortColumns,
 } from '../expressions.ts';
+import { deleteUnusedLists, lockFollowUpLists } from './follow-ups.ts';
 import { signalCampaign } from '../outbox/outbox.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
 import { hasWaiting } from '../sql/mail-status.ts';
 import type { Campaign } from '../tables.ts';
 import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
+import type { FollowUp } from '../../domain/campaign/follow-up.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import type { UtmValues } from '../../domain/links/utm.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
@@ -26,7 +28,7 @@ export interface CampaignRef {
 
 export type CampaignRow = Omit<
   Selectable<Campaign>,
-  'status' | 'audience_condition' | 'zone_policy' | 'utm'
+  'status' | 'audience_condition' | 'zone_policy' | 'utm' | 'follow_up'
 > & {
   status: CampaignStatus;
   audience_condition: Condition | null;
@@ -37,23 +39,28 @@ export type CampaignRow = Omit<
   zone_policy: ZonePolicy | null;
   /** UTM parameters over those of the project; null: those of the project. */
   utm: UtmValues | null;
+  /** null: not a follow-up. */
+  follow_up: FollowUp | null;
 };
 
 export type NamedCampaignRow = CampaignRow & { segment_name: string | null };
 
-type Values<T> = Omit<T, 'audience_condition' | 'utm'> & {
+type Values<T> = Omit<T, 'audience_condition' | 'utm' | 'follow_up'> & {
   audience_condition?: Condition | null;
   utm?: UtmValues | null;
+  follow_up?: FollowUp | null;
 };
 
-function stored<T extends object>({ audience_condition: condition, utm, ...values }: Values<T>) {
-  return {
-    ...values,
-    ...(condition === undefined
-      ? {}
-      : { audience_condition: condition && JSON.stringify(condition) }),
-    ...(utm === undefined ? {} : { utm: utm && JSON.stringify(utm) }),
-  };
+const jsonColumns: readonly string[] = ['audience_condition', 'utm', 'follow_up'];
+
+/** Returns values as the driver stores them: it would store objects and lists in another way. */
+function stored<T extends object>(values: Values<T>) {
+  return Object.fromEntries(
+    Object.entries(values).map(([column, value]) => [
+      column,
+      value && jsonColumns.includes(column) ? JSON.stringify(value) : value,
+    ]),
+  );
 }
 
 function named(db: Database) {
@@ -191,8 +198,10 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
     .where(hasWaiting(sql`campaign.id`))
     .execute();
   for (const campaign of campaigns) await signalCampaign(tx, campaign);
+  const lists = await lockFollowUpLists(tx, ids);
   await tx.deleteFrom('campaign').where('id', '=', anyOf(ids)).execute();
   await tx.deleteFrom('campaign_tally').where('campaign_id', '=', anyOf(ids)).execute();
+  await deleteUnusedLists(tx, lists);
 }
 
 /**

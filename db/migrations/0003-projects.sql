@@ -184,12 +184,12 @@ comment on table upload_usage is 'The sums of the uploads of an owner.';
 -- Workflows, segments and topics whose rows are still to be deleted. An entry is removed when they
 -- are gone.
 create table removal (
-  -- Id of the workflow, segment or topic.
+  -- Id of the workflow, segment, topic or list of recipients.
   id uuid primary key,
   project_id uuid not null,
-  kind text not null check (kind in ('workflow', 'segment', 'topic'))
+  kind text not null check (kind in ('workflow', 'segment', 'topic', 'follow_up_list'))
 );
-comment on table removal is 'Deleted workflows, segments and topics whose rows (executions, versions, members, choices) are still to be deleted.';
+comment on table removal is 'Deleted workflows, segments, topics and lists of recipients whose rows (executions, versions, members, choices, recipients) are still to be deleted.';
 create index removal_project on removal (project_id);
 
 -- A trigger, because workflows, segments and topics are also deleted with their project.

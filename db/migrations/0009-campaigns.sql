@@ -20,6 +20,31 @@ comment on table template is 'Subject, body and sender of a mail.';
 create index template_page on template (project_id, created_at desc, id desc);
 create index template_topic on template (topic_id) where topic_id is not null;
 
+-- The recipients of a follow-up, chosen by their mail of another campaign. Copies of the follow-up
+-- share them.
+create table follow_up_list (
+  id uuid primary key default uuid_v7(),
+  project_id uuid not null references project on delete cascade,
+  -- Until then it is being filled, and no campaign has it; null: it is complete.
+  expires_at timestamptz(3)
+);
+comment on table follow_up_list is 'The recipients of a follow-up and of its copies, chosen once.';
+create index follow_up_list_project on follow_up_list (project_id);
+create index follow_up_list_expires on follow_up_list (expires_at) where expires_at is not null;
+
+create trigger follow_up_list_removal after delete on follow_up_list
+  for each row execute function note_removal();
+
+-- No foreign keys: the rows are deleted in pages after their list, and deleting a contact does not
+-- search for them.
+create table follow_up_recipient (
+  list_id uuid not null,
+  contact_id uuid not null,
+  project_id uuid not null,
+  primary key (list_id, contact_id)
+);
+comment on table follow_up_recipient is 'The contacts of the lists; some may be deleted by now.';
+
 create table campaign (
   id uuid primary key default uuid_v7(),
   project_id uuid not null references project on delete cascade,
@@ -31,7 +56,7 @@ create table campaign (
   from_name text,
   reply_to text,
   template_id uuid references template on delete set null,
-  audience_type text not null check (audience_type in ('ALL', 'SEGMENT', 'FILTERED')),
+  audience_type text not null check (audience_type in ('ALL', 'SEGMENT', 'FILTERED', 'FOLLOW_UP')),
   segment_id uuid references segment on delete set null,
   audience_condition jsonb,
   message_class text not null check (message_class in ('TRANSACTIONAL', 'MARKETING', 'HEADLESS')),
@@ -88,6 +113,10 @@ create table campaign (
   sent_by text,
   -- UTM parameters over those of the project, by key; a key with null has no parameter.
   utm jsonb,
+  -- Set for a follow-up: {campaignId, outcome, ignoreMachines, asOf}, and its recipients.
+  follow_up jsonb,
+  follow_up_list uuid references follow_up_list,
+  check ((audience_type = 'FOLLOW_UP') = (follow_up_list is not null)),
   check ((status = 'PAUSED') = (paused_reason is not null)),
   check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
     or zone_policy is not null)
@@ -102,6 +131,7 @@ comment on column campaign.left_unsubscribed is 'Contacts of its audience withou
 comment on column campaign.left_topic is 'Contacts of its audience without a message: they had left its topic.';
 create index campaign_page on campaign (project_id, created_at desc, id desc);
 create index campaign_segment on campaign (segment_id) where segment_id is not null;
+create index campaign_follow_up_list on campaign (follow_up_list) where follow_up_list is not null;
 create index campaign_template on campaign (template_id) where template_id is not null;
 create index campaign_sent on campaign (project_id, sent_at desc, id desc)
   where sent_at is not null;

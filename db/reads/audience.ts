@@ -27,11 +27,17 @@ export async function audienceSql(
   audience: CampaignAudience,
   now: Date,
 ): Promise<RawBuilder<boolean>> {
+  if (audience.type === 'FOLLOW_UP') return isListed(audience.listId);
   const condition = conditionOf(audience);
   if (condition === 'all') return everybody;
   if (condition === null) return nobody;
   const segments = await listConditionsFor(db, projectId, condition);
   return conditionSql(condition, { now, segments, projectId });
+}
+
+function isListed(listId: string | null): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from follow_up_recipient inner_listed
+    where inner_listed.list_id = ${listId} and inner_listed.contact_id = contact.id)`;
 }
 
 /** Returns the condition of an audience; null: its segment was deleted, so the audience is empty. */
@@ -84,11 +90,13 @@ export function audienceOf(row: {
   audience_type: string;
   segment_id: string | null;
   audience_condition: unknown;
+  follow_up_list: string | null;
 }): CampaignAudience {
   return {
     type: row.audience_type as CampaignAudience['type'],
     segmentId: row.segment_id,
     condition: row.audience_condition as Condition | null,
+    listId: row.follow_up_list,
   };
 }
 

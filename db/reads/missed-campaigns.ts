@@ -47,14 +47,14 @@ export async function listMissedCampaigns(
   const { rows: candidates } = await sql<Candidate>`
     with candidate as (
       select id, name, subject, frozen_at, audience_type, segment_id, audience_condition,
-          message_class, topic_id, ${judged} as judged_at
+          follow_up_list, message_class, topic_id, ${judged} as judged_at
         from campaign
         where project_id = ${projectId} and frozen_at >= ${contact.created_at}
           and ${before(query.after)}
         order by frozen_at desc, id desc limit ${checkedMax}
     )
     select id, name, subject, ${isoInstant(sql`frozen_at`)} as at, frozen_at, audience_type,
-        segment_id, audience_condition, message_class,
+        segment_id, audience_condition, follow_up_list, message_class,
         not exists (select from email
           where campaign_id = candidate.id and contact_id = ${contactId}) as "hasNone",
         not ${wasSubscribed({ id, isSubscribed }, sql`candidate.judged_at`)} as "isOut",
@@ -81,6 +81,7 @@ interface Candidate extends Omit<MissedCampaign, 'reason'> {
   audience_type: string;
   segment_id: string | null;
   audience_condition: unknown;
+  follow_up_list: string | null;
   message_class: string;
   /** The contact got no mail from it. */
   hasNone: boolean;

@@ -3,7 +3,7 @@ import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
 
 /**
- * Deletes the rows of a deleted workflow, segment or topic, up to millions. The deletion itself
+ * Deletes the rows of a deleted workflow, segment, topic or list of recipients, up to millions. The deletion itself
  * leaves a row in `removal` (a trigger writes it). The other rows can no longer be found by
  * clients, and are deleted in pages.
  */
@@ -35,6 +35,7 @@ const belongings: Readonly<Record<string, readonly Belonging[]>> = {
   ],
   segment: [{ table: 'segment_member', column: 'segment_id', rows: 5000 }],
   topic: [{ table: 'contact_topic', column: 'topic_id', rows: 5000 }],
+  follow_up_list: [{ table: 'follow_up_recipient', column: 'list_id', rows: 5000 }],
 };
 
 /**

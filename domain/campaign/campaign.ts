@@ -20,13 +20,18 @@ export const openCampaignStatuses = [
   'PAUSED',
 ] as const satisfies CampaignStatus[];
 
-export const audienceTypes = ['ALL', 'SEGMENT', 'FILTERED'] as const;
+/** The audiences that a request can choose. */
+export const chosenAudienceTypes = ['ALL', 'SEGMENT', 'FILTERED'] as const;
+
+export const audienceTypes = [...chosenAudienceTypes, 'FOLLOW_UP'] as const;
 
 export interface CampaignAudience {
   type: (typeof audienceTypes)[number];
   /** null with SEGMENT: the segment was deleted, and the audience is empty. */
   segmentId: string | null;
   condition: Condition | null;
+  /** The list of recipients; null: not a FOLLOW_UP. */
+  listId: string | null;
 }
 
 /** The statuses in which an action on a campaign is possible. */
@@ -39,6 +44,17 @@ export const campaignActions = {
   archive: ['DRAFT', 'SENT', 'CANCELLED'],
   delete: ['DRAFT', 'SENT', 'CANCELLED'],
 } as const satisfies Record<string, readonly CampaignStatus[]>;
+
+/** True if no more mail will be sent: it was sent, or cancelled after its audience was fixed. */
+export function isFinished({
+  status,
+  isFrozen,
+}: {
+  status: CampaignStatus;
+  isFrozen: boolean;
+}): boolean {
+  return status === 'SENT' || (status === 'CANCELLED' && isFrozen);
+}
 
 export const absences = [
   'not_in_audience',

@@ -186,6 +186,7 @@ export const removedTables: readonly Page[] = [
   { table: 'link_tally', rows: 5000, of: 'owner_id in (select owner_id from tracked_link' },
   { table: 'tracked_link', rows: 5000 },
   { table: 'campaign', rows: 100 },
+  { table: 'follow_up_list', rows: 100 },
   { table: 'body_template', rows: 20 },
   { table: 'segment', rows: 100 },
   // Temporal still has its schedule, and a run is deleting it.
@@ -217,6 +218,7 @@ export const goneWithParent = [
   'job_batch',
   'campaign_content',
   'audience_page',
+  'follow_up_recipient',
   'idempotency_email',
   'held_release',
 ] as const;

@@ -120,7 +120,7 @@ it('the audience is counted, and its moments found, in one read', async () => {
     db,
   );
   const given = { projectId, kind: { messageClass: 'MARKETING', topicId: null } } as const;
-  const audience = { type: 'ALL', segmentId: null, condition: null } as const;
+  const audience = { type: 'ALL', segmentId: null, condition: null, listId: null } as const;
   const policy = { timeZone: 'Etc/GMT+12', contactTimeZoneField: 'data.timeZone' };
   const found = await countMoments(db, { ...given, audience }, { localTime, policy });
   expect(found.total).toBe(40);

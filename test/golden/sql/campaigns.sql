@@ -1,7 +1,7 @@
-insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, message_class,
-    topic_id, max_per_minute, name, from_email, project_id, total_recipients, created_by,
-    audience_condition)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, follow_up_list,
+    message_class, topic_id, max_per_minute, name, from_email, audience_condition, project_id,
+    total_recipients, created_by)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 returning id
 
 select
@@ -23,15 +23,16 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
-    campaign.from_email, campaign.from_name, campaign.frozen_at, campaign.frozen_count,
-    campaign.frozen_to_at, campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
-    campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
-    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
-    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
-    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy
+    campaign.follow_up, campaign.follow_up_list, campaign.from_email, campaign.from_name,
+    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
 for no key update
@@ -40,16 +41,16 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
-    campaign.from_email, campaign.from_name, campaign.frozen_at, campaign.frozen_count,
-    campaign.frozen_to_at, campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
-    campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
-    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
-    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
-    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
-    segment.name as segment_name
+    campaign.follow_up, campaign.follow_up_list, campaign.from_email, campaign.from_name,
+    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.id = any($1::uuid[])
@@ -59,16 +60,16 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
-    campaign.from_email, campaign.from_name, campaign.frozen_at, campaign.frozen_count,
-    campaign.frozen_to_at, campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
-    campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
-    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
-    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
-    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
-    segment.name as segment_name
+    campaign.follow_up, campaign.follow_up_list, campaign.from_email, campaign.from_name,
+    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
@@ -715,8 +716,8 @@ set total_recipients = $1, scheduled_for = $2, sent_by = $3, local_time = $4, la
 where id = $6
 
 with candidate as (
-  select id, name, subject, frozen_at, audience_type, segment_id, audience_condition, message_class,
-      topic_id, coalesce((
+  select id, name, subject, frozen_at, audience_type, segment_id, audience_condition,
+      follow_up_list, message_class, topic_id, coalesce((
       select inner_judged.fixed_at
       from audience_page inner_judged
       where inner_judged.campaign_id = campaign.id and (inner_judged.to_at, inner_judged.to_id) >=
@@ -729,7 +730,8 @@ with candidate as (
   order by frozen_at desc, id desc
   limit $5 )
 select id, name, subject, to_char(frozen_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as
-    at, frozen_at, audience_type, segment_id, audience_condition, message_class, not exists (
+    at, frozen_at, audience_type, segment_id, audience_condition, follow_up_list, message_class, not
+    exists (
   select
   from email
   where campaign_id = candidate.id and contact_id = $6) as "hasNone", not coalesce((
@@ -893,15 +895,16 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
-    campaign.from_email, campaign.from_name, campaign.frozen_at, campaign.frozen_count,
-    campaign.frozen_to_at, campaign.frozen_to_id, campaign.id, campaign.late, campaign.left_topic,
-    campaign.left_unsubscribed, campaign.local_time, campaign.max_per_minute,
-    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
-    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
-    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy, (
+    campaign.follow_up, campaign.follow_up_list, campaign.from_email, campaign.from_name,
+    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
   from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.warm_up,
       queued.unsettled + (

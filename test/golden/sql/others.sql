@@ -12,6 +12,13 @@ where recorded_at < now() - $1 * interval '1 day' and ctid = any (array(
     where recorded_at < now() - $2 * interval '1 day'
     limit $3))
 
+delete from follow_up_list
+where expires_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from follow_up_list
+    where expires_at < now() - make_interval(hours => $2::int)
+    limit $3))
+
 delete from not_started
 where at < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid

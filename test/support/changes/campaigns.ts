@@ -1,3 +1,4 @@
+import { insertTestEmail } from '../projects/mails.ts';
 import type { Play } from './play.ts';
 
 const draft = (name: string) => ({
@@ -31,6 +32,21 @@ export const campaignChanges: Play[] = [
   { id: 'cancelCampaign', event: 'campaign.cancelled' },
   { id: 'archiveCampaign', event: 'campaign.archived' },
   { id: 'unarchiveCampaign', event: 'campaign.unarchived' },
+  {
+    id: 'followUpCampaign',
+    event: 'campaign.created',
+    body: { outcome: 'not_opened' },
+    makes: 'followUp',
+    async prepare({ api: { db }, project, ids }) {
+      const contact = await db
+        .selectFrom('contact')
+        .select('id')
+        .where('project_id', '=', project.id)
+        .executeTakeFirstOrThrow();
+      const to = { projectId: project.id, contactId: contact.id, campaignId: ids['campaign']! };
+      await insertTestEmail(db, to);
+    },
+  },
   { id: 'duplicateCampaign', event: 'campaign.created', makes: 'copy' },
   { id: 'deleteCampaign', event: 'campaign.deleted' },
   {
