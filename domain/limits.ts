@@ -50,6 +50,7 @@ export const limits = {
   activityDaysAhead: 90,
   activityDaysAheadDefault: 30,
   analyticsDays: 90,
+  seriesPoints: 1000,
   topCampaigns: 50,
   topCampaignsDefault: 10,
   topEvents: 20,

@@ -8,6 +8,7 @@ import {
 import { listTopEvents } from '../../db/events/statistics.ts';
 import { limits } from '../../domain/limits.ts';
 import { daysOf, rangeQuery } from './date-range.ts';
+import { getSeries } from './series.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { queryInt } from '../http/schemas.ts';
 import { whenRight, fault } from '../../domain/errors.ts';
@@ -152,6 +153,7 @@ export const analyticsEndpoints = [
   getTopCampaigns,
   getCampaignOverview,
   getTopEvents,
+  getSeries,
 ];
 
 function trendOf(count: number, before: number): number {

@@ -5,7 +5,7 @@ import { fault, momentOf, textRead } from '../http/schemas.ts';
 import { whenRight } from '../../domain/errors.ts';
 
 /** Number of days from the start of a range to its end, if the start is not given. */
-const daysByDefault = 30;
+export const daysByDefault = 30;
 
 const QueryTime = textRead(
   momentOf,

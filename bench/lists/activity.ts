@@ -24,6 +24,11 @@ export const activity: Benchmark = {
     const project = await createProject(stack.apiUrl);
     const rows = run.count('rows');
     console.log(`${rows} emails and ${rows} events of 60 days\n`);
+    const { rows: made } = await stack.pool.query<{ id: string }>(
+      `insert into template (project_id, name, subject, body, type)
+        values ($1, 'All mail', 'Hello', '<p>Hello</p>', 'MARKETING') returning id`,
+      [project.id],
+    );
     await fillProject(stack, project, [
       { insert: insertEmails, rows },
       { insert: insertEvents, rows },
@@ -37,7 +42,7 @@ export const activity: Benchmark = {
     };
     await until('the sweep to count the days', isCounted);
     await stack.pool.query('vacuum analyze');
-    await compareAnswers(run, stack, project, await askedOf(project));
+    await compareAnswers(run, stack, project, await askedOf(project, made[0]?.id ?? ''));
   },
 };
 
@@ -46,10 +51,10 @@ const at = `now() - interval '60 days' * (i / $2::float8)`;
 // Out of 100: 98 delivered, 2 bounced, 40 opened, 10 clicked.
 const insertEmails = `
   insert into email (project_id, contact_id, to_email, subject, body, from_email, message_class,
-      source_type, status, sent_at, delivered_at, bounced_at, opened_at, clicked_at, opens, clicks,
+      source_type, template_id, status, sent_at, delivered_at, bounced_at, opened_at, clicked_at, opens, clicks,
       created_at)
     select $1, c.id, 'to@bench.example', 'Hello', repeat('<p>Hello</p>', 50), 'a@bench.example',
-        'MARKETING', 'TRANSACTIONAL', 'DELIVERED', at, case when i % 100 >= 2 then at end,
+        'MARKETING', 'TRANSACTIONAL', (select id from template where project_id = $1), 'DELIVERED', at, case when i % 100 >= 2 then at end,
         case when i % 100 < 2 then at end, case when i % 100 >= 60 then at end,
         case when i % 100 >= 90 then at end, 1, 1, at
       from generate_series(1, $2::int) i ${contactOfRow} cross join lateral (select ${at} as at) t`;
@@ -69,9 +74,13 @@ const newestSent = `
       and source_type <> 'INBOUND'
     order by sent_at desc, email.id desc limit 50`;
 
-async function askedOf(project: Project): Promise<Question[]> {
+const byDay = `
+  select date_trunc('day', sent_at), count(*) from email where project_id = $1 group by 1`;
+
+async function askedOf(project: Project, templateId: string): Promise<Question[]> {
   const deep = new Date(Date.now() - 40 * 86_400_000).toISOString();
   const page = await project.call('GET', `/activity?endDate=${deep}`);
+  const sixtyDaysAgo = new Date(Date.now() - 59 * 86_400_000).toISOString();
   const [item] = page['data'] as { contactId: string }[];
   return [
     { name: 'first page', path: '/activity', sql: newestSent },
@@ -94,8 +103,20 @@ async function askedOf(project: Project): Promise<Question[]> {
     },
     {
       name: 'timeseries of 60 days',
-      path: `/analytics/timeseries?startDate=${new Date(Date.now() - 59 * 86_400_000).toISOString()}`,
-      sql: `select date_trunc('day', sent_at), count(*) from email where project_id = $1 group by 1`,
+      path: `/analytics/timeseries?startDate=${sixtyDaysAgo}`,
+      sql: byDay,
+    },
+    { name: 'series of 30 days', path: '/analytics/series', sql: byDay },
+    {
+      name: 'series of 30 days in a zone',
+      path: '/analytics/series?timeZone=Asia/Kolkata',
+      sql: byDay,
+    },
+    { name: 'series of 720 hours', path: '/analytics/series?interval=hour', sql: byDay },
+    {
+      name: 'series of all mail of a template',
+      path: `/analytics/series?templateId=${templateId}&startDate=${sixtyDaysAgo}`,
+      sql: byDay,
     },
   ];
 }

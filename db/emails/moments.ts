@@ -4,7 +4,7 @@ import { momentKinds, tallied, countedTo } from '../sql/mail-moments.ts';
 
 /** Counts by day how many messages were sent, delivered, opened and so on. */
 
-const momentNumbers = sql`generate_series(1, ${sql.lit(Object.keys(momentKinds).length)}) as number`;
+const momentNumbers = sql`unnest(array[${sql.join(Object.values(momentKinds).map((kind) => sql.lit(kind)))}]) as number`;
 
 /**
  * Time from the beginning of a day until it is counted, that is, two days after its end. The

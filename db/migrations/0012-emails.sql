@@ -167,8 +167,8 @@ create table email_moment (
   primary key (project_id, kind, at, email_id)
 );
 comment on table email_moment is 'When messages were sent (1: neither FAILED nor received), delivered (2), opened (3), '
-  'clicked (4), bounced (5), complained about (6): the feed, and what is counted by time. Bounces (7) and complaints '
-  '(8) that came from the provider''s own list of the account are counted once more.';
+  'clicked (4), bounced (5), complained about (6), or unsubscribed by (11): the feed, and what is counted by time. Bounces '
+  '(7) and complaints (8) that came from the provider''s own list of the account are counted once more.';
 
 create table email_tally (
   project_id uuid not null,

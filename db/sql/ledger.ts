@@ -34,6 +34,7 @@ const determining = [
   'clicked_at',
   'bounced_at',
   'complained_at',
+  'unsubscribed_at',
   'bounce_listed',
   'complaint_listed',
   'billed_units',
@@ -346,7 +347,8 @@ function momentsIn(row: string): RawBuilder<unknown> {
         ${moment('bounced', sql`bounced_at`)},
         ${moment('complained', sql`complained_at`)},
         ${moment('listedBounce', sql`case when bounce_listed then bounced_at end`)},
-        ${moment('listedComplaint', sql`case when complaint_listed then complained_at end`)}
+        ${moment('listedComplaint', sql`case when complaint_listed then complained_at end`)},
+        ${moment('unsubscribed', sql`unsubscribed_at`)}
         ) as moment(kind, at)
       where moment.at is not null`;
 }

@@ -18,7 +18,8 @@ export type Moment =
   | 'bounced'
   | 'complained'
   | 'listedBounce'
-  | 'listedComplaint';
+  | 'listedComplaint'
+  | 'unsubscribed';
 
 export const momentKinds: Readonly<Record<Moment, number>> = {
   sent: 1,
@@ -29,6 +30,7 @@ export const momentKinds: Readonly<Record<Moment, number>> = {
   complained: 6,
   listedBounce: 7,
   listedComplaint: 8,
+  unsubscribed: 11,
 };
 
 /**

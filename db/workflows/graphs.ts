@@ -61,6 +61,15 @@ export async function hasHadStep(
   return rows.length > 0;
 }
 
+/** Lists the ids of the steps that a workflow has in any version. */
+export async function listStepIds(db: Database, workflowId: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select distinct step ->> 'id' as id
+      from workflow_graph stored, graph_steps(stored.whole, stored.difference) step
+      where stored.workflow_id = ${workflowId}`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
 /** The graph of one version; undefined: the workflow never had it, or was deleted. */
 export async function findVersionGraph(
   db: Database,

@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { unitMs } from '../filter/filter.ts';
 import { instantOfText, readPath } from '../filter/value.ts';
 import { limits } from '../limits.ts';
 
@@ -167,6 +168,61 @@ export function nextInstant(
     const instant = instantOf(zone, local);
     if (instant > after) return instant;
   }
+}
+
+/** The parts of time by which things are counted, as clocks of a zone show them. */
+export const intervals = ['day', 'hour', 'minute'] as const;
+
+export type Interval = (typeof intervals)[number];
+
+/**
+ * Returns the start of the day, hour or minute in which an instant is. A day may have 23 or 25 hours.
+ * An hour in which the clock is changed is cut there.
+ * @throws RangeError for an unknown zone.
+ */
+export function startOfInterval(zone: string, interval: Interval, instant: Date): Date {
+  if (interval === 'day') {
+    return instantOf(zone, { ...wallTimeAt(zone, instant), hour: 0, minute: 0, second: 0 });
+  }
+  const { from, offset } = stretchAt(zone, instant.getTime());
+  const length = unitMs[`${interval}s`];
+  const start = Math.floor((instant.getTime() + offset) / length) * length - offset;
+  return new Date(Math.max(from, start));
+}
+
+/**
+ * Returns the start of the next day, hour or minute after that in which an instant is.
+ * @throws RangeError for an unknown zone.
+ */
+export function nextInterval(zone: string, interval: Interval, instant: Date): Date {
+  if (interval === 'day') {
+    const tomorrow = daysLater(wallTimeAt(zone, instant), 1);
+    return instantOf(zone, { ...tomorrow, hour: 0, minute: 0, second: 0 });
+  }
+  const { offset, until } = stretchAt(zone, instant.getTime());
+  const length = unitMs[`${interval}s`];
+  const next = (Math.floor((instant.getTime() + offset) / length) + 1) * length - offset;
+  return new Date(Math.min(until, next));
+}
+
+/**
+ * Returns the starts of the days, hours or minutes of a zone between two instants, both included, oldest
+ * first; null: there are more than `max`.
+ * @throws RangeError for an unknown zone.
+ */
+export function startsWithin(
+  { zone, interval }: { zone: string; interval: Interval },
+  { from, to }: { from: Date; to: Date },
+  max: number,
+): Date[] | null {
+  const starts: Date[] = [];
+  let start = startOfInterval(zone, interval, from);
+  while (start <= to) {
+    if (starts.length === max) return null;
+    starts.push(start);
+    start = nextInterval(zone, interval, start);
+  }
+  return starts;
 }
 
 export interface ZonePolicy {

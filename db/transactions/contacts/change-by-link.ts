@@ -4,6 +4,7 @@ import { endOptIns, requestOptIn } from '../../consent/opt-ins.ts';
 import { publicContact, type PublicContact } from '../../contacts/public-contact.ts';
 import type { Database } from '../../database.ts';
 import { type TopicContact, findMail, type LinkMail } from '../../reads/link-contact.ts';
+import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { findErased, liftSuppression } from '../../suppression/erased.ts';
 import { recordSuppressions } from '../../suppression/list.ts';
 import { listContactTopics } from '../../topics/choices.ts';
@@ -141,8 +142,8 @@ async function recordOptOut(tx: Database, emailId: string): Promise<void> {
     with marked as (
       update email set unsubscribed_at = clock_timestamp()
         where id = ${emailId} and unsubscribed_at is null
-        returning campaign_id
-    )
+        returning ${ledgerColumns('email')}
+    ), ${following({ now: 'marked' }, ['moments'])}
     update campaign set unsubscribed_count = unsubscribed_count + 1
       from marked where campaign.id = marked.campaign_id`.execute(tx);
 }

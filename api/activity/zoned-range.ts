@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { invalidField, whenRight } from '../../domain/errors.ts';
+import { unitMs } from '../../domain/filter/filter.ts';
+import { instantOf, nextInterval, startOfInterval, wallTimeAt } from '../../domain/time/zones.ts';
+import { fault, momentOf, textRead } from '../http/schemas.ts';
+import { daysByDefault } from './date-range.ts';
+
+/** A period of a query, whose days are those of a time zone. */
+
+interface DayOrTime {
+  /** The time; of a day, its start in UTC. */
+  at: Date;
+  isDay: boolean;
+}
+
+const DayOrTime = textRead(
+  (text): DayOrTime | null => {
+    const at = momentOf(text);
+    return at && { at, isDay: !text.includes('T') };
+  },
+  'invalid_date',
+  'Must be a date or a date-time with an offset, such as 2026-01-31 or 2026-01-31T09:00:00Z.',
+)
+  .optional()
+  .meta({ description: 'A date-time with an offset, or a day of `timeZone`' });
+
+interface Range {
+  startDate?: DayOrTime | undefined;
+  endDate?: DayOrTime | undefined;
+}
+
+const isAfterEnd = 'Must not be after `endDate`.';
+
+/** A query with `startDate` and `endDate` beside its own fields. */
+export function zonedRangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.object({ startDate: DayOrTime, endDate: DayOrTime, ...shape }).refine(
+    (query) => {
+      const { startDate, endDate } = query as Range;
+      // A day and a time are compared when the zone is known.
+      const areAlike = startDate && endDate && startDate.isDay === endDate.isDay;
+      return !areAlike || startDate.at <= endDate.at;
+    },
+    { path: ['startDate'], ...fault('custom', isAfterEnd), ...whenRight('startDate', 'endDate') },
+  );
+}
+
+/**
+ * Returns the bounds that a query has, both included.
+ * @throws Problem VALIDATION_ERROR if the start is after the end
+ */
+export function zonedBounds(
+  { startDate, endDate }: Range,
+  zone: string,
+): { from: Date | undefined; to: Date | undefined } {
+  const from = startDate && startOf(zone, startDate);
+  const to = endDate && endOf(zone, endDate);
+  if (from && to && from > to) throw invalidField('startDate', 'custom', isAfterEnd);
+  return { from, to };
+}
+
+/** Returns the start of the last 30 days until an instant, its own day included. */
+export function startOfLastDays(zone: string, until: Date): Date {
+  // At noon, a change of the clock does not lead to another day.
+  const noon = startOfInterval(zone, 'day', until).getTime() + unitMs.days / 2;
+  return startOfInterval(zone, 'day', new Date(noon - (daysByDefault - 1) * unitMs.days));
+}
+
+function startOf(zone: string, { at, isDay }: DayOrTime): Date {
+  return isDay ? instantOf(zone, wallTimeAt('UTC', at)) : at;
+}
+
+function endOf(zone: string, { at, isDay }: DayOrTime): Date {
+  if (!isDay) return at;
+  return new Date(nextInterval(zone, 'day', startOf(zone, { at, isDay })).getTime() - 1);
+}

@@ -1,0 +1,115 @@
+import { type RawBuilder, sql } from 'kysely';
+import { limits } from '../../domain/limits.ts';
+import { withinTime } from '../bounded.ts';
+import type { Database } from '../database.ts';
+import { anyOf } from '../expressions.ts';
+import { countMoments, type Moment } from '../sql/mail-moments.ts';
+
+/** Counts what happened to mail by day, hour or minute. */
+
+export const seriesKinds = [
+  'sent',
+  'delivered',
+  'opened',
+  'clicked',
+  'bounced',
+  'complained',
+  'unsubscribed',
+] as const satisfies Moment[];
+
+export type SeriesKind = (typeof seriesKinds)[number];
+
+/** Messages, each counted once for each kind, at its first. */
+export type SeriesCounts = Record<SeriesKind, number>;
+
+/** Mail of one campaign, of one template, or of steps. An index finds it by this column. */
+export interface MailOwner {
+  column: 'campaign_id' | 'template_id' | 'workflow_step_id';
+  ids: readonly string[];
+}
+
+/** A part of a series; both ends are included. */
+export interface SeriesPart {
+  from: Date;
+  to: Date;
+}
+
+const bounded = { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' } as const;
+
+/**
+ * Counts what happened to mail in consecutive parts of a period, in their order. For an owner it reads
+ * all its mail by index; for a project, the index of moments and the tally of whole days.
+ * @param owner null: all mail of the project
+ * @throws Problem STATS_TOO_HEAVY
+ */
+export async function countSeries(
+  db: Database,
+  { projectId, owner }: { projectId: string; owner: MailOwner | null },
+  parts: readonly SeriesPart[],
+): Promise<SeriesCounts[]> {
+  if (parts.length === 0) return [];
+  return withinTime(db, bounded, (tx) =>
+    owner ? countOfOwner(tx, projectId, owner, parts) : countOfProject(tx, projectId, parts),
+  );
+}
+
+async function countOfProject(
+  tx: Database,
+  projectId: string,
+  parts: readonly SeriesPart[],
+): Promise<SeriesCounts[]> {
+  const period = { from: sql<Date>`part.since`, to: sql<Date>`part.until` };
+  const counts = seriesKinds.map(
+    (kind) => sql`${countMoments(projectId, kind, period)} as ${sql.ref(kind)}`,
+  );
+  const { rows } = await sql<SeriesCounts>`
+    select ${sql.join(counts)}
+      from unnest(${parts.map(({ from }) => from)}::timestamptz[],
+        ${parts.map(({ to }) => to)}::timestamptz[]) with ordinality as part(since, until, number)
+      order by part.number`.execute(tx);
+  return rows;
+}
+
+async function countOfOwner(
+  tx: Database,
+  projectId: string,
+  owner: MailOwner,
+  parts: readonly SeriesPart[],
+): Promise<SeriesCounts[]> {
+  const { rows } = await sql<{ part: number; kind: SeriesKind; count: number }>`
+    select width_bucket(moment.at, ${parts.map(({ from }) => from)}::timestamptz[]) as part,
+        moment.kind, count(*)::float8 as count
+      from email cross join lateral (values ${momentsOfMail}) as moment(kind, at)
+      where ${isOf(projectId, owner)} and moment.at between ${parts[0]!.from} and ${parts.at(-1)!.to}
+      group by 1, 2`.execute(tx);
+  const counts = parts.map(
+    () => Object.fromEntries(seriesKinds.map((kind) => [kind, 0])) as SeriesCounts,
+  );
+  for (const { part, kind, count } of rows) counts[part - 1]![kind] = count;
+  return counts;
+}
+
+const momentsOfMail = sql.join(
+  seriesKinds.map((kind) => sql`(${sql.lit(kind)}, ${sql.ref(`email.${kind}_at`)})`),
+);
+
+function isOf(projectId: string, { column, ids }: MailOwner): RawBuilder<boolean> {
+  return sql<boolean>`${sql.ref(`email.${column}`)} = ${anyOf(ids)} and email.project_id = ${projectId}`;
+}
+
+/**
+ * Returns when something happened last to the mail of an owner; null: nothing has happened yet.
+ * @throws Problem STATS_TOO_HEAVY
+ */
+export async function findLastMoment(
+  db: Database,
+  { projectId, owner }: { projectId: string; owner: MailOwner },
+): Promise<Date | null> {
+  const columns = seriesKinds.map((kind) => sql.ref(`email.${kind}_at`));
+  return withinTime(db, bounded, async (tx) => {
+    const { rows } = await sql<{ at: Date | null }>`
+      select max(greatest(${sql.join(columns)})) as at from email
+        where ${isOf(projectId, owner)}`.execute(tx);
+    return rows[0]?.at ?? null;
+  });
+}
