@@ -25,12 +25,12 @@ import { startOfLastDays, zonedBounds, zonedRangeQuery } from './zoned-range.ts'
 const owners = ['campaignId', 'workflowId', 'templateId'] as const;
 
 const Query = zonedRangeQuery({
-  interval: z.enum(intervals).default('day'),
+  interval: z.enum(intervals).default('day').describe('What each point counts'),
   timeZone: Zone.optional().describe('Default: the zone of the send policy'),
-  campaignId: Uuid.optional(),
-  workflowId: Uuid.optional(),
+  campaignId: Uuid.optional().describe('Only the mail of this campaign'),
+  workflowId: Uuid.optional().describe('Only the mail of this workflow'),
   stepId: Uuid.optional().describe('A step of any version of the workflow'),
-  templateId: Uuid.optional(),
+  templateId: Uuid.optional().describe('Only mail made from this template'),
 })
   .superRefine(
     (query, context) => {
