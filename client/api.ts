@@ -793,6 +793,46 @@ export interface Api {
         trend: number;
       }>;
     };
+    /** Count what happened to mail by day, hour or minute */
+    '/analytics/series': {
+      request: {
+        query?: {
+          /** A date-time with an offset, or a day of `timeZone` */
+          startDate?: string;
+          /** A date-time with an offset, or a day of `timeZone` */
+          endDate?: string;
+          /** What each point counts */
+          interval?: 'day' | 'hour' | 'minute';
+          /** Default: the zone of the send policy */
+          timeZone?: string;
+          /** Only the mail of this campaign */
+          campaignId?: string;
+          /** Only the mail of this workflow */
+          workflowId?: string;
+          /** A step of any version of the workflow */
+          stepId?: string;
+          /** Only mail made from this template */
+          templateId?: string;
+        };
+      };
+      answer: {
+        interval: 'day' | 'hour' | 'minute';
+        timeZone: string;
+        /** Oldest first */
+        points: Array<{
+          /** Start of the day, hour or minute */
+          at: string;
+          sent: number;
+          /** Reported as delivered */
+          delivered: number;
+          opens: number;
+          clicks: number;
+          bounces: number;
+          complaints: number;
+          unsubscribes: number;
+        }>;
+      };
+    };
     /** List the executions of a workflow, newest start first */
     '/workflows/{id}/executions': {
       request: {

@@ -4,7 +4,7 @@ import {
   findCampaignStats,
   listEmailDays,
   listTopCampaigns,
-} from '../../db/reads/analytics.ts';
+} from '../../db/reads/analytics/totals.ts';
 import { listTopEvents } from '../../db/events/statistics.ts';
 import { limits } from '../../domain/limits.ts';
 import { daysOf, rangeQuery } from './date-range.ts';

@@ -7,9 +7,9 @@ import {
   findLastMoment,
   type MailOwner,
   type SeriesPart,
-} from '../../db/reads/series.ts';
+} from '../../db/reads/analytics/series.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
-import { listStepIds } from '../../db/workflows/graphs.ts';
+import { hasHadStep, listStepIds } from '../../db/workflows/graphs.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { fault, found, invalidField, whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
@@ -17,10 +17,9 @@ import { Zone } from '../../domain/time/schemas.ts';
 import { type Interval, intervals, startsWithin } from '../../domain/time/zones.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
-import { requireStep } from '../workflows/step-recipients.ts';
 import { startOfLastDays, zonedBounds, zonedRangeQuery } from './zoned-range.ts';
 
-/** What happened to mail over time. */
+/** Counts what happened to mail, by time. */
 
 const owners = ['campaignId', 'workflowId', 'templateId'] as const;
 
@@ -153,7 +152,9 @@ async function findScope(
   }
   if (workflowId === undefined) return scope;
   found('WORKFLOW', workflowId, await findWorkflow(db, projectId, workflowId));
-  if (stepId !== undefined) await requireStep(db, workflowId, stepId);
+  if (stepId !== undefined) {
+    found('STEP', stepId, (await hasHadStep(db, workflowId, stepId)) || undefined);
+  }
   const ids = stepId === undefined ? await listStepIds(db, workflowId) : [stepId];
   return { ...scope, owner: { column: 'workflow_step_id', ids } };
 }

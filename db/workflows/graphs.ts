@@ -48,16 +48,20 @@ function parsed({ whole, difference }: GraphTexts): Graph {
     : graphAfter({ whole: graph, difference: JSON.parse(difference) as GraphDifference<Graph> });
 }
 
-/** Returns true if a version of a workflow has this step. It reads the newest versions first. */
+/** Returns true if a workflow has this step, as it is being drawn or in any version. */
 export async function hasHadStep(
   db: Database,
   workflowId: string,
   stepId: string,
 ): Promise<boolean> {
   const { rows } = await sql`
-    select from workflow_graph stored where stored.workflow_id = ${workflowId}
+    select from workflow_step where workflow_id = ${workflowId} and id = ${stepId}
+    union all
+    (select from workflow_graph stored where stored.workflow_id = ${workflowId}
         and graph_step(stored.whole, stored.difference, ${stepId}) is not null
-      order by stored.version desc limit 1`.execute(db);
+      -- The newest versions first.
+      order by stored.version desc limit 1)
+    limit 1`.execute(db);
   return rows.length > 0;
 }
 

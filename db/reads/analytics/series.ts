@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { limits } from '../../domain/limits.ts';
-import { withinTime } from '../bounded.ts';
-import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
-import { countMoments, type Moment } from '../sql/mail-moments.ts';
+import { limits } from '../../../domain/limits.ts';
+import { withinTime } from '../../bounded.ts';
+import type { Database } from '../../database.ts';
+import { anyOf } from '../../expressions.ts';
+import { countMoments, type Moment } from '../../sql/mail-moments.ts';
 
 /** Counts what happened to mail by day, hour or minute. */
 

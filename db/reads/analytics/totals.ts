@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { Database } from '../database.ts';
-import { type Moment, countMoments } from '../sql/mail-moments.ts';
+import type { Database } from '../../database.ts';
+import { type Moment, countMoments } from '../../sql/mail-moments.ts';
 
 /** Statistics over whole UTC days. `from` is the start of the first of `days`. */
 export interface Days {
