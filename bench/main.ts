@@ -4,6 +4,7 @@ import { contacts } from './lists/contacts.ts';
 import { drain } from './mail/drain.ts';
 import { burst } from './burst.ts';
 import { events } from './lists/events.ts';
+import { recipients } from './lists/recipients.ts';
 import { campaign } from './mail/campaign.ts';
 import { executions } from './executions.ts';
 import { fairness } from './fairness.ts';
@@ -52,6 +53,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   segments,
   events,
   activity,
+  recipients,
   scaling,
 };
 

@@ -4411,7 +4411,7 @@ export type LinkList = {
 export type Link = {
   /** Made from the address, so it is the same in all contents. other: the rest */
   linkId: string;
-  /** The address as its author wrote it, with variables; null: the rest */
+  /** The address as its author wrote it, with variables. null: the rest, or a link from data whose clicks were all in mail that is deleted */
   url: string | null;
   /** Its positions among the tracked links of the content, from 1 on; empty: not in it */
   positions: Array<number>;

@@ -1205,12 +1205,13 @@ export interface Topic {
 }
 
 export interface TrackedLink {
-  is_target: boolean;
+  is_checked: Generated<boolean>;
+  is_written: Generated<boolean>;
   link_id: string;
   owner_id: string;
   project_id: string;
-  /** The address as its author wrote it, or else the target of the first click. */
-  url: string;
+  /** The address as its author wrote it (is_written), or else the target of a click. */
+  url: string | null;
 }
 
 export interface Upload {
@@ -1559,7 +1560,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],
-  tracked_link: ["is_target", "link_id", "owner_id", "project_id", "url"],
+  tracked_link: ["is_checked", "is_written", "link_id", "owner_id", "project_id", "url"],
   upload: ["bytes", "created_at", "created_by", "key", "owner_id", "remove_at", "state"],
   upload_usage: ["bytes", "files", "owner_id"],
   usage_report: ["customer", "email_id", "sent_at", "units"],

@@ -19,7 +19,10 @@ const Link = named('Link', {
   url: z
     .string()
     .nullable()
-    .describe('The address as its author wrote it, with variables; null: the rest'),
+    .describe(
+      'The address as its author wrote it, with variables. null: the rest, or a link from data ' +
+        'whose clicks were all in mail that is deleted',
+    ),
   positions: z
     .array(z.int())
     .describe('Its positions among the tracked links of the content, from 1 on; empty: not in it'),

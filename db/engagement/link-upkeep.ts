@@ -49,7 +49,7 @@ export async function readAddresses(
   renderer: { links(source: string, owner: string): Promise<readonly ContentLink[]> },
 ): Promise<boolean> {
   const { rows: found } = await sql<{ owner_id: string; project_id: string }>`
-    select owner_id, project_id from tracked_link where is_target limit 1`.execute(db);
+    select owner_id, project_id from tracked_link where not is_checked limit 1`.execute(db);
   const [first] = found;
   if (!first) return false;
   const { owner_id: ownerId, project_id: projectId } = first;
@@ -57,7 +57,7 @@ export async function readAddresses(
     .selectFrom('tracked_link')
     .select('link_id')
     .where('owner_id', '=', ownerId)
-    .where(sql<boolean>`is_target`)
+    .where(sql<boolean>`not is_checked`)
     .execute();
   const ids = unread.map((link) => link.link_id);
   const written = new Map<string, string>();
@@ -67,7 +67,8 @@ export async function readAddresses(
     }
   }
   await sql`
-    update tracked_link link set is_target = false, url = coalesce(written.url, link.url)
+    update tracked_link link set is_checked = true, is_written = written.url is not null,
+        url = coalesce(written.url, link.url)
       from unnest(${ids}::text[], ${ids.map((id) => written.get(id) ?? null)}::text[])
         as written(link_id, url)
       where link.owner_id = ${ownerId} and link.link_id = written.link_id`.execute(db);

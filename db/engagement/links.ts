@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ClickedLink, otherLinkId } from '../../domain/links/link-list.ts';
-import { linkIdOf } from '../../domain/links/link-ids.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 
@@ -72,7 +71,6 @@ function changeOf({ emailId, linkId, link, at, was, verdict }: JudgedClick) {
     email_id: emailId,
     link_id: linkId,
     link,
-    is_target: linkIdOf(link) !== linkId,
     at,
     clicks: Number(was === null),
     human: difference('human'),
@@ -84,9 +82,9 @@ function changeOf({ emailId, linkId, link, at, was, verdict }: JudgedClick) {
 function changesOfOwners(clicks: readonly JudgedClick[]): RawBuilder<unknown> {
   return sql`
     select owner.id as owner_id, email.project_id, email.created_at, change.email_id, change.link_id,
-        change.link, change.is_target, change.at, change.clicks, change.human, change.machine
+        change.link, change.at, change.clicks, change.human, change.machine
       from jsonb_to_recordset(${JSON.stringify(clicks.map(changeOf))}::jsonb) as change(email_id uuid,
-        link_id text, link text, is_target boolean, at timestamptz, clicks int, human int, machine int)
+        link_id text, link text, at timestamptz, clicks int, human int, machine int)
       join email on email.id = change.email_id
       join lateral (values (email.campaign_id), (email.template_id), (email.workflow_step_id))
         as owner(id) on owner.id is not null`;
@@ -107,7 +105,6 @@ interface NewLink {
   link_id: string;
   project_id: string;
   url: string;
-  is_target: boolean;
 }
 
 /**
@@ -116,7 +113,7 @@ interface NewLink {
  */
 async function keepLinks(tx: Database, changes: RawBuilder<unknown>): Promise<void> {
   const { rows: fresh } = await sql<NewLink>`
-    select distinct on (owner_id, link_id) owner_id, link_id, project_id, link as url, is_target
+    select distinct on (owner_id, link_id) owner_id, link_id, project_id, link as url
       from (${changes}) change
       where not ${isKept(sql`change.owner_id`, sql`change.link_id`)}
         and ${countKept(sql`change.owner_id`)} < ${limits.linksMax}
@@ -126,11 +123,11 @@ async function keepLinks(tx: Database, changes: RawBuilder<unknown>): Promise<vo
   await sql`select pg_advisory_xact_lock(hashtextextended('links ' || id, 0))
     from (select unnest(${owners}::uuid[]) as id order by 1) ordered`.execute(tx);
   await sql`
-    insert into tracked_link (owner_id, link_id, project_id, url, is_target)
-      select owner_id, link_id, project_id, url, is_target from (
-          select owner_id, link_id, project_id, url, is_target, row_number() over (partition by owner_id order by link_id) as number
+    insert into tracked_link (owner_id, link_id, project_id, url)
+      select owner_id, link_id, project_id, url from (
+          select owner_id, link_id, project_id, url, row_number() over (partition by owner_id order by link_id) as number
             from jsonb_to_recordset(${JSON.stringify(fresh)}::jsonb) as fresh(owner_id uuid,
-              link_id text, project_id uuid, url text, is_target boolean)
+              link_id text, project_id uuid, url text)
             where not ${isKept(sql`fresh.owner_id`, sql`fresh.link_id`)}) numbered
         where number <= ${limits.linksMax} - ${countKept(sql`numbered.owner_id`)}`.execute(tx);
 }

@@ -358,16 +358,18 @@ create table tracked_link (
   owner_id uuid not null,
   link_id text not null,
   project_id uuid not null,
-  url text not null,
-  -- True until the sweep has looked for the address as the author wrote it.
-  is_target boolean not null,
+  -- Null: it came from data, and all messages in which it was clicked are deleted.
+  url text,
+  -- True once the sweep has looked for it in the content, and if it was there.
+  is_checked boolean not null default false,
+  is_written boolean not null default false,
   primary key (owner_id, link_id)
 );
 comment on table tracked_link is 'The clicked links of a campaign, template or step: at most 500 of each, because addresses '
   'may come from data.';
-comment on column tracked_link.url is 'The address as its author wrote it, or else the target of the first click.';
+comment on column tracked_link.url is 'The address as its author wrote it (is_written), or else the target of a click.';
 create index tracked_link_project on tracked_link (project_id);
-create index tracked_link_target on tracked_link (owner_id) where is_target;
+create index tracked_link_unchecked on tracked_link (owner_id) where not is_checked;
 
 create table link_tally (
   owner_id uuid not null,

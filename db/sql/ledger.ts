@@ -325,11 +325,29 @@ const followers = {
     return [['events_counted', tallying(was!, -1)]];
   },
 
-  /** The links that were clicked. The sums of all messages stay. */
+  /**
+   * The links that were clicked. The sums of all messages stay. An address from data may be about one
+   * contact, so it goes with the last message in which it was clicked.
+   */
   links({ was, now }: LedgerChange): Part[] {
     if (now) return [];
-    const ids = sql`select id from ${sql.table(was!)} where clicked_at is not null`;
-    return [['links_gone', sql`delete from email_link where email_id = any(array(${ids}))`]];
+    const ids = sql`array(select id from ${sql.table(was!)} where clicked_at is not null)`;
+    return [
+      [
+        'links_gone',
+        sql`delete from email_link where email_id = any(${ids}) returning owner_id, link_id`,
+      ],
+      [
+        'links_forgotten',
+        sql`update tracked_link link set url = null
+          from (select distinct owner_id, link_id from ledger_links_gone) gone
+          where link.owner_id = gone.owner_id and link.link_id = gone.link_id
+            and not link.is_written and link.url is not null
+            and not exists (select from email_link inner_left
+              where inner_left.owner_id = gone.owner_id and inner_left.link_id = gone.link_id
+                and inner_left.email_id <> all(${ids}))`,
+      ],
+    ];
   },
 };
 

@@ -63,7 +63,7 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   provider_message: { email_id: mail },
   late_mail: { email_id: mail, contact_id: contact },
   email_link: { owner_id: id(3), link_id: `'0123456789abcdef'`, email_id: mail },
-  tracked_link: { owner_id: id(3), link_id: `'0123456789abcdef'`, is_target: 'false' },
+  tracked_link: { owner_id: id(3), link_id: `'0123456789abcdef'`, is_checked: 'true' },
   link_tally: { owner_id: id(3), link_id: `'0123456789abcdef'`, fresh: 'false' },
   event: {
     id: id(5),

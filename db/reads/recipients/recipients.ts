@@ -159,6 +159,8 @@ interface Search {
   /** True if all of `newest` match. */
   isExact: boolean;
   readsAddress: boolean;
+  /** True if it has no condition but the link. */
+  isWhole: boolean;
   link: LinkOf | null;
 }
 
@@ -196,6 +198,7 @@ async function searchFor(
     ]),
     isExact,
     readsAddress: text !== undefined,
+    isWhole: selection === null && event === undefined && text === undefined,
     link,
   };
 }
@@ -289,17 +292,21 @@ async function findLastChecked(db: Database, source: RawBuilder<unknown>, max: n
 async function countRecipients(
   db: Database,
   scope: RecipientScope,
-  { matches, readsAddress, isExact, link }: Search,
+  { matches, readsAddress, isWhole, link }: Search,
 ): Promise<number> {
   const joined = readsAddress
     ? sql`left join contact receiver
         on receiver.id = email.contact_id and receiver.project_id = email.project_id`
     : sql``;
+  // Without the project, PostgreSQL counts in the index: the id is that of one project.
+  const isOwn = isWhole
+    ? sql`${sql.ref(`email.${scope.column}`)} = ${scope.id}`
+    : isOf(scope, 'email');
   const all = link ? sql`(${allClicked(link)}) clicked` : sql`email`;
-  const read = link && !isExact ? sql`join email on email.id = clicked.id` : sql``;
+  const read = link && !isWhole ? sql`join email on email.id = clicked.id` : sql``;
   const { rows } = await sql<{ total: number }>`
     select count(*)::int as total from ${all} ${read} ${joined}
-      where ${link ? sql`true` : isOf(scope, 'email')} and ${matches}`.execute(db);
+      where ${link ? sql`true` : isOwn} and ${matches}`.execute(db);
   return rows[0]?.total ?? 0;
 }
 

@@ -352,7 +352,7 @@ where email.campaign_id = $1 and email.project_id = $2 and (email.bounced_at is 
 
 select count(*)::int as total
 from email
-where email.campaign_id = $1 and email.project_id = $2 and true
+where email.campaign_id = $1 and true
 
 select count(*)::int as total
 from email

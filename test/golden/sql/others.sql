@@ -132,7 +132,7 @@ where project_id = $1
 
 select owner_id, project_id
 from tracked_link
-where is_target
+where not is_checked
 limit 1
 
 select pg_advisory_xact_lock(hashtextextended($1, 0))
