@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pool } from 'pg';
+import { EngagementSettler } from './api/services/engagement-settler.ts';
 import { FeedbackQueue } from './api/services/feedback-queue.ts';
 import { KeyUses } from './api/services/key-uses.ts';
 import { SharedLookup } from './api/services/shared-lookup.ts';
@@ -36,6 +37,7 @@ import { encryptAddressKeys } from './db/suppression/keys.ts';
 import { createDns, type Dns } from './providers/dns.ts';
 import { readDomainLists } from './providers/domain-lists.ts';
 import { type Cipher, createCipher, createSigner, derivedTokens } from './providers/encryption.ts';
+import { createClients } from './providers/engagement/clients.ts';
 import { createFiles } from './providers/files.ts';
 import { createReturnPaths, type ReturnPaths } from './providers/return-paths.ts';
 import { openJournal } from './providers/journal/journal.ts';
@@ -180,9 +182,12 @@ export function composeApi(
   const recent = new Recent();
   const startedAt = Date.now();
   const shared = composeShared({ ...opened, db, client: temporal.client });
+  const settler = new EngagementSettler({ db, log: opened.log });
   const services: Services = {
     ...shared,
     config,
+    clients: createClients(config.machineRules, createSigner(config.jwtSecret, 'clients')),
+    settler,
     domainLists: readDomainLists(config.domainLists),
     oauth: createOAuth(config.oauth),
     oidc: new Map(config.oidc.map((provider) => [provider.id, createOidc(provider)])),
@@ -198,6 +203,7 @@ export function composeApi(
       shares,
       judge: config.autoProjectDisable ? disableForReputation : null,
       isUnreported: unreportedBy(shared.mailPool),
+      onRequests: () => settler.expect(),
     }),
     tracking: createTrackQueue(shares),
     shares,

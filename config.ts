@@ -20,6 +20,7 @@ import { defaultTaskQueue } from './domain/runs/runs.ts';
 import { judgeSettings } from './domain/unsafe-settings.ts';
 import { incomingSettings, incomingVariables } from './providers/mail/incoming-settings.ts';
 import { signingSettings, signingVariables } from './providers/mail/signing-settings.ts';
+import { readMachineRules } from './providers/engagement/machine-rules-file.ts';
 import { signInSettings } from './providers/login/sign-in-settings.ts';
 import { mailProviders, providerSettings } from './providers/mail-providers.ts';
 import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
@@ -88,6 +89,7 @@ const Environment = z.object({
   MAIL_FROM_SUBDOMAIN: z.string().default('mail'),
   DKIM_TARGET_HOST: z.string().default('dkim.amazonses.com'),
   DNS_SERVERS: nameServers.optional(),
+  MACHINE_RULES_FILE: text,
   DISPOSABLE_DOMAINS_FILE: text,
   PERSONAL_DOMAINS_FILE: text,
   ALIAS_DOMAINS_FILE: text,
@@ -283,6 +285,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,
     domainLists: domainListFiles(env),
+    /** How opens and clicks by machines are recognised. */
+    machineRules: readMachineRules(env.MACHINE_RULES_FILE),
     /** True: a project is disabled when its bounces or complaints become critical. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
     /** Length of a day of new ramps. */

@@ -79,6 +79,7 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
   setTimeout(() => process.exit(1), stopMs).unref();
   await Promise.all([endRequests(server, stopping), receiver?.close()]);
   await services.requestLog?.close();
+  await services.settler.close();
   await services.dispatcher.close();
   await temporal.close();
   await watch.close();

@@ -145,6 +145,8 @@ export interface Campaign {
   frozen_count: Generated<number>;
   frozen_to_at: Timestamp | null;
   frozen_to_id: string | null;
+  human_clicked_count: Generated<number>;
+  human_opened_count: Generated<number>;
   id: Generated<string>;
   /** For contacts whose local time had passed when sending began: send at once, or skip them. */
   late: string | null;
@@ -154,6 +156,8 @@ export interface Campaign {
   left_unsubscribed: Generated<number>;
   /** The local time at which each contact gets it; null: all contacts get it at once. */
   local_time: string | null;
+  machine_clicked_count: Generated<number>;
+  machine_opened_count: Generated<number>;
   /** Maximum number of messages given to the provider per minute; null: no limit of its own. */
   max_per_minute: number | null;
   message_class: string;
@@ -331,6 +335,7 @@ export interface Email {
   campaign_id: string | null;
   caused_by: string | null;
   clicked_at: Timestamp | null;
+  clicked_by_machines: Generated<boolean>;
   clicks: Generated<number>;
   complained_at: Timestamp | null;
   complaint_listed: Generated<boolean>;
@@ -350,12 +355,15 @@ export interface Email {
   held_until: Timestamp | null;
   /** The rule that holds it back: quiet_hours, frequency_cap or warm_up. */
   hold_reason: string | null;
+  human_clicked_at: Timestamp | null;
+  human_opened_at: Timestamp | null;
   id: Generated<string>;
   lease_until: Timestamp | null;
   link_ids: string[] | null;
   message_class: string;
   message_id: string | null;
   opened_at: Timestamp | null;
+  opened_by_machines: Generated<boolean>;
   opens: Generated<number>;
   /** The request that it asks to confirm: its link gets the token when it leaves. */
   opt_in_id: string | null;
@@ -425,6 +433,23 @@ export interface EmailTally {
   fresh: Generated<boolean>;
   kind: number;
   project_id: string;
+}
+
+export interface Engagement {
+  at: Timestamp;
+  client: string | null;
+  email_id: string;
+  id: Generated<Int8>;
+  kind: string;
+  link: string | null;
+  link_count: Generated<number>;
+  link_id: string | null;
+  project_id: string;
+  /** The rule that gave the verdict; null: none did, or there is no verdict yet. */
+  rule: string | null;
+  settle_at: Timestamp | null;
+  signs: Generated<string[]>;
+  verdict: string | null;
 }
 
 export interface Erasure {
@@ -1390,6 +1415,7 @@ export interface DB {
   email_moment: EmailMoment;
   email_queue: EmailQueue;
   email_tally: EmailTally;
+  engagement: Engagement;
   erasure: Erasure;
   event: Event;
   event_delivery: EventDelivery;
@@ -1493,11 +1519,12 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
   domain: ["created_at", "daily_check_at", "dkim_tokens", "ed25519", "failed_checks", "former_records", "id", "inbound", "is_registered", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_states", "revision", "signing", "status", "tracking_active", "tracking_missed", "tracking_since", "tracking_subdomain", "updated_at", "verified_at"],
   domain_key: ["algorithm", "created_at", "domain_id", "id", "private_key", "public_key", "remove_after", "seen_at", "selector", "state"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "caused_by", "clicked_at", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "id", "lease_until", "link_ids", "message_class", "message_id", "opened_at", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "waits_for", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
+  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "caused_by", "clicked_at", "clicked_by_machines", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "human_clicked_at", "human_opened_at", "id", "lease_until", "link_ids", "message_class", "message_id", "opened_at", "opened_by_machines", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "waits_for", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
   email_link: ["clicks", "email_created_at", "email_id", "first_at", "human_clicks", "last_at", "link_id", "machine_clicks", "owner_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id", "ramp_id", "waits_for"],
   email_tally: ["count", "day", "fresh", "kind", "project_id"],
+  engagement: ["at", "client", "email_id", "id", "kind", "link", "link_count", "link_id", "project_id", "rule", "settle_at", "signs", "verdict"],
   erasure: ["completed_at", "contact_id", "counts", "email", "id", "owner_id", "position", "receipt_hash", "requested_at", "rows_of", "state", "task", "touched_at"],
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],

@@ -10,6 +10,8 @@ export const mailEvents: readonly string[] = [
   'email.delivery',
   'email.open',
   'email.click',
+  'email.human_open',
+  'email.human_click',
   'email.bounce',
   'email.complaint',
   'email.received',

@@ -32,6 +32,7 @@ const rooms: readonly Room[] = [
   { prefix: 'db/', uses: ['domain/'], packages: /^(kysely|pg|uuid|node:.*)$/ },
   { prefix: 'providers/', uses: ['domain/', 'providers/mail/'] },
   // A provider declares its own variables.
+  { prefix: 'providers/engagement/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   { prefix: 'providers/login/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   { prefix: 'providers/mail/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   // Deterministic: everything else happens in activities, known by their types alone.
@@ -64,6 +65,7 @@ const rooms: readonly Room[] = [
     uses: [
       'domain/',
       'config-fields.ts',
+      'providers/engagement/machine-rules-file.ts',
       'providers/login/sign-in-settings.ts',
       'providers/mail-providers.ts',
       'providers/mail/incoming-settings.ts',
@@ -124,6 +126,7 @@ const floors = ['base', 'sql', 'nouns', 'reads', 'transactions'] as const;
 /** The folders of `db/transactions/`, and the ones that each imports. */
 const transactions: Readonly<Record<string, readonly string[]>> = {
   contacts: ['events'],
+  engagement: ['events', 'mail'],
   erasure: ['executions'],
   events: ['executions'],
   'execution-jobs': ['executions'],

@@ -11,6 +11,8 @@ import { settleUncertainEmails } from '../../db/transactions/mail/record-outcome
 import { signalStalledSystemMail } from '../../db/emails/system-mail.ts';
 import { foldCampaignTally } from '../../db/campaigns/tally.ts';
 import { foldLinkTally, readAddresses } from '../../db/engagement/link-upkeep.ts';
+import { removeOldClients } from '../../db/engagement/engagement.ts';
+import { settleDue } from '../../db/transactions/engagement/settle.ts';
 import { tallyMoments } from '../../db/emails/moments.ts';
 import { foldEventTally } from '../../db/transactions/events/delete-events.ts';
 import { continueHeldMail } from '../../db/delivery/releases.ts';
@@ -103,6 +105,8 @@ const removingMs = 20_000;
 const announcingMs = 10_000;
 /** Milliseconds for which one sweep deletes old rows of one kind. The next sweep continues. */
 const clearingMs = 10_000;
+/** Milliseconds for which one sweep settles opens and clicks. The next sweep continues. */
+const settlingMs = 20_000;
 /** Milliseconds for which one sweep counts the mail of past days. The next sweep continues. */
 const tallyingMs = 5_000;
 /** Maximum number of rows dispatched or repaired at once. */
@@ -201,6 +205,11 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       const page = { settleMinutes, policy, max: pageSize };
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },
+    /**
+     * Gives verdicts to opens and clicks that a process has recorded and not settled, because it
+     * died. Removes the clients of requests whose verdict is final.
+     */
+    SETTLE_ENGAGEMENT: () => settleEngagement(services),
     /**
      * Removes the data of deleted contacts and events from deliveries. Deletes old deliveries and old
      * rows of the event log.
@@ -313,6 +322,13 @@ async function clearMailBodies({ db, bodyRetentionDays }: SweepServices): Promis
   const before = new Date(Date.now() - bodyRetentionDays * 86_400_000);
   const isLate = after(clearingMs);
   while ((await deleteOldBodies(db, before)) && !isLate());
+}
+
+async function settleEngagement({ db, log }: SweepServices): Promise<void> {
+  const fail = (error: unknown) => log.warn({ error }, 'opens and clicks could not be settled');
+  await settleDue(db, fail, after(settlingMs));
+  const isLate = after(clearingMs);
+  while (!isLate() && (await removeOldClients(db)));
 }
 
 async function signalSubscriptions({ db, dispatcher }: SweepServices): Promise<void> {

@@ -25,8 +25,8 @@ const openPixel = endpoint({
   path: '/t/o/{emailId}.gif',
   summary: 'The pixel of a mail: counts an open, at most one in 10 seconds',
   description:
-    'Returns a transparent GIF of one pixel in any case. Only a signed URL counts, and HEAD ' +
-    'does not. No rate limit.',
+    'Returns a transparent GIF of one pixel in any case. Only a signed URL counts. HEAD does not ' +
+    'count, but makes opens by the same client count as those of a machine. No rate limit.',
   access: 'open',
   limit: 'none',
   asSent: true,
@@ -42,7 +42,7 @@ const openPixel = endpoint({
     // The image is for everyone, but only the signed URL counts. This URL is only in the mail,
     // while the id of the mail is known elsewhere, too.
     if (typeof query.s === 'string' && isSigned(config, 'tracking links', id, query.s)) {
-      await count(call, id, { kind: 'open', at: new Date() });
+      await count(call, id, {}, { kind: 'open', at: new Date() });
     }
     return answer(dot, { headers: { 'Cache-Control': 'no-store' } });
   },
@@ -55,7 +55,8 @@ const followLink = endpoint({
   summary: 'A link of a mail: counts a click and redirects',
   description:
     'RESOURCE_NOT_FOUND: the signature does not match the target, so there is no redirect. ' +
-    'HEAD is redirected but not counted. No rate limit.',
+    'HEAD is redirected but not counted; it makes clicks by the same client count as those of a ' +
+    'machine. No rate limit.',
   access: 'open',
   limit: 'none',
   asSent: true,
@@ -76,8 +77,9 @@ const followLink = endpoint({
   problems: ['RESOURCE_NOT_FOUND'],
   async handle(call) {
     const { config, params, query } = call;
-    const { target, linkId } = trustedLink(config, params.emailId, query);
-    await count(call, params.emailId, { kind: 'click', link: target, linkId, at: new Date() });
+    const { target, ...link } = trustedLink(config, params.emailId, query);
+    const click = { kind: 'click', link: target, ...link, at: new Date() } as const;
+    await count(call, params.emailId, link, click);
     return answer(null, {
       headers: { Location: headerSafe(target), 'Cache-Control': 'no-store' },
     });
@@ -108,18 +110,26 @@ function headerSafe(url: string): string {
   return url.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** The reader gets the response even when counting fails. */
+/**
+ * Records a request. The reader gets the response even when that fails.
+ * @param link the link that was asked for, if it is none for the pixel
+ */
 async function count(
-  { feedback: queue, log, request }: Call<'open', unknown, unknown, unknown>,
+  { feedback: queue, clients, log, request }: Call<'open', unknown, unknown, unknown>,
   emailId: string,
-  feedback: Extract<Feedback, { kind: keyof typeof maxDelayMs }>,
+  link: Partial<Omit<TrackedLink, 'target'>>,
+  counted: Extract<Feedback, { kind: keyof typeof maxDelayMs }>,
 ): Promise<void> {
-  // Link checkers use HEAD, which does not count.
-  if (request.method !== 'GET' || !isUuid(emailId)) return;
-  const about = { emailId, messageId: null, acceptedAt: null, receipt: null };
+  if (!isUuid(emailId)) return;
+  // Link checkers use HEAD. It does not count, but shows that the client is a machine.
+  const isHead = request.method !== 'GET';
+  const feedback: Feedback = isHead ? { kind: 'head', ...link, at: counted.at } : counted;
+  const agent = request.header('user-agent');
+  const client = clients.describe({ address: request.ip, agent }, feedback.kind);
+  const about = { emailId, messageId: null, acceptedAt: null, receipt: null, client };
   try {
     const report = { ...about, feedback: [feedback], isOwnTracking: true };
-    await queue.record(report, maxDelayMs[feedback.kind]);
+    await queue.record(report, maxDelayMs[counted.kind]);
   } catch (error) {
     log.error({ error, emailId, kind: feedback.kind }, 'an open or click could not be recorded');
   }

@@ -13,6 +13,7 @@ import {
   type FoundReport,
 } from '../../db/transactions/mail/reports.ts';
 import type { Shares } from '../../db/shares.ts';
+import type { Feedback } from '../../domain/mail/feedback.ts';
 import { Problem } from '../../domain/errors.ts';
 import { batchMax, GroupCommit, isLost, settle, type Waiting } from './group-commit.ts';
 
@@ -86,11 +87,13 @@ export class FeedbackQueue {
     if (this.#size >= waitingMax) throw tooMany();
     this.#size += 1;
     try {
-      return await new Promise<FeedbackAnswer>((resolve, reject) => {
+      const answer = await new Promise<FeedbackAnswer>((resolve, reject) => {
         this.#arrived.push({ item: report, resolve, reject });
         this.#maxDelayMs = Math.min(this.#maxDelayMs, maxDelayMs);
         this.#schedule();
       });
+      if (report.feedback.some(isSettledLater)) this.#services.onRequests?.();
+      return answer;
     } finally {
       this.#size -= 1;
     }
@@ -204,6 +207,13 @@ interface FeedbackServices {
   judge: JudgeReputation | null;
   /** Returns true if nothing reports the delivery of a message. */
   isUnreported: (message: SettledMessage) => boolean;
+  /** Called after reports were recorded that give opens or clicks another verdict later. */
+  onRequests?: () => void;
+}
+
+/** Returns true for feedback that gives an open or click a verdict, or may change one. */
+function isSettledLater({ kind }: Feedback): boolean {
+  return kind === 'open' || kind === 'click' || kind === 'head' || kind === 'delivery';
 }
 
 function tooMany(): Problem {

@@ -6,6 +6,7 @@ import type { Shares } from '../../db/shares.ts';
 import type { DomainLists } from '../../domain/mail/verify-email.ts';
 import type { Dispatcher } from '../../domain/runs/runs.ts';
 import type { Dns } from '../../providers/dns.ts';
+import type { Clients } from '../../providers/engagement/clients.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import type { Files } from '../../providers/files.ts';
 import type { OAuth } from '../../providers/login/oauth.ts';
@@ -21,6 +22,7 @@ import type { Drawer } from '../../providers/rendering/drawer.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import type { WebhookSender } from '../../providers/web/webhook.ts';
 import type { BackgroundState } from './background.ts';
+import type { EngagementSettler } from './engagement-settler.ts';
 import type { FeedbackQueue } from './feedback-queue.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { KeyOwner, SentKey } from '../../db/projects/key-lookup.ts';
@@ -70,6 +72,10 @@ export interface Services {
   keyUses: KeyUses;
   /** Stores the requests of projects; null: they are not stored. */
   requestLog: RequestLog | null;
+  /** Reduces the clients of opens and clicks to what may be stored. */
+  clients: Clients;
+  /** Gives opens and clicks their verdicts. */
+  settler: EngagementSettler;
   /** Records feedback on mail, for many requests together. */
   feedback: FeedbackQueue;
   /** Records tracked events, for many requests together. */

@@ -134,10 +134,16 @@ const maxDelayMs = 100;
  */
 async function recordReport(
   call: Services,
-  { feedback, ...report }: SentReport,
+  { feedback, client, ...report }: SentReport,
   reporters: readonly Reporter[] | null,
 ): Promise<void> {
-  const given = { ...report, feedback: [feedback], ...(reporters && { takenBy: reporters }) };
+  const isRequest = feedback.kind === 'open' || feedback.kind === 'click';
+  const given = {
+    ...report,
+    feedback: [feedback],
+    ...(reporters && { takenBy: reporters }),
+    ...(client && isRequest && { client: call.clients.describe(client, feedback.kind) }),
+  };
   const answer = await call.feedback.record(given, maxDelayMs);
   // The acceptance of a message that is not ours does not matter.
   if (answer === 'unknown' && feedback.kind !== 'accepted') {

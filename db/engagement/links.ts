@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Verdict } from '../../domain/engagement/verdict.ts';
 import { type ClickedLink, otherLinkId } from '../../domain/links/link-list.ts';
 import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
@@ -7,8 +8,6 @@ import type { Database } from '../database.ts';
  * Counts clicks by link. A link belongs to a campaign, a template or a step, its owner; a message may
  * have several owners.
  */
-
-type Verdict = 'human' | 'machine' | 'unknown';
 
 /** A click that got its verdict, or another one. */
 export interface JudgedClick {

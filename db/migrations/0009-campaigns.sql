@@ -77,6 +77,11 @@ create table campaign (
   assumed_count integer not null default 0,
   opened_count integer not null default 0,
   clicked_count integer not null default 0,
+  -- Messages with an open (click) by a person, and messages with opens (clicks) by machines alone.
+  human_opened_count integer not null default 0,
+  machine_opened_count integer not null default 0,
+  human_clicked_count integer not null default 0,
+  machine_clicked_count integer not null default 0,
   bounced_count integer not null default 0,
   complained_count integer not null default 0,
   unsubscribed_count integer not null default 0,

@@ -45,6 +45,12 @@ create table email (
   clicked_at timestamptz(3),
   bounced_at timestamptz(3),
   complained_at timestamptz(3),
+  -- The first open and click whose verdict is human: see "engagement".
+  human_opened_at timestamptz(3),
+  human_clicked_at timestamptz(3),
+  -- True while all judged opens, or clicks, are of machines.
+  opened_by_machines boolean not null default false,
+  clicked_by_machines boolean not null default false,
   opens integer not null default 0,
   clicks integer not null default 0,
   created_at timestamptz(3) not null default now(),
@@ -167,8 +173,9 @@ create table email_moment (
   primary key (project_id, kind, at, email_id)
 );
 comment on table email_moment is 'When messages were sent (1: neither FAILED nor received), delivered (2), opened (3), '
-  'clicked (4), bounced (5), complained about (6), or unsubscribed by (11): the feed, and what is counted by time. Bounces '
-  '(7) and complaints (8) that came from the provider''s own list of the account are counted once more.';
+  'clicked (4), bounced (5), complained about (6), opened by a person (9), clicked by a person (10), or unsubscribed by '
+  '(11): the feed, and what is counted by time. Bounces (7) and complaints (8) that came from the provider''s own list of '
+  'the account are counted once more.';
 
 create table email_tally (
   project_id uuid not null,

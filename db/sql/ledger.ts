@@ -35,6 +35,8 @@ const determining = [
   'bounced_at',
   'complained_at',
   'unsubscribed_at',
+  'human_opened_at',
+  'human_clicked_at',
   'bounce_listed',
   'complaint_listed',
   'billed_units',
@@ -88,6 +90,7 @@ const everything = [
   'usage',
   'derivedEvents',
   'links',
+  'engagement',
 ] as const satisfies LedgerTable[];
 
 /** The tables that a failure of waiting messages concerns. */
@@ -349,6 +352,13 @@ const followers = {
       ],
     ];
   },
+
+  /** Opens and clicks go with their message. */
+  engagement({ was, now }: LedgerChange): Part[] {
+    if (now) return [];
+    const ids = sql`select id from ${sql.table(was!)}`;
+    return [['engagement_gone', sql`delete from engagement where email_id = any(array(${ids}))`]];
+  },
 };
 
 /** SQL that selects the moments of messages, with the columns of `email_moment`. */
@@ -366,6 +376,8 @@ function momentsIn(row: string): RawBuilder<unknown> {
         ${moment('complained', sql`complained_at`)},
         ${moment('listedBounce', sql`case when bounce_listed then bounced_at end`)},
         ${moment('listedComplaint', sql`case when complaint_listed then complained_at end`)},
+        ${moment('humanOpened', sql`human_opened_at`)},
+        ${moment('humanClicked', sql`human_clicked_at`)},
         ${moment('unsubscribed', sql`unsubscribed_at`)}
         ) as moment(kind, at)
       where moment.at is not null`;

@@ -8,7 +8,8 @@ import { type RawBuilder, sql } from 'kysely';
 
 /**
  * A moment of a message. Sent: only messages that are neither FAILED nor received. Listed: only
- * bounces or complaints that came from the provider's own suppression list.
+ * bounces or complaints that came from the provider's own suppression list. Human: the first open
+ * or click whose verdict is human.
  */
 export type Moment =
   | 'sent'
@@ -19,6 +20,8 @@ export type Moment =
   | 'complained'
   | 'listedBounce'
   | 'listedComplaint'
+  | 'humanOpened'
+  | 'humanClicked'
   | 'unsubscribed';
 
 export const momentKinds: Readonly<Record<Moment, number>> = {
@@ -30,6 +33,8 @@ export const momentKinds: Readonly<Record<Moment, number>> = {
   complained: 6,
   listedBounce: 7,
   listedComplaint: 8,
+  humanOpened: 9,
+  humanClicked: 10,
   unsubscribed: 11,
 };
 

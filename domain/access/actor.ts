@@ -22,6 +22,7 @@ export function readActor(stored: string | null): StoredActor | null {
 
 const ofPerson = new Set(['public_page', 'one_click', 'double_opt_in']);
 const ofReports = new Set(['bounce', 'complaint', 'provider']);
+const byReader = new Set(['email.open', 'email.click', 'email.human_open', 'email.human_click']);
 const reports = new Set(['email.delivery', 'email.bounce', 'email.complaint']);
 
 /**
@@ -35,7 +36,7 @@ export function actorOfEvent(event: {
 }): string {
   const { name, contactId, data } = event;
   const source = String(data?.['source']);
-  const byContact = name === 'email.open' || name === 'email.click' || ofPerson.has(source);
+  const byContact = byReader.has(name) || ofPerson.has(source);
   if (byContact && contactId !== null) return `contact:${contactId}`;
   if (reports.has(name) || ofReports.has(source)) return systemActor('feedback');
   if (name === 'email.received' || source === 'inbound') return systemActor('inbound');

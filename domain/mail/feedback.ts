@@ -10,8 +10,10 @@ export type Feedback = { at: Date } &
     | { kind: 'delayed'; report: Reported }
     | { kind: 'delivery'; report?: Reported }
     | { kind: 'open' }
-    /** `linkId`: see `linkIdOf`. */
-    | { kind: 'click'; link: string; linkId: string }
+    /** `linkId`: see `linkIdOf`. `linkCount`: number of links of the message; absent: unknown. */
+    | { kind: 'click'; link: string; linkId: string; linkCount?: number }
+    /** A HEAD request to the pixel or a link. It changes nothing of the message. */
+    | { kind: 'head'; linkId?: string; linkCount?: number }
     | {
         kind: 'bounce';
         bounceType: 'Permanent' | 'Undetermined' | 'Transient';
@@ -136,6 +138,7 @@ export function applyFeedback(
   given: { messageId: string | null; acceptedAt: Date | null },
 ): FeedbackEffects | null {
   const { attempts: _, isUnderWay, traced, ...state } = before;
+  if (feedback.kind === 'head') return null;
   if (state.status === 'RECEIVED' || !wasHandedOver(before)) return null;
   const effects: FeedbackEffects = {
     state,
@@ -235,6 +238,7 @@ function note(effects: FeedbackEffects, feedback: Feedback, traced: readonly str
       state.unsubscribed_at ??= feedback.at;
       return;
     case 'accepted':
+    case 'head':
       return;
   }
 }

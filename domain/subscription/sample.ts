@@ -58,6 +58,10 @@ function sampleData(name: string, emailId: string, at: string): Record<string, u
         clicks: 1,
         isFirstClick: true,
       };
+    case 'email.human_open':
+      return { ...base, openedAt: at, isFirst: true };
+    case 'email.human_click':
+      return { ...base, clickedAt: at, link, linkId: linkIdOf(link), isFirst: true };
     case 'email.bounce':
       return { ...base, bounceType: 'Permanent', bouncedAt: at };
     case 'email.complaint':

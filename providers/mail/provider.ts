@@ -4,6 +4,7 @@ import type { ProblemCode } from '../../domain/errors.ts';
 import type { Feedback } from '../../domain/mail/feedback.ts';
 import type { InboundMail } from '../../domain/mail/inbound.ts';
 import type { SettingRule } from '../../domain/unsafe-settings.ts';
+import type { Client } from '../engagement/clients.ts';
 import type { Identities, RecordSettings } from './identities.ts';
 import type { Mailer, MailerServices } from './mailer.ts';
 
@@ -104,6 +105,8 @@ export interface SentReport {
   /** The provider's id of the mail. */
   messageId: string;
   feedback: Feedback;
+  /** The client of an open or click, if the provider reports it. */
+  client?: Client;
   /** When the provider accepted the mail. */
   acceptedAt: Date;
   /** Id of the report. A report that is received twice is applied once. */

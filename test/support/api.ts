@@ -137,6 +137,7 @@ function startServices(
   return {
     services,
     async closeDatabase() {
+      await services.settler.close();
       await services.renderer.close();
       await services.drawer.close();
       await services.dkim.close();

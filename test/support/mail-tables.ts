@@ -11,7 +11,8 @@ const meant = `
         (1, case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at end),
         (2, delivered_at), (3, opened_at), (4, clicked_at), (5, bounced_at), (6, complained_at),
         (7, case when bounce_listed then bounced_at end),
-        (8, case when complaint_listed then complained_at end), (11, unsubscribed_at))
+        (8, case when complaint_listed then complained_at end),
+        (9, human_opened_at), (10, human_clicked_at), (11, unsubscribed_at))
         as own(kind, at)
       where at is not null
   ), queued as (

@@ -7,9 +7,11 @@ import { anyOf } from '../../expressions.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { hasRamp } from '../../sql/send-policy.ts';
+import type { NewEngagement } from '../../engagement/engagement.ts';
 import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
 import { countForCampaigns } from './feedback/campaigns.ts';
+import { recordRequests, requestOf } from './feedback/engagement.ts';
 import { unsubscribe } from './feedback/opt-outs.ts';
 import { stopRamps } from './feedback/ramps.ts';
 import {
@@ -133,6 +135,7 @@ export async function recordFeedback(
     await countForCampaigns(tx, changed);
     await stopRamps(tx, changed);
   }
+  await recordRequests(tx, [...changes.values()]);
   const reported = [...changes.values()].flatMap(({ email, reported: kinds }) =>
     kinds.map((kind) => ({ projectId: email.project_id, kind })),
   );
@@ -248,6 +251,8 @@ interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
   isUnreported: boolean;
   /** Reasons for suppressing its address, in the order of the reports. */
   badAddress: BadAddress['reason'][];
+  /** Requests to its pixel and links. */
+  requests: NewEngagement[];
 }
 
 function changesOf(
@@ -292,6 +297,7 @@ function unchanged(email: LockedMessage): MessageChange {
     reported: [],
     isUnreported: email.delivery_unreported,
     badAddress: [],
+    requests: [],
   };
 }
 
@@ -303,7 +309,12 @@ function apply(
 ): void {
   const { email } = change;
   const isOwnOpen = report.isOwnTracking && feedback.kind === 'open';
-  if (isOwnOpen && email.was_opened_lately) return;
+  const request = requestOf(report, feedback);
+  // An open counts once, but each is judged: a person's must not be hidden behind a machine's.
+  if (request && ((isOwnOpen && email.was_opened_lately) || feedback.kind === 'head')) {
+    if (wasHandedOver({ ...change.state, attempts: email.attempts })) change.requests.push(request);
+    return;
+  }
   const { attempts, is_under_way: isUnderWay } = email;
   const traced = [...email.traced, ...change.trace.map(({ state }) => state)];
   const before = { ...change.state, attempts, isUnderWay, traced };
@@ -311,6 +322,7 @@ function apply(
     change.reported.push(feedback.kind);
   const effects = applyFeedback(before, feedback, report);
   if (!effects) return;
+  if (request) change.requests.push(request);
   if (feedback.kind === 'open') email.was_opened_lately = true;
   if (before.sent_at === null && isUnreported) {
     change.isUnreported = isUnreported({ id: email.id, providerId: email.provider_id });

@@ -1,5 +1,6 @@
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
+import type { ClientSign } from '../../../domain/engagement/verdict.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 
 /** Feedback on one message, as it arrived. */
@@ -17,6 +18,8 @@ export interface FeedbackReport {
    * True for reports of our own pixel and links: opens of one message within 10 seconds count once.
    */
   isOwnTracking?: boolean;
+  /** The client of an open or click: a keyed hash of it, and what it shows. Absent: unknown. */
+  client?: { client: string | null; signs: readonly ClientSign[] };
   /** The providers whose mail the report may be about; absent: any. */
   takenBy?: readonly Reporter[];
 }

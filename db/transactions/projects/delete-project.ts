@@ -202,6 +202,7 @@ export const goneWithParent = [
   'email_moment',
   'email_queue',
   'email_link',
+  'engagement',
   'consent',
   'contact_topic',
   'opt_in',

@@ -4,6 +4,7 @@ import { hasForbiddenText } from '../../../domain/text-rules.ts';
 import type { FeedbackDefinition, FeedbackReader, FeedbackRequest } from '../provider.ts';
 import {
   acceptedAt,
+  clientOf,
   feedbackOf,
   inboundMailOf,
   kindOf,
@@ -136,10 +137,12 @@ async function readNotification(envelope: SnsEnvelope): Promise<FeedbackRequest>
   }
   const feedback = feedbackOf(message, now);
   if (!feedback) return { kind: 'done' };
+  const client = clientOf(message);
   const report = {
     emailId: taggedEmailId(message),
     messageId: message.mail.messageId,
     feedback,
+    ...(client && { client }),
     acceptedAt: acceptedAt(message, now),
     receipt,
   };

@@ -5,6 +5,7 @@ import { Problem } from '../../../domain/errors.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 import { isUuid } from '../../../domain/ids.ts';
 import { linkIdOf } from '../../../domain/links/link-ids.ts';
+import type { Client } from '../../engagement/clients.ts';
 import { cutText, storableText } from '../../../domain/text-rules.ts';
 import { readMailBody } from '../inbound-mail.ts';
 
@@ -31,12 +32,15 @@ const SesMessage = z.object({
     commonHeaders: z.object({ from: words, subject: text }).catch({ from: [], subject: null }),
   }),
   delivery: moment,
-  open: moment,
+  open: z.object({ timestamp: text, ipAddress: text, userAgent: text }).nullish().catch(null),
   complaint: z
     .object({ timestamp: text, complaintSubType: text, complaintFeedbackType: text })
     .nullish()
     .catch(null),
-  click: z.object({ timestamp: text, link: text }).nullish().catch(null),
+  click: z
+    .object({ timestamp: text, link: text, ipAddress: text, userAgent: text })
+    .nullish()
+    .catch(null),
   bounce: z
     .object({
       timestamp: text,
@@ -88,6 +92,15 @@ export function taggedEmailId({ mail }: SesMessage): string | null {
 /** SES tracks targets, so a link with variables counts as one link for each target. */
 function clickOf(at: Date, link: string): Feedback {
   return { kind: 'click', at, link, linkId: linkIdOf(link) };
+}
+
+/** Returns the client of an open or click; undefined: the message is about something else. */
+export function clientOf({ open, click }: SesMessage): Client | undefined {
+  const request = open ?? click;
+  return (
+    (request && { address: request.ipAddress ?? null, agent: request.userAgent ?? null }) ??
+    undefined
+  );
 }
 
 /**

@@ -590,6 +590,9 @@ with derivable as (
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
       email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
       email.derived_events ), total as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), total as (
   select count(*)::int as count, min(sent_at) as at
   from settled ), counted as (
   update campaign
@@ -698,6 +701,15 @@ with due as (
       email.topic_id, email.provider_id, (email.attempts > 0 and email.trace @> '[{state:
       settled}]') as is_bound, case when email.attempts > 1 then jsonb_path_query_first(email.trace,
       '$[*] ? (@.state == handed_over)') ->> 'at' end as first_attempt_at ), ledger_unqueued as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events, email.workflow_execution_id, email.to_name,
+      email.to_email, email.subject, email.body, email.from_email, email.from_name, email.reply_to,
+      email.headers, email.attachments, email.link_ids, email.attempts, email.scheduled_for,
+      email.opt_in_id, email.topic_id, email.provider_id, (email.attempts > 0 and email.trace @>
+      '[{state: settled}]') as is_bound, case when email.attempts > 1 then
+      jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
+      first_attempt_at ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -785,6 +797,9 @@ with failed as (
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
       email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
       email.derived_events ), ledger_unqueued as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -847,6 +862,9 @@ with made as (
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
       email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
       email.derived_events), ledger_unqueued as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -879,6 +897,9 @@ with made as (
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
       email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
       email.derived_events), ledger_unqueued as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1162,6 +1183,17 @@ with settled as (
       'derived_events', email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
       'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "eventSource" ), ledger_accepted as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events, case when ((email.sent_at is not null and
+      email.derived_events & 1 = 0) or (email.delivered_at is not null and email.derived_events & 2
+      = 0)) then jsonb_build_object( 'id', email.id, 'contact_id', email.contact_id, 'subject',
+      email.subject, 'from_email', email.from_email, 'from_name', email.from_name, 'message_id',
+      email.message_id, 'template_id', email.template_id, 'campaign_id', email.campaign_id,
+      'source_type', email.source_type, 'derived_events', email.derived_events, 'sent_at',
+      to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at',
+      to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as
+      "eventSource" ), ledger_accepted as (
   insert into email_moment (project_id, kind, at, email_id)
   select project_id, moment.kind, moment.at, id
   from settled
@@ -1266,6 +1298,9 @@ with unknown as (
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
       email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
       email.derived_events ), ledger_unqueued as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1328,6 +1363,9 @@ with unqueued as (
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
       email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
       email.derived_events ), ledger_unqueued as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1367,6 +1405,9 @@ with was as (
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
       email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
       email.derived_events
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events
   from email
   where id = any($1::uuid[]) ), changed as (
   update email
@@ -1390,6 +1431,9 @@ with was as (
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
       email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
       email.derived_events ), ledger_unqueued as (
+      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
+      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
+      email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1414,6 +1458,8 @@ with was as (
         (5::smallint, bounced_at), (6::smallint, complained_at), (7::smallint, case when
         bounce_listed then bounced_at end), (8::smallint, case when complaint_listed then
         complained_at end), (11::smallint, unsubscribed_at) ) as moment(kind, at)
+        complained_at end), (9::smallint, human_opened_at), (10::smallint, human_clicked_at) ) as
+        moment(kind, at)
   where moment.at is not null), ledger_moments_after as (
   select project_id, moment.kind, moment.at, id as email_id
   from changed
@@ -1423,6 +1469,8 @@ with was as (
         (5::smallint, bounced_at), (6::smallint, complained_at), (7::smallint, case when
         bounce_listed then bounced_at end), (8::smallint, case when complaint_listed then
         complained_at end), (11::smallint, unsubscribed_at) ) as moment(kind, at)
+        complained_at end), (9::smallint, human_opened_at), (10::smallint, human_clicked_at) ) as
+        moment(kind, at)
   where moment.at is not null), ledger_moments_gone as (
   delete from email_moment
   where (project_id, kind, at, email_id) in (

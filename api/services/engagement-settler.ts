@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Database } from '../../db/database.ts';
+import { settleDue } from '../../db/transactions/engagement/settle.ts';
+
+/** Milliseconds between two looks at what is due. */
+const pauseMs = 1_000;
+/**
+ * Milliseconds after the last request for which this process looks. Requests are due after six
+ * seconds.
+ */
+const lookingMs = 9_000;
+
+/**
+ * Settles the opens and clicks that this process has recorded. It makes no query while there are
+ * none. The sweep settles those that a dead process has left.
+ */
+export class EngagementSettler {
+  readonly #db: Database;
+  readonly #log: Pick<Logger, 'error'>;
+  readonly #closing = new AbortController();
+  /** End of looking, on the clock of `performance`. */
+  #until = 0;
+  #looking: Promise<void> | null = null;
+
+  constructor({ db, log }: { db: Database; log: Pick<Logger, 'error'> }) {
+    this.#db = db;
+    this.#log = log;
+  }
+
+  /** Notes that a request was recorded. */
+  expect(): void {
+    this.#until = performance.now() + lookingMs;
+    this.#looking ??= this.#look().finally(() => (this.#looking = null));
+  }
+
+  /** Ends looking. Resolves when no transaction is running. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { signal } = this.#closing;
+    const fail = (error: unknown) =>
+      this.#log.error({ error }, 'opens and clicks could not be settled');
+    while (performance.now() < this.#until && !signal.aborted) {
+      await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => {});
+      await settleDue(this.#db, fail, () => signal.aborted).catch(fail);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+-- Opens and clicks, and who made them.
+
+create table engagement (
+  id bigint generated always as identity,
+  project_id uuid not null,
+  -- Without a foreign key: deleted with the message, see db/sql/ledger.ts.
+  email_id uuid not null,
+  at timestamptz(3) not null,
+  -- A HEAD request is neither open nor click. It is a fact about the others, and kept for an hour.
+  kind text not null check (kind in ('open', 'click', 'head')),
+  link text,
+  link_id text,
+  -- Number of different links of the message; 0: unknown.
+  link_count integer not null default 0,
+  -- Keyed hash of address and user agent; removed after an hour.
+  client text,
+  -- Facts about the client, instead of its address and user agent.
+  signs text[] not null default '{}',
+  verdict text check (verdict in ('human', 'machine', 'unknown')),
+  rule text,
+  -- When it is to be judged, for the first time or again; null: it is judged.
+  settle_at timestamptz(3),
+  primary key (email_id, at, id),
+  check (rule is null or verdict in ('machine', 'unknown'))
+) with (autovacuum_vacuum_scale_factor = 0.05);
+comment on table engagement is 'Requests to the pixel and the links of a message, and the verdict whether a person or a '
+  'machine made them. Address and user agent are not stored.';
+comment on column engagement.rule is 'The rule that gave the verdict; null: none did, or there is no verdict yet.';
+create index engagement_unsettled on engagement (project_id, settle_at) where settle_at is not null;
+create index engagement_client on engagement (at) where client is not null;

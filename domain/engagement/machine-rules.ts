@@ -1,0 +1,126 @@
+/** How requests by machines are recognised. */
+export interface MachineRules {
+  /**
+   * Parts of user agents of scanners, crawlers, monitors, scripts and HTTP libraries, in any case.
+   * After `=`, the whole user agent.
+   */
+  agents: readonly string[];
+  /** Networks of mail scanners, and the requests that count as theirs. */
+  networks: readonly { cidr: string; on: readonly ('open' | 'click')[] }[];
+  /**
+   * Proxies of mailbox providers. A request must match all that is given. `prefetches`: it loads
+   * images of mail that is not read.
+   */
+  proxies: readonly { agent?: string; cidr?: string; prefetches: boolean }[];
+}
+
+/** Returns true if a user agent, in lower case, matches an entry of the lists, in lower case. */
+export function matchesAgent(agent: string, entry: string): boolean {
+  return entry.startsWith('=') ? agent === entry.slice(1) : agent.includes(entry);
+}
+
+/**
+ * The built-in lists. They are short on purpose: what they do not know is found by its behaviour,
+ * and a person who is taken for a machine is worse than the reverse.
+ */
+export const builtInRules: MachineRules = {
+  agents: [
+    // Crawlers name a page about themselves with a plus sign (RFC 9309 asks for a product token).
+    '+http',
+    'googlebot',
+    'bingbot',
+    'slackbot',
+    'twitterbot',
+    'linkedinbot',
+    'telegrambot',
+    'discordbot',
+    'applebot',
+    'yandexbot',
+    'facebookexternalhit',
+    'skypeuripreview',
+    'whatsapp/',
+    'bitlybot',
+    'crawler',
+    'spider',
+    // Scanners of mail and links, as they name themselves.
+    'barracuda',
+    'proofpoint',
+    'mimecast',
+    'symantec',
+    'messagelabs',
+    'trend micro',
+    'trendmicro',
+    'sophos',
+    'fireeye',
+    'forcepoint',
+    'fortiguard',
+    'mailguard',
+    'vade secure',
+    'cloudmark',
+    'zscaler',
+    'urlscan',
+    'virustotal',
+    'linkcheck',
+    'safebrowsing',
+    // Monitors.
+    'uptimerobot',
+    'pingdom',
+    'statuscake',
+    'check_http',
+    'site24x7',
+    'datadog',
+    // Browsers without a window, and tools that drive browsers.
+    'headlesschrome',
+    'phantomjs',
+    'puppeteer',
+    'playwright',
+    'selenium',
+    // Tools and libraries, with the default of each.
+    'curl/',
+    'libcurl',
+    'wget/',
+    'httpie/',
+    'postmanruntime',
+    'insomnia/',
+    'python-requests',
+    'python-urllib',
+    'python-httpx',
+    'python/',
+    'aiohttp',
+    'scrapy',
+    'go-http-client',
+    'fasthttp',
+    'java/',
+    'java-http-client',
+    'apache-httpclient',
+    'okhttp/',
+    'axios/',
+    'node-fetch',
+    '=node',
+    '=undici',
+    'got (https://',
+    'libwww-perl',
+    'lwp::',
+    'guzzlehttp',
+    '=ruby',
+    'faraday v',
+    'http.rb/',
+    'winhttp',
+    'powershell/',
+    'reqwest/',
+  ],
+  networks: [
+    // Barracuda Email Gateway Defense: its range as its documentation has it.
+    { cidr: '209.222.80.0/21', on: ['open', 'click'] },
+    // Proofpoint: ranges registered to it at ARIN, as in its SPF record.
+    { cidr: '67.231.144.0/20', on: ['open', 'click'] },
+    { cidr: '148.163.128.0/19', on: ['open', 'click'] },
+  ],
+  proxies: [
+    // Apple Mail Privacy Protection loads all images when a mail arrives, with this user agent.
+    { agent: '=Mozilla/5.0', prefetches: true },
+    // Gmail and Yahoo load images through proxies when a mail is shown.
+    { agent: 'GoogleImageProxy', prefetches: false },
+    { agent: 'YahooMailProxy', prefetches: false },
+  ],
+};

@@ -1,0 +1,147 @@
+/** Tells opens and clicks by machines from those by people. */
+
+/** `head`: a HEAD request to a pixel or link. It is no open or click, but shows a machine. */
+export type EngagementKind = 'open' | 'click' | 'head';
+
+export type Verdict = 'human' | 'machine' | 'unknown';
+
+export type VerdictRule =
+  | 'head_request'
+  | 'known_agent'
+  | 'known_network'
+  | 'prefetch_proxy'
+  | 'too_fast'
+  | 'all_links'
+  | 'image_proxy'
+  | 'no_agent';
+
+/**
+ * A fact about the client of a request, which is stored instead of its address and user agent.
+ * `prefetcher`: a proxy that loads images before the mail is read. `proxy`: another proxy of a
+ * mailbox provider.
+ */
+export type ClientSign = 'known_agent' | 'known_network' | 'prefetcher' | 'proxy' | 'no_agent';
+
+/** A request to the pixel or a link of one message. */
+export interface Engagement {
+  kind: EngagementKind;
+  at: Date;
+  /** Keyed hash of address and user agent; null: they are unknown, or it was removed. */
+  client: string | null;
+  signs: readonly ClientSign[];
+  linkId: string | null;
+  /** Number of different tracked links of the message; 0: unknown. */
+  linkCount: number;
+}
+
+/** The verdict on an open or click; `rule` is null for a person. */
+export interface Judgement {
+  verdict: Verdict;
+  rule: VerdictRule | null;
+}
+
+/** Seconds before and after a HEAD request in which its client counts as a machine. */
+export const headSeconds = 60;
+/** Seconds in which only a machine asks for all links of a message. */
+export const allLinksSeconds = 5;
+/** Seconds after the delivery in which only a machine clicks. */
+const fastSeconds = 2;
+/** Seconds after the delivery in which a mailbox provider's proxy loads images unread. */
+const prefetchSeconds = 10;
+
+/** The first rule that applies gives the verdict. */
+const rules: readonly [VerdictRule, Verdict, (one: Engagement, facts: MailFacts) => boolean][] = [
+  ['head_request', 'machine', isAlsoHead],
+  ['known_agent', 'machine', ({ signs }) => signs.includes('known_agent')],
+  ['known_network', 'machine', ({ signs }) => signs.includes('known_network')],
+  ['prefetch_proxy', 'machine', isPrefetch],
+  [
+    'too_fast',
+    'machine',
+    (one, facts) => one.kind === 'click' && isWithin(fastSeconds, one, facts),
+  ],
+  ['all_links', 'machine', (one, { inBursts }) => one.kind === 'click' && inBursts.has(one)],
+  ['image_proxy', 'unknown', (one) => one.kind === 'open' && one.signs.includes('proxy')],
+  ['no_agent', 'unknown', ({ signs }) => signs.includes('no_agent')],
+];
+
+interface MailFacts {
+  /** Time of the delivery, or of the acceptance while no delivery is reported. */
+  deliveredAt: Date | null;
+  /** Times of the HEAD requests of each client. */
+  heads: ReadonlyMap<string, readonly number[]>;
+  /** Requests within a few seconds in which all links of the message were asked for. */
+  inBursts: ReadonlySet<Engagement>;
+}
+
+/**
+ * Judges the opens and clicks of one message by all that is known.
+ * @param all its requests, in any order
+ * @param deliveredAt when it was delivered, or accepted while no delivery is reported
+ * @returns a judgement for each request, in order; null for HEAD
+ */
+export function judgeMail(
+  all: readonly Engagement[],
+  deliveredAt: Date | null,
+): (Judgement | null)[] {
+  const facts = { deliveredAt, heads: headsOf(all), inBursts: burstsOf(all) };
+  return all.map((one) => (one.kind === 'head' ? null : judge(one, facts)));
+}
+
+function judge(one: Engagement, facts: MailFacts): Judgement {
+  const found = rules.find(([, , applies]) => applies(one, facts));
+  return found ? { verdict: found[1], rule: found[0] } : { verdict: 'human', rule: null };
+}
+
+function headsOf(all: readonly Engagement[]): Map<string, number[]> {
+  const heads = new Map<string, number[]>();
+  for (const { kind, client, at } of all) {
+    if (kind !== 'head' || client === null) continue;
+    heads.set(client, [...(heads.get(client) ?? []), at.getTime()]);
+  }
+  return heads;
+}
+
+function isAlsoHead({ client, at }: Engagement, { heads }: MailFacts): boolean {
+  const times = heads.get(client ?? '') ?? [];
+  return times.some((time) => Math.abs(time - at.getTime()) <= headSeconds * 1000);
+}
+
+function isPrefetch(one: Engagement, facts: MailFacts): boolean {
+  if (one.kind !== 'open') return false;
+  if (one.signs.includes('prefetcher')) return true;
+  return one.signs.includes('proxy') && isWithin(prefetchSeconds, one, facts);
+}
+
+/** Returns true for a request before the delivery, or less than `seconds` after it. */
+function isWithin(seconds: number, { at }: Engagement, { deliveredAt }: MailFacts): boolean {
+  return deliveredAt !== null && at.getTime() - deliveredAt.getTime() < seconds * 1000;
+}
+
+/** Returns the requests in each five seconds in which all links, at least two, were asked for. */
+function burstsOf(all: readonly Engagement[]): Set<Engagement> {
+  const linkCount = Math.max(0, ...all.map((one) => one.linkCount));
+  const found = new Set<Engagement>();
+  if (linkCount < 2) return found;
+  const asked = all
+    .filter(({ linkId }) => linkId !== null)
+    .toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  // The window slides over the requests. It holds those from `first` on, counted by link.
+  const counts = new Map<string, number>();
+  let first = 0;
+  let marked = 0;
+  for (const [index, last] of asked.entries()) {
+    counts.set(last.linkId!, (counts.get(last.linkId!) ?? 0) + 1);
+    const since = last.at.getTime() - allLinksSeconds * 1000;
+    for (; asked[first]!.at.getTime() < since; first += 1) {
+      const { linkId } = asked[first]!;
+      const left = counts.get(linkId!)! - 1;
+      if (left === 0) counts.delete(linkId!);
+      else counts.set(linkId!, left);
+    }
+    if (counts.size < linkCount) continue;
+    for (const one of asked.slice(Math.max(first, marked), index + 1)) found.add(one);
+    marked = index + 1;
+  }
+  return found;
+}
