@@ -71,6 +71,9 @@ describe('a click', () => {
       human_clicked_count: 0,
       machine_clicked_count: 1,
     });
+    const clicked = await sql`select clicks, human_clicks, machine_clicks from email_link
+      where owner_id = ${mail.campaignId}`.execute(api.db);
+    expect(clicked.rows).toEqual([{ clicks: 1, human_clicks: 0, machine_clicks: 1 }]);
     const moments = await sql`select from email_moment
       where email_id = ${mail.id} and kind = 10`.execute(api.db);
     expect(moments.rows).toEqual([]);
