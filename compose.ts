@@ -24,14 +24,12 @@ import {
   type OpenDatabase,
 } from './db/database.ts';
 import { findSender } from './db/domains/keys.ts';
-import { defaultProviderId } from './domain/provider/provider.ts';
 import { recordKey, type ReturnPathSettings } from './domain/sender/sender-records.ts';
 import { findFleet } from './db/delivery/workers.ts';
 import { findDatabaseId } from './db/subscriptions/cluster.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
 import { listStoredProviders } from './db/providers/providers.ts';
 import { disableForReputation } from './db/transactions/projects/suspend-project.ts';
-import type { SettledMessage } from './db/transactions/mail/record-feedback.ts';
 import { dispatchStore } from './workflows/client/dispatch-store.ts';
 import { encryptAddressKeys } from './db/suppression/keys.ts';
 import { createDns, type Dns } from './providers/dns.ts';
@@ -41,7 +39,7 @@ import { createClients } from './providers/engagement/clients.ts';
 import { createFiles } from './providers/files.ts';
 import { createReturnPaths, type ReturnPaths } from './providers/return-paths.ts';
 import { openJournal } from './providers/journal/journal.ts';
-import { createMailPool, type MailPool } from './providers/mail-pool.ts';
+import { createMailPool, type MailPool, unreportedBy } from './providers/mail-pool.ts';
 import { createFeedbackReaders } from './providers/mail-providers.ts';
 import { readKeyFile } from './providers/mail/dkim/keys.ts';
 import type { SigningKeys } from './providers/mail/dkim/signature.ts';
@@ -309,17 +307,6 @@ function senderFinder(db: Database, { host, subdomain }: ReturnPathSettings) {
     const returnPath = recordKey({ type: 'MX', name });
     const { keys, hasReturnPath } = await findSender(db, { projectId, domain, returnPath });
     return { keys, returnPathHost: host !== null && hasReturnPath ? name : null };
-  };
-}
-
-/**
- * Returns a function that is true for messages whose mail provider reports no deliveries. Those of
- * projects are not looked up, because a transaction is open: they count as reporting.
- */
-function unreportedBy({ installation }: MailPool) {
-  return ({ providerId }: SettledMessage) => {
-    const id = providerId ?? defaultProviderId;
-    return installation.some((provider) => provider.id === id && !provider.reportsDelivery);
   };
 }
 

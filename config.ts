@@ -489,9 +489,7 @@ function trustedTopics(env: Settings, sending: string): Record<string, TrustedTo
   );
 }
 
-function isProduction(env: Settings): boolean {
-  return env.NODE_ENV === 'production';
-}
+const isProduction = (env: Settings) => env.NODE_ENV === 'production';
 
 export { ConfigError };
 

@@ -222,3 +222,14 @@ function makeMailer(server: ProviderServer, owner: ServerOwner, rules: ServerRul
     ? smtpMailer(smtpSettingsOf(server, owner, rules))
     : sesMailer(sesSettingsOf(server, owner, rules));
 }
+
+/**
+ * Returns a function that is true for messages whose mail provider reports no deliveries. Those of
+ * projects are not looked up, because a transaction is open: they count as reporting.
+ */
+export function unreportedBy({ installation }: MailPool) {
+  return ({ providerId }: { providerId: string | null }) => {
+    const id = providerId ?? defaultProviderId;
+    return installation.some((provider) => provider.id === id && !provider.reportsDelivery);
+  };
+}

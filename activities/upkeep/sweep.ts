@@ -228,11 +228,7 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
      * Merges the counts of campaigns. Counts the opens, clicks and other events of mail for past
      * days.
      */
-    async TALLY_MAIL() {
-      const isLate = after(tallyingMs);
-      while (!isLate() && (await foldCampaignTally(db)));
-      while (!isLate() && (await tallyMoments(db)));
-    },
+    TALLY_MAIL: () => tallyMail(db),
     /** Merges the counts of clicks by link, and stores the addresses of links as they were written. */
     async TALLY_LINKS() {
       const isLate = after(tallyingMs);
@@ -322,6 +318,12 @@ async function clearMailBodies({ db, bodyRetentionDays }: SweepServices): Promis
   const before = new Date(Date.now() - bodyRetentionDays * 86_400_000);
   const isLate = after(clearingMs);
   while ((await deleteOldBodies(db, before)) && !isLate());
+}
+
+async function tallyMail(db: Database): Promise<void> {
+  const isLate = after(tallyingMs);
+  while (!isLate() && (await foldCampaignTally(db)));
+  while (!isLate() && (await tallyMoments(db)));
 }
 
 async function settleEngagement({ db, log }: SweepServices): Promise<void> {

@@ -253,6 +253,7 @@ with page as (
   group by 1, 2 )
 select count(*)::int as count
 from page
+
 with page as materialized (
   select email_id, at, id, kind
   from engagement
