@@ -588,11 +588,8 @@ with derivable as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events ), total as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), total as (
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), total as (
   select count(*)::int as count, min(sent_at) as at
   from settled ), counted as (
   update campaign
@@ -694,20 +691,12 @@ with due as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events, email.workflow_execution_id, email.to_name, email.to_email,
-      email.subject, email.body, email.from_email, email.from_name, email.reply_to, email.headers,
-      email.attachments, email.link_ids, email.attempts, email.scheduled_for, email.opt_in_id,
-      email.topic_id, email.provider_id, (email.attempts > 0 and email.trace @> '[{state:
-      settled}]') as is_bound, case when email.attempts > 1 then jsonb_path_query_first(email.trace,
-      '$[*] ? (@.state == handed_over)') ->> 'at' end as first_attempt_at ), ledger_unqueued as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events, email.workflow_execution_id, email.to_name,
-      email.to_email, email.subject, email.body, email.from_email, email.from_name, email.reply_to,
-      email.headers, email.attachments, email.link_ids, email.attempts, email.scheduled_for,
-      email.opt_in_id, email.topic_id, email.provider_id, (email.attempts > 0 and email.trace @>
-      '[{state: settled}]') as is_bound, case when email.attempts > 1 then
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events, email.workflow_execution_id,
+      email.to_name, email.to_email, email.subject, email.body, email.from_email, email.from_name,
+      email.reply_to, email.headers, email.attachments, email.link_ids, email.attempts,
+      email.scheduled_for, email.opt_in_id, email.topic_id, email.provider_id, (email.attempts > 0
+      and email.trace @> '[{state: settled}]') as is_bound, case when email.attempts > 1 then
       jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
       first_attempt_at ), ledger_unqueued as (
   delete from email_queue
@@ -795,11 +784,8 @@ with failed as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events ), ledger_unqueued as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -860,11 +846,8 @@ with made as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events), ledger_unqueued as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events), ledger_unqueued as (
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -895,11 +878,8 @@ with made as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events), ledger_unqueued as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events), ledger_unqueued as (
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1174,26 +1154,16 @@ with settled as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events, case when ((email.sent_at is not null and email.derived_events & 1 = 0)
-      or (email.delivered_at is not null and email.derived_events & 2 = 0)) then jsonb_build_object(
-      'id', email.id, 'contact_id', email.contact_id, 'subject', email.subject, 'from_email',
-      email.from_email, 'from_name', email.from_name, 'message_id', email.message_id, 'template_id',
-      email.template_id, 'campaign_id', email.campaign_id, 'source_type', email.source_type,
-      'derived_events', email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events, case when ((email.sent_at is
+      not null and email.derived_events & 1 = 0) or (email.delivered_at is not null and
+      email.derived_events & 2 = 0)) then jsonb_build_object( 'id', email.id, 'contact_id',
+      email.contact_id, 'subject', email.subject, 'from_email', email.from_email, 'from_name',
+      email.from_name, 'message_id', email.message_id, 'template_id', email.template_id,
+      'campaign_id', email.campaign_id, 'source_type', email.source_type, 'derived_events',
+      email.derived_events, 'sent_at', to_char(email.sent_at at time zone 'utc',
       'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at', to_char(email.delivered_at at time zone
       'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as "eventSource" ), ledger_accepted as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events, case when ((email.sent_at is not null and
-      email.derived_events & 1 = 0) or (email.delivered_at is not null and email.derived_events & 2
-      = 0)) then jsonb_build_object( 'id', email.id, 'contact_id', email.contact_id, 'subject',
-      email.subject, 'from_email', email.from_email, 'from_name', email.from_name, 'message_id',
-      email.message_id, 'template_id', email.template_id, 'campaign_id', email.campaign_id,
-      'source_type', email.source_type, 'derived_events', email.derived_events, 'sent_at',
-      to_char(email.sent_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'delivered_at',
-      to_char(email.delivered_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as
-      "eventSource" ), ledger_accepted as (
   insert into email_moment (project_id, kind, at, email_id)
   select project_id, moment.kind, moment.at, id
   from settled
@@ -1296,11 +1266,8 @@ with unknown as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events ), ledger_unqueued as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1361,11 +1328,8 @@ with unqueued as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events ), ledger_unqueued as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1403,11 +1367,8 @@ with was as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events
   from email
   where id = any($1::uuid[]) ), changed as (
   update email
@@ -1429,11 +1390,8 @@ with was as (
       email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
       email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
       email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
-      email.bounce_listed, email.complaint_listed, email.billed_units, email.allowance_month,
-      email.derived_events ), ledger_unqueued as (
-      email.clicked_at, email.bounced_at, email.complained_at, email.human_opened_at,
-      email.human_clicked_at, email.bounce_listed, email.complaint_listed, email.billed_units,
-      email.allowance_month, email.derived_events ), ledger_unqueued as (
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -1457,9 +1415,8 @@ with was as (
         end), (2::smallint, delivered_at), (3::smallint, opened_at), (4::smallint, clicked_at),
         (5::smallint, bounced_at), (6::smallint, complained_at), (7::smallint, case when
         bounce_listed then bounced_at end), (8::smallint, case when complaint_listed then
-        complained_at end), (11::smallint, unsubscribed_at) ) as moment(kind, at)
-        complained_at end), (9::smallint, human_opened_at), (10::smallint, human_clicked_at) ) as
-        moment(kind, at)
+        complained_at end), (9::smallint, human_opened_at), (10::smallint, human_clicked_at),
+        (11::smallint, unsubscribed_at) ) as moment(kind, at)
   where moment.at is not null), ledger_moments_after as (
   select project_id, moment.kind, moment.at, id as email_id
   from changed
@@ -1468,9 +1425,8 @@ with was as (
         end), (2::smallint, delivered_at), (3::smallint, opened_at), (4::smallint, clicked_at),
         (5::smallint, bounced_at), (6::smallint, complained_at), (7::smallint, case when
         bounce_listed then bounced_at end), (8::smallint, case when complaint_listed then
-        complained_at end), (11::smallint, unsubscribed_at) ) as moment(kind, at)
-        complained_at end), (9::smallint, human_opened_at), (10::smallint, human_clicked_at) ) as
-        moment(kind, at)
+        complained_at end), (9::smallint, human_opened_at), (10::smallint, human_clicked_at),
+        (11::smallint, unsubscribed_at) ) as moment(kind, at)
   where moment.at is not null), ledger_moments_gone as (
   delete from email_moment
   where (project_id, kind, at, email_id) in (

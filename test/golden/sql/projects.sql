@@ -86,8 +86,7 @@ returning coalesce(public_id, id) as "publicId", removal
 with first as (
   select date_trunc('day', min(moment.at), 'UTC') as day
   from project
-  cross join unnest(array[1, 2, 3, 4, 5, 6, 7, 8, 11]) as number
-  cross join generate_series(1, 10) as number
+  cross join unnest(array[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) as number
   cross join lateral (
     select least( (
         select at
