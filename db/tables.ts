@@ -217,6 +217,7 @@ export interface CampaignTally {
   code: string;
   count: number;
   fresh: Generated<boolean>;
+  gone: Generated<number>;
   project_id: string;
   sent: number;
 }
@@ -1510,7 +1511,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "human_clicked_count", "human_opened_count", "id", "late", "left_topic", "left_unsubscribed", "local_time", "machine_clicked_count", "machine_opened_count", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "waits_for"],
   campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "utm", "utm_hosts", "version"],
-  campaign_tally: ["campaign_id", "code", "count", "fresh", "project_id", "sent"],
+  campaign_tally: ["campaign_id", "code", "count", "fresh", "gone", "project_id", "sent"],
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],

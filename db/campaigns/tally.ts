@@ -76,6 +76,19 @@ export async function findCampaignTally(
   return { campaign: row, tally };
 }
 
+/** Returns how many messages of a campaign there are, also of one that has a million. */
+export async function countCampaignMail(db: Database, id: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select case when frozen_count > ${countedMax} then frozen_count
+          - coalesce((select sum(gone) from campaign_tally where campaign_id = ${id}), 0)::int
+        else (select count(*)::int from email where campaign_id = ${id}) end as count
+      from campaign where id = ${id}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Campaigns with more messages are counted without reading these. */
+const countedMax = 1_000;
+
 type Counted = Pick<CampaignTally, 'failures' | 'unsettled' | 'scheduled' | 'retrying'> &
   CampaignTally['held'];
 
@@ -115,20 +128,20 @@ export async function foldCampaignTally(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
     with page as (
       select ctid as row, campaign_id, code from campaign_tally where fresh limit ${foldedAtOnce}
-    ), gone as (
+    ), unfolded as (
       delete from campaign_tally where ctid = any(array(select row from page))
-        returning campaign_id, project_id, code, count, sent
+        returning campaign_id, project_id, code, count, sent, gone
     ), folded as (
       delete from campaign_tally tally using (select distinct campaign_id, code from page) touched
         where (tally.campaign_id, tally.code) = (touched.campaign_id, touched.code) and not fresh
-        returning tally.campaign_id, project_id, tally.code, count, sent
+        returning tally.campaign_id, project_id, tally.code, count, sent, gone
     ), sums as (
-      insert into campaign_tally (campaign_id, project_id, code, count, sent, fresh)
-        select campaign_id, project_id, code, sum(count), sum(sent), false
-          from (select campaign_id, project_id, code, count, sent from gone
-            union all select campaign_id, project_id, code, count, sent from folded) row
+      insert into campaign_tally (campaign_id, project_id, code, count, sent, gone, fresh)
+        select campaign_id, project_id, code, sum(count), sum(sent), sum(gone), false
+          from (select campaign_id, project_id, code, count, sent, gone from unfolded
+            union all select campaign_id, project_id, code, count, sent, gone from folded) row
           where exists (select from campaign where id = campaign_id)
-          group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0
+          group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0 or sum(gone) <> 0
     )
     select count(*)::int as count from page`.execute(db);
   return rows[0]?.count === foldedAtOnce;

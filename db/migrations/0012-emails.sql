@@ -242,10 +242,12 @@ create table campaign_tally (
   code text not null,
   count integer not null,
   sent integer not null,
+  -- How many messages were deleted, whatever became of them.
+  gone integer not null default 0,
   fresh boolean not null default true
 );
 comment on table campaign_tally is 'How many messages of a campaign have failed, by refusal or error, and how many of them were '
-  'accepted before; appended to, folded by the sweep.';
+  'accepted before; appended to, folded by the sweep. Deleted messages are counted once more.';
 create index campaign_tally_key on campaign_tally (campaign_id, code) include (count, sent);
 create index campaign_tally_fresh on campaign_tally (campaign_id, code) where fresh;
 

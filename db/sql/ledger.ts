@@ -232,24 +232,24 @@ const followers = {
     return parts;
   },
 
-  /** How many messages of a campaign have failed, or were deleted unsent, by reason. */
+  /** How many messages of a campaign have failed, or were deleted unsent, by reason; and all deleted. */
   campaignTally({ was, now }: LedgerChange): Part[] {
-    const count = (rows: RawBuilder<unknown>) => sql`
-      insert into campaign_tally (campaign_id, project_id, code, count, sent)
-        select campaign_id, project_id, code, sum(count), sum(sent) from (${rows}) as row
-          group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0`;
     if (!now) {
       return [
         [
           'campaign_counted',
-          count(sql`
+          sql`insert into campaign_tally (campaign_id, project_id, code, count, sent, gone)
             select campaign_id, project_id, case when status = 'SENDING' and lease_until < now()
-                then 'delivery_unknown' else 'contact_deleted' end as code, 1 as count, 0 as sent
-              from ${sql.table(was!)}
-              where campaign_id is not null and status in ('PENDING', 'SENDING')`),
+                  then 'delivery_unknown' else 'contact_deleted' end,
+                count(*) filter (where status in ('PENDING', 'SENDING')), 0, count(*)
+              from ${sql.table(was!)} where campaign_id is not null group by 1, 2, 3`,
         ],
       ];
     }
+    const count = (rows: RawBuilder<unknown>) => sql`
+      insert into campaign_tally (campaign_id, project_id, code, count, sent)
+        select campaign_id, project_id, code, sum(count), sum(sent) from (${rows}) as row
+          group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0`;
     const failed = (row: string, sign: 1 | -1) => sql`
       select campaign_id, project_id, coalesce(refusal, error, '') as code, ${sql.lit(sign)} as count,
           ${sql.lit(sign)} * (sent_at is not null)::int as sent

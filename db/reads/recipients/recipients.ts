@@ -9,6 +9,7 @@ import {
   type RecipientOutcome,
   selectionOf,
 } from '../../../domain/outcomes/selection.ts';
+import { countCampaignMail } from '../../campaigns/tally.ts';
 import { references } from '../../columns.ts';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
@@ -294,19 +295,16 @@ async function countRecipients(
   scope: RecipientScope,
   { matches, readsAddress, isWhole, link }: Search,
 ): Promise<number> {
+  if (isWhole && !link && scope.column === 'campaign_id') return countCampaignMail(db, scope.id);
   const joined = readsAddress
     ? sql`left join contact receiver
         on receiver.id = email.contact_id and receiver.project_id = email.project_id`
     : sql``;
-  // Without the project, PostgreSQL counts in the index: the id is that of one project.
-  const isOwn = isWhole
-    ? sql`${sql.ref(`email.${scope.column}`)} = ${scope.id}`
-    : isOf(scope, 'email');
   const all = link ? sql`(${allClicked(link)}) clicked` : sql`email`;
   const read = link && !isWhole ? sql`join email on email.id = clicked.id` : sql``;
   const { rows } = await sql<{ total: number }>`
     select count(*)::int as total from ${all} ${read} ${joined}
-      where ${link ? sql`true` : isOwn} and ${matches}`.execute(db);
+      where ${link ? sql`true` : isOf(scope, 'email')} and ${matches}`.execute(db);
   return rows[0]?.total ?? 0;
 }
 

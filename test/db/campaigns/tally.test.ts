@@ -3,7 +3,11 @@ import { expect, it } from 'vitest';
 import { startCampaign } from '../../../db/transactions/mail/advance-campaign.ts';
 import { failCampaignEmails } from '../../../db/campaigns/chunks.ts';
 import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts';
-import { findCampaignTally, foldCampaignTally } from '../../../db/campaigns/tally.ts';
+import {
+  countCampaignMail,
+  findCampaignTally,
+  foldCampaignTally,
+} from '../../../db/campaigns/tally.ts';
 import { campaignOutcomes } from '../../../domain/outcomes/tally.ts';
 import { useApi } from '../../support/api.ts';
 import { insertTestCampaign } from '../../support/projects/mails.ts';
@@ -66,6 +70,30 @@ it('stays exact while it is folded by several, and messages fail', async () => {
   };
   await Promise.all([fail(), fold(), fold(), look()]);
   expect(campaignOutcomes(await tallyOf(id)).reasons).toEqual({ campaign_cancelled: recipients });
+});
+
+it('counts the mail of a large campaign without reading it, also when contacts are deleted', async () => {
+  const id = await started();
+  const ask = () => countCampaignMail(db, id);
+  expect(await ask()).toBe(recipients);
+  expect(await rowsRead(db, ask)).toBeLessThanOrEqual(recipients / 50);
+  const drop = (end: string) =>
+    dropContacts(
+      db,
+      sql<boolean>`project_id = ${projectId} and email like ${`no%${end}@people.test`}`,
+    );
+  await Promise.all([drop('17'), drop('11'), foldCampaignTally(db)]);
+  await drop('5');
+  const left = recipients - 30 - 30 - 300;
+  expect(await ask()).toBe(left);
+  const { rows } = await sql`select from email where campaign_id = ${id}`.execute(db);
+  expect(rows).toHaveLength(left);
+  while (await foldCampaignTally(db));
+  expect(await ask()).toBe(left);
+  expect(campaignOutcomes(await tallyOf(id)).outcomes).toMatchObject({
+    withheld: recipients - left,
+    pending: left,
+  });
 });
 
 it('goes with its campaign, also what is counted after that', async () => {

@@ -120,6 +120,16 @@ from email
 where template_id = $3 and project_id = $4
 group by 1, 2
 
+select case when frozen_count > $1 then frozen_count - coalesce((
+    select sum(gone)
+    from campaign_tally
+    where campaign_id = $2), 0)::int else (
+  select count(*)::int
+  from email
+  where campaign_id = $3) end as count
+from campaign
+where id = $4
+
 select case when least( (
     select due_at
     from campaign_chunk
@@ -946,30 +956,30 @@ with page as (
   select ctid as row, campaign_id, code
   from campaign_tally
   where fresh
-  limit $1 ), gone as (
+  limit $1 ), unfolded as (
   delete from campaign_tally
   where ctid = any(array(
       select row
       from page))
-  returning campaign_id, project_id, code, count, sent ), folded as (
+  returning campaign_id, project_id, code, count, sent, gone ), folded as (
   delete from campaign_tally tally using (
     select distinct campaign_id, code
     from page) touched
   where (tally.campaign_id, tally.code) = (touched.campaign_id, touched.code) and not fresh
-  returning tally.campaign_id, project_id, tally.code, count, sent ), sums as (
-  insert into campaign_tally (campaign_id, project_id, code, count, sent, fresh)
-  select campaign_id, project_id, code, sum(count), sum(sent), false
+  returning tally.campaign_id, project_id, tally.code, count, sent, gone ), sums as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent, gone, fresh)
+  select campaign_id, project_id, code, sum(count), sum(sent), sum(gone), false
   from (
-    select campaign_id, project_id, code, count, sent
-    from gone
+    select campaign_id, project_id, code, count, sent, gone
+    from unfolded
     union all
-    select campaign_id, project_id, code, count, sent
+    select campaign_id, project_id, code, count, sent, gone
     from folded) row
   where exists (
     select
     from campaign
     where id = campaign_id)
-  group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0 )
+  group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0 or sum(gone) <> 0 )
 select count(*)::int as count
 from page
 

@@ -352,10 +352,6 @@ where email.campaign_id = $1 and email.project_id = $2 and (email.bounced_at is 
 
 select count(*)::int as total
 from email
-where email.campaign_id = $1 and true
-
-select count(*)::int as total
-from email
 where email.template_id = $1 and email.project_id = $2 and (email.opened_at is not null)
 
 select count(*)::int as total
