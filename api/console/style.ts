@@ -86,6 +86,11 @@ ol.timeline li { display: grid; grid-template-columns: 10.5rem 6.5rem 1fr; gap: 
 ol.timeline li:first-child { border-top: 0; }
 .bar { height: .5rem; border-radius: .25rem; background: var(--rest); overflow: hidden; margin: .75rem 0; width: 100%; }
 .bar rect { fill: var(--accent); }
+.chart { display: block; width: 100%; height: 12rem; border-bottom: 1px solid var(--edge); }
+.chart polyline { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; stroke: var(--soft); }
+.chart .opens { stroke: var(--accent); } .chart .clicks { stroke: var(--good); }
+.legend { display: flex; flex-wrap: wrap; gap: 0 1.25rem; list-style: none; margin: .375rem 0 .75rem; padding: 0; color: var(--soft); }
+.legend .opens { color: var(--accent); } .legend .clicks { color: var(--good); }
 details.choice { position: relative; }
 details.choice ul { position: absolute; z-index: 1; margin: .375rem 0 0; padding: .375rem; list-style: none; background: var(--card);
   border: 1px solid var(--edge); border-radius: .5rem; min-width: 12rem; max-height: 60vh; overflow-y: auto; }

@@ -97,7 +97,7 @@ const about =
   'that mail fails with `held_out`, and executions go on. Mail of the classes TRANSACTIONAL and ' +
   'HEADLESS, of `/v1/send`, and tests are sent.';
 
-const getHoldout = endpoint({
+export const getHoldout = endpoint({
   id: 'getHoldout',
   method: 'GET',
   path: '/holdout',
@@ -111,7 +111,7 @@ const getHoldout = endpoint({
   },
 });
 
-const putHoldout = endpoint({
+export const putHoldout = endpoint({
   id: 'setHoldout',
   method: 'PUT',
   path: '/holdout',

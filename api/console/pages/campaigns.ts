@@ -78,7 +78,11 @@ const showCampaign = projectPage({
     return {
       title: name,
       content: html`${heading(name, state(status), campaignActs(campaign, token, path))}
-      ${section('Progress', html`${bar(stats)}${campaignFigures(stats)}${pace(stats)}${reasonTable(stats)}`)}
+      ${section(
+        'Progress',
+        html`${bar(stats)}${campaignFigures(stats)}${pace(stats)}${reasonTable(stats)}`,
+        html`<a href="${path(`/campaigns/${id}/over-time`)}">Over time</a>`,
+      )}
       ${section(
         'Message',
         facts([

@@ -31,6 +31,8 @@ import { rampPages } from './mail/ramps.ts';
 import { requestPages } from './requests.ts';
 import { routingPages } from './routing.ts';
 import { securityEventPages } from './security-events.ts';
+import { mailSettingsPages } from './settings/mail.ts';
+import { overTimePages } from './numbers/over-time.ts';
 import { settingsPages } from './settings/sign-in-policy.ts';
 import { subscriptionPages } from './subscriptions.ts';
 import { templatePages } from './templates.ts';
@@ -120,5 +122,7 @@ export const consolePages = [
   ...requestPages,
   ...securityEventPages,
   ...settingsPages,
+  ...mailSettingsPages,
+  ...overTimePages,
   showUnknownPage,
 ];

@@ -46,7 +46,7 @@ const showDomain = projectPage({
   async show({ call }) {
     const { id = '' } = call.params;
     const domain = await ask(call, getDomain, { params: { id } });
-    const { status, signing, dkim, lastCheckedAt, records } = domain;
+    const { status, signing, dkim, tracking, lastCheckedAt, records } = domain;
     return {
       title: domain.domain,
       content: html`${heading(domain.domain, state(status.toUpperCase()))}
@@ -55,6 +55,7 @@ const showDomain = projectPage({
         facts([
           ['Last check', moment(lastCheckedAt)],
           ['Signed by', signerWords(signing)],
+          ...(tracking ? ([['Links and pixel on', tracking.host]] as const) : []),
           ...(dkim
             ? ([
                 ['Key', dkim.selector],

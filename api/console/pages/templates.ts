@@ -52,7 +52,7 @@ const showTemplate = projectPage({
   path: '/templates/{id}',
   at: '/templates',
   summary: 'Preview a template for a contact',
-  async show({ call }) {
+  async show({ call, path }) {
     const { id = '' } = call.params;
     const { email = '' } = call.query;
     const [template, contacts] = await Promise.all([
@@ -81,7 +81,7 @@ const showTemplate = projectPage({
       title: template.name,
       // The frame inherits the policy: the mail's own styles are shown, its images are not loaded.
       styles: "'unsafe-inline'",
-      content: html`${heading(template.name, state(template.type))}
+      content: html`${heading(template.name, state(template.type), html`<a class="button" href="${path(`/templates/${id}/over-time`)}">Numbers over time</a>`)}
       ${section(
         'Contact',
         html`<form>

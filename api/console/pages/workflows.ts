@@ -82,7 +82,7 @@ const showWorkflow = projectPage({
       : { action: path(`/workflows/${id}/pause`), label: 'Pause' };
     return {
       title: name,
-      content: html`${heading(name, html`${workflowState(workflow)} <span class="soft">version ${version}</span>`, actForm(token, pausing))}
+      content: html`${heading(name, html`${workflowState(workflow)} <span class="soft">version ${version}</span>`, html`<a class="button" href="${path(`/workflows/${id}/over-time`)}">Mail over time</a> ${actForm(token, pausing)}`)}
       ${warnings.length > 0 && section('Warnings', warningList(warnings))}
       ${section('Executions', executionFigures(stats), html`<a href="${path(`/executions?workflowId=${id}`)}">All</a>`)}
       ${section('Graph', html`<div class="wide"><img class="picture" src="${path(`/workflows/${id}/graph.svg`)}" alt="The graph of ${name} with its numbers; the table of steps has the same." /></div>`)}

@@ -68,3 +68,30 @@ it('lets only the owner change it, and members not see it', async () => {
   const { status, html } = await member.open(page);
   expect([status, html.includes('Only admins and the owner')]).toEqual([200, true]);
 });
+
+it('changes the hold-out and the parameters of links', async () => {
+  const { owner, page } = await newProject();
+  const visitor = newVisitor(api, owner.cookie);
+  expect((await visitor.open(page)).html).toContain(`${page}/mail`);
+  await visitor.open(`${page}/mail`);
+  const held = await visitor.submit(`${page}/mail/holdout`, { percent: '2.5' });
+  expect(held.location).toBe(`${page}/mail?done=policySaved`);
+  const fields = { source: 'news', medium: ' ', campaign: '{campaign}', hosts: 'a.test b.test' };
+  await visitor.submit(`${page}/mail/links`, fields);
+  const { html } = await visitor.open(`${page}/mail`);
+  expect(html).toContain('value="2.5"');
+  expect(html).toContain('name="source" value="news"');
+  expect(html).toContain('name="medium" value=""');
+  expect(html).toContain('value="a.test b.test"');
+  const refused = await visitor.submit(`${page}/mail/links`, { source: '{nope}' });
+  expect([refused.status, refused.html.includes('{nope} is not known')]).toEqual([422, true]);
+});
+
+it('shows a member the settings of marketing mail without forms', async () => {
+  const { owner, id, page } = await newProject();
+  const visitor = newVisitor(api, await addMember(id, owner.cookie, 'MEMBER'));
+  const { html } = await visitor.open(`${page}/mail`);
+  expect(html).toContain('Only admins and the owner can change this.');
+  expect(html).not.toContain('name="percent"');
+  expect((await visitor.submit(`${page}/mail/holdout`, { percent: '5' })).status).toBe(403);
+});

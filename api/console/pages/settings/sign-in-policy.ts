@@ -19,7 +19,8 @@ const showSettings = projectPage({
     return {
       title: 'Settings',
       content: html`${heading('Settings')}
-      ${isMember ? adminsOnly : policySections(await policyOf(call), { call, token, path })}`,
+        <p><a href="${path('/settings/mail')}">Marketing mail: hold-out and links</a></p>
+        ${isMember ? adminsOnly : policySections(await policyOf(call), { call, token, path })}`,
     };
   },
 });
