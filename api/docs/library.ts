@@ -41,6 +41,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/timing',
       'guides/local-time',
       'guides/quiet-hours',
+      'guides/reading-the-numbers',
       'guides/hold-outs',
       'guides/deliverability',
       'guides/warm-up',
