@@ -96,7 +96,7 @@ function chart(points: readonly Point[]): Html | null {
 function pointTable(points: readonly Point[]): Html {
   const rows = points.filter((point) => columns.some(([kind]) => point[kind] !== 0)).toReversed();
   return table(
-    ['From', ...columns.map(([, name]) => `${name}#`)],
+    ['From (UTC)', ...columns.map(([, name]) => `${name}#`)],
     rows.map((point) => [moment(point.at), ...columns.map(([kind]) => count(point[kind]))]),
     'Nothing has happened in this time.',
   );
