@@ -827,6 +827,10 @@ export interface Api {
           delivered: number;
           opens: number;
           clicks: number;
+          /** Opened by a person, as far as it is known now */
+          humanOpens: number;
+          /** Clicked by a person, as far as it is known now */
+          humanClicks: number;
           bounces: number;
           complaints: number;
           unsubscribes: number;

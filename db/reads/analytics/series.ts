@@ -15,9 +15,18 @@ export const seriesKinds = [
   'bounced',
   'complained',
   'unsubscribed',
+  'humanOpened',
+  'humanClicked',
 ] as const satisfies Moment[];
 
 export type SeriesKind = (typeof seriesKinds)[number];
+
+/** Returns the column of a message that has the first time of a kind. */
+function columnOf(kind: SeriesKind): RawBuilder<unknown> {
+  if (kind === 'humanOpened') return sql.ref('email.human_opened_at');
+  if (kind === 'humanClicked') return sql.ref('email.human_clicked_at');
+  return sql.ref(`email.${kind}_at`);
+}
 
 /** Messages, each counted once for each kind, at its first. */
 export type SeriesCounts = Record<SeriesKind, number>;
@@ -90,7 +99,7 @@ async function countOfOwner(
 }
 
 const momentsOfMail = sql.join(
-  seriesKinds.map((kind) => sql`(${sql.lit(kind)}, ${sql.ref(`email.${kind}_at`)})`),
+  seriesKinds.map((kind) => sql`(${sql.lit(kind)}, ${columnOf(kind)})`),
 );
 
 function isOf(projectId: string, { column, ids }: MailOwner): RawBuilder<boolean> {
@@ -105,7 +114,7 @@ export async function findLastMoment(
   db: Database,
   { projectId, owner }: { projectId: string; owner: MailOwner },
 ): Promise<Date | null> {
-  const columns = seriesKinds.map((kind) => sql.ref(`email.${kind}_at`));
+  const columns = seriesKinds.map(columnOf);
   return withinTime(db, bounded, async (tx) => {
     const { rows } = await sql<{ at: Date | null }>`
       select max(greatest(${sql.join(columns)})) as at from email

@@ -17,6 +17,8 @@ const zero = {
   delivered: 0,
   opens: 0,
   clicks: 0,
+  humanOpens: 0,
+  humanClicks: 0,
   bounces: 0,
   complaints: 0,
   unsubscribes: 0,
@@ -64,6 +66,8 @@ describe('GET /analytics/series', () => {
       delivered_at: '2026-03-01T10:00:01Z',
       opened_at: '2026-03-02T09:00:00Z',
       clicked_at: '2026-03-04T09:00:00Z',
+      human_opened_at: '2026-03-02T09:30:00Z',
+      human_clicked_at: '2026-03-04T09:30:00Z',
       unsubscribed_at: '2026-03-04T10:00:00Z',
       opens: 7,
       clicks: 3,
@@ -76,8 +80,8 @@ describe('GET /analytics/series', () => {
     });
     expect(await counted('?startDate=2026-03-01&endDate=2026-03-04')).toEqual([
       { at: day('03-01'), sent: 1, delivered: 1 },
-      { at: day('03-02'), sent: 1, opens: 1, bounces: 1 },
-      { at: day('03-04'), sent: 1, clicks: 1, complaints: 1, unsubscribes: 1 },
+      { at: day('03-02'), sent: 1, opens: 1, humanOpens: 1, bounces: 1 },
+      { at: day('03-04'), sent: 1, clicks: 1, humanClicks: 1, complaints: 1, unsubscribes: 1 },
     ]);
   });
 

@@ -39,6 +39,8 @@ it('adds up to the statistics of a campaign, and of its project', async () => {
     const { openedCount, bouncedCount, complainedCount, unsubscribedCount } = data;
     return openedCount * bouncedCount * complainedCount * unsubscribedCount > 0 ? data : null;
   });
+  // People are counted when their verdicts are settled.
+  const { humanOpens: _, humanClicks: __, ...sums } = await sumsOf(`&campaignId=${id}`);
   const expected = {
     sent: stats.sentCount,
     delivered: stats.deliveredCount,
@@ -49,7 +51,7 @@ it('adds up to the statistics of a campaign, and of its project', async () => {
     unsubscribes: stats.unsubscribedCount,
   };
   expect(expected).toMatchObject({ sent: 4, opens: 1, bounces: 1, complaints: 1, unsubscribes: 1 });
-  expect(await sumsOf(`&campaignId=${id}`)).toEqual(expected);
+  expect(sums).toEqual(expected);
   const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
-  expect(await sumsOf(`&startDate=${hourAgo}`)).toEqual(expected);
+  expect(await sumsOf(`&startDate=${hourAgo}`)).toMatchObject(expected);
 });

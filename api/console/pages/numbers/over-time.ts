@@ -21,6 +21,8 @@ const lines = [
 
 const columns = [
   ...lines,
+  ['humanOpens', 'Opened by people'],
+  ['humanClicks', 'Clicked by people'],
   ['delivered', 'Delivered'],
   ['bounces', 'Bounced'],
   ['complaints', 'Complaints'],
