@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
 import { countLinkClicks, type JudgedClick } from '../../../db/engagement/links.ts';
 import { linkIdOf } from '../../../domain/links/link-ids.ts';
+import { engagementOf } from '../../support/projects/engagement.ts';
 import { insertTestCampaign, insertTestEmail } from '../../support/projects/mails.ts';
 import { newAddress, refusal, useShop } from '../../support/projects/shop.ts';
 
@@ -108,6 +109,30 @@ describe('GET …/links', () => {
   it('lists the links of a template that is long', async () => {
     const id = await shop.createTemplate({ body: body + '<p>{{name}}</p>'.repeat(9_000) });
     expect(await linksAt(`/templates/${id}/links`)).toHaveLength(2);
+  });
+
+  it('counts clicks once their verdicts are known, and follows a verdict that is revised', async () => {
+    const mails = engagementOf(shop.api, shop.project, (await contact()).id);
+    const mail = await mails.sentMail([imprint, 'https://shop.test/sale']);
+    const path = `/campaigns/${mail.campaignId}/links`;
+    await mail.click();
+    await mail.click({ agent: 'curl/8.5.0' });
+    expect(await linksAt(path)).toEqual([]);
+    await mails.settle();
+    const counts = { linkId: linkIdOf(imprint), url: imprint, clicks: 2, emails: 1 };
+    const person = { ...counts, humanClicks: 1, humanEmails: 1, machineClicks: 1 };
+    expect(await linksAt(path)).toMatchObject([person]);
+    await mails.settle();
+    expect(await linksAt(path)).toMatchObject([person]);
+    await mail.click({ method: 'HEAD' });
+    await mails.settle();
+    const machine = { ...counts, humanClicks: 0, humanEmails: 0, machineClicks: 2 };
+    expect(await linksAt(path)).toMatchObject([machine]);
+    const { body: who } = await shop.call(
+      'GET',
+      `/campaigns/${mail.campaignId}/recipients?link=${linkIdOf(imprint)}`,
+    );
+    expect(who.data).toMatchObject([{ emailId: mail.id, link: { clicks: 2, humanClicks: 0 } }]);
   });
 
   it('returns 404 for what another project has, and 401 for a public key', async () => {
