@@ -121,6 +121,8 @@ export interface Api {
           /** Number of those that were not sent, by reason; reasons without any are absent */
           reasons: Record<string, number>;
           leftOut: GetCampaignStatsLeftOut | null;
+          /** Only with a goal */
+          goal?: GoalStats;
           /** Percent of totalRecipients that were delivered; 0 without recipients */
           reachRate: number;
           /** While it is SENDING, at most 5 seconds old */
@@ -153,7 +155,7 @@ export interface Api {
           /** The `cursor` of the previous page */
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
-          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
@@ -1014,6 +1016,8 @@ export interface Api {
             key_too_long: number;
             too_many: number;
           };
+          /** Only with a goal: what followed the mail of these executions */
+          goal?: GoalStats;
           steps: Array<{
             stepId: string;
             name: string;
@@ -1074,7 +1078,7 @@ export interface Api {
           /** The `cursor` of the previous page */
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
-          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
@@ -1792,7 +1796,7 @@ export interface Api {
           /** The `cursor` of the previous page */
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
-          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed';
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
@@ -4183,6 +4187,8 @@ export type Campaign = {
   maxPerMinute: number | null;
   /** UTM parameters of its links, over those of the link policy */
   utm?: CampaignUtm;
+  /** The event that it is sent for */
+  goal?: Goal;
   sentAt: string | null;
   /** Topic of marketing mail */
   topicId?: string;
@@ -4238,6 +4244,13 @@ export type CampaignUtm = {
   content?: string | null;
 };
 
+export type Goal = {
+  eventName: string;
+  valueField?: string;
+  windowDays: number;
+  touch: 'sent' | 'open' | 'click';
+};
+
 export type Actor = {
   /** `contact`: by a link of a mail, or a page. `system`: without a request */
   type: 'user' | 'key' | 'contact' | 'system';
@@ -4255,6 +4268,17 @@ export type UtmInput = {
   campaign?: string | null;
   term?: string | null;
   content?: string | null;
+};
+
+export type GoalInput = {
+  /** The event that the mail is sent for */
+  eventName: string;
+  /** A number in the event's data, such as order.total, which is summed up */
+  valueField?: string;
+  /** How long after the touch the event counts, in days of 24 hours */
+  windowDays: number;
+  /** What the recipient must have done before; `sent`: the mail was only sent */
+  touch?: 'sent' | 'open' | 'click';
 };
 
 export type CreateCampaignRequest = {
@@ -4280,6 +4304,8 @@ export type CreateCampaignRequest = {
   maxPerMinute?: number | null;
   /** UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away */
   utm?: UtmInput | null;
+  /** The event that it is sent for; null takes the goal away */
+  goal?: GoalInput | null;
   /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
@@ -4307,6 +4333,8 @@ export type UpdateCampaignRequest = {
   maxPerMinute?: number | null;
   /** UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away */
   utm?: UtmInput | null;
+  /** The event that it is sent for; null takes the goal away */
+  goal?: GoalInput | null;
   /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'FOLLOW_UP' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
@@ -4349,6 +4377,18 @@ export type SendCampaignRequest = {
 
 export type TestCampaignRequest = {
   email: string;
+};
+
+export type GoalStats = {
+  eventName: string;
+  /** Mails that led to at least one event */
+  converted: number;
+  /** Events */
+  conversions: number;
+  /** Percent of the sent mails that are `converted` */
+  conversionRate: number;
+  /** Sum of `valueField` of the events; others than numbers count as 0 */
+  value: number;
 };
 
 /** Contacts of the audience that are no recipients; null before the audience is fixed */
@@ -4406,6 +4446,8 @@ export type Recipient = {
     humanClicks: number;
     firstAt: string;
   };
+  /** Time of the first event that was the goal */
+  convertedAt: string | null;
 };
 
 export type LinkList = {
@@ -7643,6 +7685,8 @@ export type CountedWorkflow = {
   versionBy: Actor | null;
   /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
+  /** The event that its mail is sent for */
+  goal?: Goal;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;
   /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
@@ -7789,6 +7833,8 @@ export type Workflow = {
   versionBy: Actor | null;
   /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
+  /** The event that its mail is sent for */
+  goal?: Goal;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;
   /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
@@ -7840,6 +7886,8 @@ export type WorkflowGraph = {
   versionBy: Actor | null;
   /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
+  /** The event that its mail is sent for */
+  goal?: Goal;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;
   /** Probable mistakes in the graph, when it is read, stored or enabled; absent: none */
@@ -7981,6 +8029,8 @@ export type UpdateWorkflowRequest = {
   }>;
   /** true: no step of its executions begins until it is false */
   paused?: boolean;
+  /** The event that its mail is sent for; null takes the goal away. It is no part of the version */
+  goal?: GoalInput | null;
 };
 
 export type BulkUpdateWorkflowsRequest = {

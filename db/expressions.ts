@@ -110,3 +110,8 @@ export function millisecondsSince(moment: RawBuilder<unknown>): RawBuilder<numbe
   const since = sql`extract(epoch from clock_timestamp() - ${moment}) * 1000`;
   return sql<number>`coalesce(greatest(0, ${since}), 0)::float8`;
 }
+
+/** Limits a number to those that JSON has. */
+export function finite(value: number): number {
+  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
+}

@@ -23,6 +23,8 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export type Numeric = ColumnType<string, number | string, number | string>;
+
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface AccountToken {
@@ -256,6 +258,15 @@ export interface ContactTopic {
   topic_id: string;
 }
 
+export interface Conversion {
+  at: Timestamp;
+  email_id: string;
+  event_id: string;
+  owner_id: string;
+  project_id: string;
+  value: Numeric;
+}
+
 export interface DatabaseCluster {
   confirmed_at: Generated<Timestamp>;
   is_only_row: Generated<boolean>;
@@ -342,6 +353,7 @@ export interface Email {
   complaint_listed: Generated<boolean>;
   contact_id: string;
   content_version: number | null;
+  converted_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   delivered_at: Timestamp | null;
   delivery_unreported: Generated<boolean>;
@@ -653,6 +665,24 @@ export interface FollowUpRecipient {
   contact_id: string;
   list_id: string;
   project_id: string;
+}
+
+export interface Goal {
+  event_name: string;
+  owner_id: string;
+  project_id: string;
+  touch: string;
+  value_field: string | null;
+  window_days: number;
+}
+
+export interface GoalTally {
+  conversions: number;
+  converted: number;
+  fresh: Generated<boolean>;
+  owner_id: string;
+  project_id: string;
+  value: Numeric;
 }
 
 export interface HeldRelease {
@@ -1304,6 +1334,7 @@ export interface Workflow {
   enabled: Generated<boolean>;
   execution_key: string | null;
   exit_rules: Generated<Json>;
+  goal: Json | null;
   id: Generated<string>;
   name: string;
   paused_at: Timestamp | null;
@@ -1406,6 +1437,7 @@ export interface DB {
   consent: Consent;
   contact: Contact;
   contact_topic: ContactTopic;
+  conversion: Conversion;
   database_cluster: DatabaseCluster;
   derived_event_log: DerivedEventLog;
   digest_event: DigestEvent;
@@ -1430,6 +1462,8 @@ export interface DB {
   firing: Firing;
   follow_up_list: FollowUpList;
   follow_up_recipient: FollowUpRecipient;
+  goal: Goal;
+  goal_tally: GoalTally;
   held_release: HeldRelease;
   holdout: Holdout;
   idempotency: Idempotency;
@@ -1515,6 +1549,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
+  conversion: ["at", "email_id", "event_id", "owner_id", "project_id", "value"],
   database_cluster: ["confirmed_at", "is_only_row", "log_offset", "objects", "system_identifier"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
@@ -1539,6 +1574,8 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   follow_up_list: ["expires_at", "id", "project_id"],
   follow_up_recipient: ["contact_id", "list_id", "project_id"],
+  goal: ["event_name", "owner_id", "project_id", "touch", "value_field", "window_days"],
+  goal_tally: ["conversions", "converted", "fresh", "owner_id", "project_id", "value"],
   held_release: ["before", "project_id"],
   holdout: ["ends_at", "project_id", "salt", "slots", "topic_ids", "updated_at", "workflow_ids"],
   idempotency: ["body_hash", "created_at", "interrupted", "key", "owner_id", "renewed_at", "request", "response", "shown_to", "status_code", "use_id"],
@@ -1596,7 +1633,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   wait: ["conditions", "contact_id", "created_at", "digest", "digest_count", "event_id", "event_name", "execution_id", "expires_at", "project_id", "required_data", "step_execution_id"],
   watermark: ["at", "name"],
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
-  workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "trigger_where", "updated_at", "version"],
+  workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "goal", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "trigger_where", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_graph: ["difference", "version", "whole", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],

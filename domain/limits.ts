@@ -74,6 +74,9 @@ export const limits = {
   holdoutSaltChars: 64,
   holdoutScopeIds: 100,
   valueFieldChars: 200,
+  goalWindowDays: 90,
+  /** Number of the newest mails of a contact that an event is attributed among. */
+  goalMails: 1_000,
   /** Name of the contact field with the time zone. */
   zoneFieldChars: 200,
   zoneChars: 64,

@@ -13,6 +13,7 @@ import { foldCampaignTally } from '../../db/campaigns/tally.ts';
 import { foldLinkTally, readAddresses } from '../../db/engagement/link-upkeep.ts';
 import { removeOldClients } from '../../db/engagement/engagement.ts';
 import { settleDue } from '../../db/transactions/engagement/settle.ts';
+import { foldGoalTally } from '../../db/goals/tally.ts';
 import { tallyMoments } from '../../db/emails/moments.ts';
 import { foldEventTally } from '../../db/transactions/events/delete-events.ts';
 import { continueHeldMail } from '../../db/delivery/releases.ts';
@@ -225,7 +226,7 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     /** Adds the appended rows to the event counts. */
     FOLD_EVENT_TALLY: () => foldEventTally(db),
     /**
-     * Merges the counts of campaigns. Counts the opens, clicks and other events of mail for past
+     * Merges the counts of campaigns and goals. Counts the opens, clicks and other events of mail for past
      * days.
      */
     TALLY_MAIL: () => tallyMail(db),
@@ -322,8 +323,8 @@ async function clearMailBodies({ db, bodyRetentionDays }: SweepServices): Promis
 
 async function tallyMail(db: Database): Promise<void> {
   const isLate = after(tallyingMs);
-  while (!isLate() && (await foldCampaignTally(db)));
-  while (!isLate() && (await tallyMoments(db)));
+  const tallies = [foldCampaignTally, foldGoalTally, tallyMoments];
+  for (const tally of tallies) while (!isLate() && (await tally(db)));
 }
 
 async function settleEngagement({ db, log }: SweepServices): Promise<void> {

@@ -120,6 +120,7 @@ export const followUpCampaign = endpoint({
       const made = await insertCampaign(tx, {
         project_id: projectId,
         ...givenValues(row),
+        goal: null,
         topic_id: await keptTopic(tx, projectId, row.topic_id),
         name: cutName(`${row.name} (Follow-up)`),
         ...valuesOf(content),

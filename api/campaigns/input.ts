@@ -31,6 +31,7 @@ import {
   Uuid,
   addFault,
 } from '../http/schemas.ts';
+import { GoalInput } from '../goals/goal.ts';
 import { UtmInput } from '../projects/link-policy.ts';
 import { templateText } from '../templates/templates.ts';
 import { refuseTopic } from '../topics/references.ts';
@@ -64,6 +65,7 @@ const fields = {
   utm: UtmInput.nullable().describe(
     'UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away',
   ),
+  goal: GoalInput.nullable().describe('The event that it is sent for; null takes the goal away'),
   type: z.enum([...audienceTypes, ...MessageType.options]).describe(typeText),
 };
 
@@ -220,6 +222,7 @@ const givenColumns = {
   message_class: 'messageType',
   max_per_minute: 'maxPerMinute',
   utm: 'utm',
+  goal: 'goal',
 } as const satisfies Partial<Record<keyof CampaignRow, keyof Given>>;
 
 export type CampaignValues = Pick<CampaignRow, keyof typeof givenColumns>;
@@ -357,7 +360,7 @@ export function refuseEdit(
 
 function differs(column: string, value: unknown, row: CampaignRow): boolean {
   const stored = row[column as keyof CampaignRow];
-  if (column === 'utm') return !isDeepStrictEqual(value, stored);
+  if (column === 'utm' || column === 'goal') return !isDeepStrictEqual(value, stored);
   if (column !== 'audience_condition') return value !== stored;
   if (value === null || stored === null) return value !== stored;
   return !meansTheSame(value as Condition, stored as Condition);

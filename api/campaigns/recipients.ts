@@ -5,6 +5,7 @@ import { findCampaignEmail, findJudgedConsent } from '../../db/campaigns/emails.
 import { findCampaign } from '../../db/campaigns/campaigns.ts';
 import { findCampaignTally } from '../../db/campaigns/tally.ts';
 import { findContact } from '../../db/contacts/contacts.ts';
+import { readGoalSums } from '../../db/goals/tally.ts';
 import { absenceOf, absences, reasonOfOutcome } from '../../domain/campaign/campaign.ts';
 import { campaignOutcomes } from '../../domain/outcomes/tally.ts';
 import { found } from '../../domain/errors.ts';
@@ -28,6 +29,7 @@ import {
   recipientsDescription,
 } from '../emails/recipients.ts';
 import { ReasonCode } from '../emails/record.ts';
+import { GoalStats, goalStats } from '../goals/goal.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid, ById } from '../http/schemas.ts';
 
@@ -64,6 +66,7 @@ export const getCampaignStats = endpoint({
     outcomes: Outcomes.describe('Recipients by outcome: the sum is totalRecipients'),
     reasons: Reasons,
     leftOut: LeftOut.nullable(),
+    goal: GoalStats.optional().describe('Only with a goal'),
     reachRate: z
       .number()
       .describe('Percent of totalRecipients that were delivered; 0 without recipients'),
@@ -106,6 +109,7 @@ export const getCampaignStats = endpoint({
     const known = found('CAMPAIGN', id, await findCampaignTally(db, caller.projectId, id));
     const { campaign: row, tally } = known;
     const { outcomes: counts, reasons } = campaignOutcomes(tally);
+    const sums = await readGoalSums(db, row.id);
     return withRates({
       totalRecipients: row.total_recipients,
       sentCount: row.sent_count,
@@ -128,6 +132,7 @@ export const getCampaignStats = endpoint({
         unsubscribed_at_freeze: row.left_unsubscribed,
         topic_unsubscribed_at_freeze: row.left_topic,
       },
+      ...goalStats(row.goal, sums, row.sent_count),
       reachRate: percentOf(row.delivered_count + row.assumed_count, row.total_recipients),
       progress: row.status === 'SENDING' ? presentProgress(await readProgress(call, row)) : null,
     });

@@ -12,6 +12,7 @@ import { conditionToFlat } from '../../domain/filter/forms.ts';
 import { Actor, readActors } from '../actors/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
+import { Goal } from '../goals/goal.ts';
 import { CampaignUtm } from '../projects/link-policy.ts';
 import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
 import type { OwnerProject } from '../access/caller.ts';
@@ -72,6 +73,7 @@ export const Campaign = named('Campaign', {
   utm: CampaignUtm.optional().describe(
     'UTM parameters of its links, over those of the link policy',
   ),
+  goal: Goal.optional().describe('The event that it is sent for'),
   sentAt: Time.nullable(),
   topicId: z.uuid().optional().describe('Topic of marketing mail'),
   createdBy: Actor.nullable().describe('Who created it; null: not known'),
@@ -130,6 +132,7 @@ function recordOf(
     topicId: row.topic_id ?? undefined,
     utm: row.utm ?? undefined,
     followUp: row.follow_up ?? undefined,
+    goal: row.goal ?? undefined,
     createdBy: presentActor(row.created_by),
     sentBy: presentActor(row.sent_by),
   });

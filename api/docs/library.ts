@@ -42,6 +42,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/local-time',
       'guides/quiet-hours',
       'guides/reading-the-numbers',
+      'guides/goals',
       'guides/hold-outs',
       'guides/deliverability',
       'guides/warm-up',

@@ -38,6 +38,7 @@ const Recipient = named('Recipient', {
     .object({ clicks: z.int(), humanClicks: z.int(), firstAt: Time })
     .optional()
     .describe('The clicks on the link of the query `link`'),
+  convertedAt: Time.nullable().describe('Time of the first event that was the goal'),
 });
 
 export const RecipientList = cursorListOf(Recipient);
@@ -89,6 +90,7 @@ export const recipientExample = {
         bouncedAt: null,
         openedAt: null,
         clickedAt: null,
+        convertedAt: null,
       },
     ],
     hasMore: false,
@@ -154,6 +156,7 @@ function presentRecipient(row: RecipientRow): z.input<typeof Recipient> {
     openedAt: time(row.opened_at),
     clickedAt: time(row.clicked_at),
     ...(row.link && { link: { ...row.link, firstAt: time(new Date(row.link.firstAt)) } }),
+    convertedAt: time(row.converted_at),
   };
 }
 
@@ -168,6 +171,7 @@ function presentLeftOut(
     bouncedAt: null,
     openedAt: null,
     clickedAt: null,
+    convertedAt: null,
   };
   return {
     contact: { id, email },

@@ -6,21 +6,11 @@ import { limits } from '../../domain/limits.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { periodOf, rangeQuery } from '../activity/date-range.ts';
 import { percentOf } from '../emails/outcomes.ts';
+import { ValueField } from '../goals/goal.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { addFault, named, Time, time } from '../http/schemas.ts';
+import { named, Time, time } from '../http/schemas.ts';
 
 /** Compares the contacts of a hold-out with the others. */
-
-/** Returns the keys of a path such as `order.total`. */
-const ValuePath = z
-  .string()
-  .min(1)
-  .max(limits.valueFieldChars)
-  .transform((path, context) => {
-    const keys = path.split('.');
-    if (keys.every((key) => key !== '')) return keys;
-    return addFault(context, 'invalid_string', 'Must be a field such as total or order.total.');
-  });
 
 const Group = named('HoldoutGroup', {
   contacts: z.int(),
@@ -53,7 +43,7 @@ export const getHoldoutReport = endpoint({
   access: 'secret',
   query: rangeQuery({
     event: EventName.describe('The event that is counted as a conversion'),
-    valueField: ValuePath.optional().describe("A number in the event's data, such as order.total"),
+    valueField: ValueField.optional().describe("A number in the event's data, such as order.total"),
   }),
   response: z.object({
     event: z.string(),
@@ -81,7 +71,7 @@ export const getHoldoutReport = endpoint({
     const { from, to: end } = periodOf(range, now);
     const to = end ?? now;
     const { percent, scope } = await readHoldout(db, projectId);
-    const asked = { scope, event, valuePath: valueField ?? null, from, to };
+    const asked = { scope, event, valuePath: valueField?.split('.') ?? null, from, to };
     const groups = await compareGroups(db, projectId, asked);
     const [heldOut, reached] = [withRate(groups.heldOut), withRate(groups.reached)];
     const liftPercent = liftOf(heldOut.rate, reached.rate);

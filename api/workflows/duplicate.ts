@@ -40,6 +40,7 @@ export const duplicateWorkflow = endpoint({
         paused_at: _p,
         exit_rules: rules,
         trigger_where: where,
+        goal,
         created_at: _c,
         updated_at: _u,
         ...values
@@ -49,6 +50,7 @@ export const duplicateWorkflow = endpoint({
         name: copyName(original.name),
         exit_rules: JSON.stringify(rules),
         trigger_where: where && JSON.stringify(where),
+        goal: goal && JSON.stringify(goal),
       });
       await copyGraph(tx, id, copy.id);
       await storeVersion(tx, copy, { causedBy: actorOf(caller) });

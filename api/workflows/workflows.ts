@@ -25,6 +25,7 @@ import { ExitRules, ExpectedEvent, TriggerWhere } from '../../domain/workflow/st
 import { triggerKey } from '../../domain/workflow/portable/step-keys.ts';
 import { actorOf } from '../access/caller.ts';
 import { targetOf } from '../access/changes.ts';
+import { GoalInput } from '../goals/goal.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
@@ -234,6 +235,9 @@ const WorkflowChange = z.object({
     .boolean()
     .optional()
     .describe('true: no step of its executions begins until it is false'),
+  goal: GoalInput.nullish().describe(
+    'The event that its mail is sent for; null takes the goal away. It is no part of the version',
+  ),
 });
 
 export const updateWorkflow = endpoint({
@@ -271,7 +275,7 @@ export const updateWorkflow = endpoint({
     const broken = body.enabled
       ? await findBrokenInWorkflow({ db, renderer }, caller.projectId, id)
       : undefined;
-    const { name, description, enabled, exitRules, paused } = body;
+    const { name, description, enabled, exitRules, paused, goal } = body;
     const record = await transact(db, async (tx) => {
       const [row] = await lockWorkflows(tx, caller.projectId, [id], { for: 'edit' });
       const before = found('WORKFLOW', id, row);
@@ -282,6 +286,7 @@ export const updateWorkflow = endpoint({
       if (paused !== undefined) await pauseWorkflow(tx, before, paused);
       const after = await updateWorkflowRow(tx, id, {
         ...columnsFrom({ name, description, enabled }),
+        ...(goal !== undefined && { goal: goal && JSON.stringify(goal) }),
         ...changedStart(before, body, body.triggerType),
       });
       const graph = await findWorkflowGraph(tx, id);

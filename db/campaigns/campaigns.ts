@@ -18,6 +18,7 @@ import type { Campaign } from '../tables.ts';
 import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { FollowUp } from '../../domain/campaign/follow-up.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
+import type { Goal } from '../../domain/goals/goal.ts';
 import type { UtmValues } from '../../domain/links/utm.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 
@@ -28,7 +29,7 @@ export interface CampaignRef {
 
 export type CampaignRow = Omit<
   Selectable<Campaign>,
-  'status' | 'audience_condition' | 'zone_policy' | 'utm' | 'follow_up'
+  'status' | 'audience_condition' | 'zone_policy' | 'utm' | 'goal' | 'follow_up'
 > & {
   status: CampaignStatus;
   audience_condition: Condition | null;
@@ -39,19 +40,21 @@ export type CampaignRow = Omit<
   zone_policy: ZonePolicy | null;
   /** UTM parameters over those of the project; null: those of the project. */
   utm: UtmValues | null;
+  goal: Goal | null;
   /** null: not a follow-up. */
   follow_up: FollowUp | null;
 };
 
 export type NamedCampaignRow = CampaignRow & { segment_name: string | null };
 
-type Values<T> = Omit<T, 'audience_condition' | 'utm' | 'follow_up'> & {
+type Values<T> = Omit<T, 'audience_condition' | 'utm' | 'goal' | 'follow_up'> & {
   audience_condition?: Condition | null;
   utm?: UtmValues | null;
+  goal?: Goal | null;
   follow_up?: FollowUp | null;
 };
 
-const jsonColumns: readonly string[] = ['audience_condition', 'utm', 'follow_up'];
+const jsonColumns: readonly string[] = ['audience_condition', 'utm', 'goal', 'follow_up'];
 
 /** Returns values as the driver stores them: it would store objects and lists in another way. */
 function stored<T extends object>(values: Values<T>) {

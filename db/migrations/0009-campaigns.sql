@@ -122,6 +122,8 @@ create table campaign (
   follow_up jsonb,
   follow_up_list uuid references follow_up_list,
   check ((audience_type = 'FOLLOW_UP') = (follow_up_list is not null)),
+  -- {eventName, valueField?, windowDays, touch}; null: it has none.
+  goal jsonb,
   check ((status = 'PAUSED') = (paused_reason is not null)),
   check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
     or zone_policy is not null)

@@ -26,6 +26,8 @@ create table workflow (
   -- As currently edited. Executions use those in their version's graph.
   exit_rules jsonb not null default '[]',
   trigger_schedule jsonb,
+  -- {eventName, valueField?, windowDays, touch}; null: it has none. No part of a version.
+  goal jsonb,
   check (reentry_mode <> 'once' or reentry_min_interval is null),
   check (execution_key is null or reentry_mode <> 'parallel')
 );

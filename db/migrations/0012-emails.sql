@@ -43,6 +43,8 @@ create table email (
   delivery_unreported boolean not null default false,
   opened_at timestamptz(3),
   clicked_at timestamptz(3),
+  -- The first event that was the goal of its campaign or workflow.
+  converted_at timestamptz(3),
   bounced_at timestamptz(3),
   complained_at timestamptz(3),
   -- The first open and click whose verdict is human: see "engagement".

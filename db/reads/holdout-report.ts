@@ -3,6 +3,7 @@ import type { HoldoutScope } from '../../domain/holdout/holdout.ts';
 import { limits } from '../../domain/limits.ts';
 import { withinTime } from '../bounded.ts';
 import type { Database } from '../database.ts';
+import { finite } from '../expressions.ts';
 import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 
 /** Counts what contacts did after mail of the scope was sent to them, or withheld. */
@@ -76,11 +77,6 @@ export async function compareGroups(
     };
     return { heldOut: groupOf(true), reached: groupOf(false) };
   });
-}
-
-/** Limits a number to those that JSON has. */
-function finite(value: number): number {
-  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
 }
 
 /** SQL of `isPoliced` in domain/mail/send-decision.ts. */

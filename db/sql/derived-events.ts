@@ -6,7 +6,7 @@ import { itemsMatch } from './subscribed-events.ts';
 
 /**
  * Events of campaign mail that are not stored, because the message's row has the times when it was
- * sent and delivered. They are stored only if a workflow, a wait or an exit rule needs them. All other
+ * sent and delivered. They are stored only if a workflow, a wait, an exit rule or a goal needs them. All other
  * readers of events also read these; event subscriptions find them by `derived_event_log`.
  */
 
@@ -91,6 +91,8 @@ export function selectDerivable(
           where project_id = ${projectId} and trigger_event_name = named.name
             and enabled and trigger_type = 'EVENT')
         and not exists (select from exit_event
+          where project_id = ${projectId} and event_name = named.name)
+        and not exists (select from goal
           where project_id = ${projectId} and event_name = named.name)
         and not exists (select from unnest(${contactIds}::uuid[]) as receiver(id)
           join wait on wait.contact_id = receiver.id

@@ -4,15 +4,27 @@ import type { ContactValues } from '../../domain/filter/evaluate.ts';
 /** The conditions of exit rules and waits on events, and their inputs: events, contacts, contexts. */
 
 /**
- * SQL that is true if an exit rule of any workflow uses an event; null or false otherwise. It reads
- * the next entry of the index and compares it. With a condition on the project instead, the planner
- * may read the whole table when another project has thousands of rows.
+ * SQL that is true if an exit rule of any workflow uses an event; null or false otherwise.
  * @param event the alias of a row with `project_id` and `name`.
  */
 export function isExitEvent(event: string): RawBuilder<boolean | null> {
+  return isListed('exit_event', event);
+}
+
+/** SQL that is true if an event is the goal of a campaign or workflow; null or false otherwise. */
+export function isGoalEvent(event: string): RawBuilder<boolean | null> {
+  return isListed('goal', event);
+}
+
+/**
+ * SQL that is true if a table has the project and the name of an event. It reads the next entry of
+ * the index and compares it. With a condition on the project instead, the planner may read the whole
+ * table when another project has thousands of rows.
+ */
+function isListed(table: 'exit_event' | 'goal', event: string): RawBuilder<boolean | null> {
   const key = sql`(${sql.ref(`${event}.project_id`)}, ${sql.ref(`${event}.name`)})`;
   return sql`(
-    select (inner_next.project_id, inner_next.event_name) = ${key} from exit_event inner_next
+    select (inner_next.project_id, inner_next.event_name) = ${key} from ${sql.table(table)} inner_next
       where (inner_next.project_id, inner_next.event_name) >= ${key}
       order by inner_next.project_id, inner_next.event_name limit 1)`;
 }

@@ -91,6 +91,7 @@ const everything = [
   'derivedEvents',
   'links',
   'engagement',
+  'conversions',
 ] as const satisfies LedgerTable[];
 
 /** The tables that a failure of waiting messages concerns. */
@@ -358,6 +359,13 @@ const followers = {
     if (now) return [];
     const ids = sql`select id from ${sql.table(was!)}`;
     return [['engagement_gone', sql`delete from engagement where email_id = any(array(${ids}))`]];
+  },
+
+  /** The events that messages have led to. Their sums stay. */
+  conversions({ was, now }: LedgerChange): Part[] {
+    if (now) return [];
+    const ids = sql`select id from ${sql.table(was!)}`;
+    return [['unconverted', sql`delete from conversion where email_id = any(array(${ids}))`]];
   },
 };
 

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { GoalSums } from '../../domain/goals/goal.ts';
 import type { Graph } from '../../domain/workflow/graph.ts';
 import { stepModules } from '../../domain/workflow/steps/registry.ts';
 import { limits } from '../../domain/limits.ts';
 import { withinTime } from '../bounded.ts';
 import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
+import { anyOf, finite } from '../expressions.ts';
 import { branchOf } from './branches.ts';
 import { countNotStarted } from './not-started.ts';
 import {
@@ -71,8 +72,15 @@ export interface WorkflowStats {
   executions: ExecutionCounts;
   /** By step id, all steps of the graph. */
   steps: Map<string, StepCounts>;
+  /** Conversions of the mail of these executions. */
+  goal: GoalCounts;
   /** Events of the period that started no execution. */
   notStarted: Record<NotStartedReason, number>;
+}
+
+export interface GoalCounts extends GoalSums {
+  /** Messages that were sent. */
+  sent: number;
 }
 
 /**
@@ -126,7 +134,8 @@ export async function findStats(
       const step = steps.get(stepId);
       if (step) Object.assign(step, counts);
     }
-    return { executions, steps, notStarted: await countNotStarted(tx, workflowId, period) };
+    const goal = await countGoal(tx, counted);
+    return { executions, steps, goal, notStarted: await countNotStarted(tx, workflowId, period) };
   });
 }
 
@@ -305,4 +314,19 @@ async function countMails(
     };
     return { stepId, emails };
   });
+}
+
+/** Counts the conversions that followed the mail of executions. Those of deleted mail are missing. */
+async function countGoal(tx: Database, counted: RawBuilder<boolean>): Promise<GoalCounts> {
+  const { rows } = await sql<Omit<GoalCounts, 'value'> & { value: string }>`
+    select count(email.sent_at)::int as sent, count(email.converted_at)::int as converted,
+        coalesce(sum(conversions), 0)::float8 as conversions,
+        coalesce(round(sum(value), 6), 0)::text as value
+      from execution join email on email.workflow_execution_id = execution.id
+      left join lateral (select count(*) as conversions, sum(conversion.value) as value
+        from conversion where conversion.email_id = email.id) led on email.converted_at is not null
+      where ${counted}`.execute(tx);
+  const [row] = rows;
+  if (!row) throw new Error('The database has returned no row of counts.');
+  return { ...row, value: finite(Number(row.value)) };
 }

@@ -7,6 +7,7 @@ import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
 import type { FieldComparison } from '../../domain/filter/step.ts';
+import type { Goal } from '../../domain/goals/goal.ts';
 import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
 import { type Graph, withExitRules } from '../../domain/workflow/graph.ts';
 
@@ -18,6 +19,11 @@ export function triggerWhereOf(row: Pick<WorkflowRow, 'trigger_where'>): FieldCo
 /** Returns the exit rules of a workflow, as currently edited. */
 export function exitRulesOf({ exit_rules }: Pick<Selectable<Workflow>, 'exit_rules'>): ExitRule[] {
   return exit_rules as unknown as ExitRule[];
+}
+
+/** Returns the goal of a workflow; null: it has none. */
+export function goalOf({ goal }: Pick<Selectable<Workflow>, 'goal'>): Goal | null {
+  return goal as unknown as Goal | null;
 }
 
 /** Records the events in a version's exit rules, in the transaction that makes it runnable. */

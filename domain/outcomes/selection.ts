@@ -17,6 +17,7 @@ export const recipientEvents = [
   'bounced',
   'complained',
   'unsubscribed',
+  'converted',
 ] as const;
 export type RecipientEvent = (typeof recipientEvents)[number];
 

@@ -1,5 +1,5 @@
 import type { Database } from '../../../db/database.ts';
-import { exitRulesOf, type WorkflowRow } from '../../../db/workflows/workflows.ts';
+import { exitRulesOf, goalOf, type WorkflowRow } from '../../../db/workflows/workflows.ts';
 import { changesBetween } from '../../access/changes.ts';
 import type { NotedEvent } from '../../access/security-log.ts';
 import type { Call } from '../../http/endpoint.ts';
@@ -51,5 +51,6 @@ function settingsOf(row: WorkflowRow): object {
     executionKey: row.execution_key,
     reentry: presentStart(row).reentry,
     exitRules: exitRulesOf(row),
+    goal: goalOf(row),
   };
 }

@@ -4,6 +4,7 @@ import { scheduleOf, type TriggerSchedule } from '../../../db/schedules/schedule
 import { listVersionMakers } from '../../../db/workflows/versions.ts';
 import {
   exitRulesOf,
+  goalOf,
   type StepRow,
   type TransitionRow,
   triggerWhereOf,
@@ -17,6 +18,7 @@ import type { GraphWarning } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { shownConfig } from '../../../domain/secrets/in-templates.ts';
 import { Actor, readActors } from '../../actors/actor.ts';
+import { Goal } from '../../goals/goal.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { presentStart, StartRecord } from './starts.ts';
 import { ConditionAnswer } from '../../segments/conditions.ts';
@@ -84,6 +86,7 @@ export const Workflow = named('Workflow', {
   }),
   versionBy: Actor.nullable().describe('Who made this version; null: not known'),
   exitRules: z.array(ExitRule).describe('Events that end an execution at any step'),
+  goal: Goal.optional().describe('The event that its mail is sent for'),
   pausedAt: Time.nullable().describe('Since then, no step of its executions begins'),
   warnings: GraphWarnings.optional().describe(
     'Probable mistakes in the graph, when it is read, stored or enabled; absent: none',
@@ -127,6 +130,7 @@ export async function presentWorkflows(
       ...presentStart(row),
       triggerConfig: triggerConfig(row),
       exitRules: exitRulesOf(row),
+      goal: goalOf(row) ?? undefined,
       versionBy: actorOf(makers.get(row.id) ?? null),
     }),
   );

@@ -1,11 +1,13 @@
 import { z } from 'zod';
+import { readGoalSums } from '../../../db/goals/tally.ts';
 import { findStats } from '../../../db/workflows/stats.ts';
-import { findWorkflow } from '../../../db/workflows/workflows.ts';
+import { findWorkflow, goalOf } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';
 import { limits } from '../../../domain/limits.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { rangeQuery } from '../../activity/date-range.ts';
 import { Outcomes, Reasons } from '../../emails/outcomes.ts';
+import { GoalStats, goalStats } from '../../goals/goal.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { WorkflowById } from '../graph/record.ts';
 import { findGraph, Version } from '../graph/versions.ts';
@@ -29,6 +31,9 @@ const Stats = z.object({
       'Events of the period that started no execution, by reason; those older than 30 days are ' +
         'not counted. Only for workflows with executionKey or the mode `parallel`',
     ),
+  goal: GoalStats.optional().describe(
+    'Only with a goal: what followed the mail of these executions',
+  ),
   steps: z.array(
     z.object({
       stepId: z.uuid(),
@@ -105,11 +110,15 @@ export const getWorkflowStats = endpoint({
   async handle({ db, caller: { projectId }, params: { id }, query }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const graph = await findGraph(db, workflow, query.version);
-    const { executions, steps, notStarted } = await findStats(db, workflow, graph, query);
+    const { executions, steps, goal, notStarted } = await findStats(db, workflow, graph, query);
+    // The sums of all executions stay when contacts are deleted with their mail.
+    const isOfAll = Object.values(query).every((limit) => limit === undefined);
+    const sums = isOfAll ? await readGoalSums(db, id) : goal;
     const refuses = workflow.execution_key !== null || workflow.reentry_mode === 'parallel';
     return {
       executions,
       ...(refuses && { notStarted }),
+      ...goalStats(goalOf(workflow), sums, goal.sent),
       steps: graph.steps.flatMap(({ id: stepId, name, type }) => {
         const counts = steps.get(stepId);
         if (!counts) return [];

@@ -72,6 +72,7 @@ export interface RecipientRow extends JudgedMail {
   bounced_at: Date | null;
   /** The clicks on the link of the filter; absent: it names none. */
   link?: MailClicks;
+  converted_at: Date | null;
 }
 
 /**
@@ -135,6 +136,7 @@ const shown = [
   'opened_at',
   'clicked_at',
   'bounced_at',
+  'converted_at',
 ] as const;
 
 /** The columns that a page, its outcomes or its conditions read. */

@@ -115,7 +115,8 @@ export async function findEventUsers(
         or exists (select from workflow_step step
           where step.workflow_id = workflow.id and step.type = ${anyOf(waitingTypes, 'text')}
             and step.config ->> 'eventName' = ${eventName})
-        or exit_rules @> ${JSON.stringify([{ eventName }])}::jsonb)`.as('isNamed'),
+        or exit_rules @> ${JSON.stringify([{ eventName }])}::jsonb
+        or goal ->> 'eventName' = ${eventName})`.as('isNamed'),
     )
     .where('project_id', '=', projectId)
     .orderBy('name')
@@ -140,8 +141,25 @@ export async function findEventUsers(
   return {
     segments: segments.filter(names),
     workflows: workflowsOf(workflows.filter(isUser), inside),
-    campaigns: campaigns.filter(names).map(named),
+    campaigns: withNames([
+      ...campaigns.filter(names),
+      ...(await listOpenGoals(db, projectId, eventName)),
+    ]),
   };
+}
+
+/** Lists campaigns that have not ended and whose goal is an event. */
+async function listOpenGoals(db: Database, projectId: string, eventName: string): Promise<Named[]> {
+  return db
+    .selectFrom('campaign')
+    .innerJoin('goal', 'goal.owner_id', 'campaign.id')
+    .select(['campaign.id', 'campaign.name'])
+    .where('goal.project_id', '=', projectId)
+    .where('goal.event_name', '=', eventName)
+    .where('campaign.status', 'in', openCampaignStatuses)
+    .orderBy('campaign.name')
+    .orderBy('campaign.id')
+    .execute();
 }
 
 interface DrawnStep {
@@ -263,14 +281,18 @@ async function listOpenAudiences(
   return rows.map((row) => ({ ...row, condition: row.condition as unknown as Condition }));
 }
 
+/** Lists each object once. */
+function withNames(all: readonly Named[]): Named[] {
+  return [...new Map(all.map((one) => [one.id, named(one)])).values()];
+}
+
 /** Lists each workflow once: those that match as edited, then those of which only a version matches. */
 function workflowsOf(drawn: readonly Named[], inside: readonly PinnedPart[]): Named[] {
   const pinned = inside.map(({ workflowId, workflowName }) => ({
     id: workflowId,
     name: workflowName,
   }));
-  const all = [...drawn.map(named), ...pinned];
-  return [...new Map(all.map((one) => [one.id, one])).values()];
+  return withNames([...drawn, ...pinned]);
 }
 
 function named({ id, name }: Named): Named {

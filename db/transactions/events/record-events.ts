@@ -4,7 +4,7 @@ import type { Database } from '../../database.ts';
 import { lockContacts } from '../../contacts/contacts.ts';
 import { anyOf, isoTime } from '../../expressions.ts';
 import { replacingEarlier, signalExecutions } from '../../outbox/outbox.ts';
-import { isExitEvent, mayBeEnded } from '../../sql/event-conditions.ts';
+import { isExitEvent, isGoalEvent, mayBeEnded } from '../../sql/event-conditions.ts';
 import { takeEvents } from '../../workflows/executions/digest-events.ts';
 import { isTaken, unlessStarted } from '../../workflows/executions/start-rules.ts';
 import { itemsMatch } from '../../sql/subscribed-events.ts';
@@ -17,6 +17,7 @@ import {
   judging,
   mustBeChosen,
 } from './chosen-effects.ts';
+import { recordConversions } from './conversions.ts';
 import { applyExitRules } from '../executions/exit-executions.ts';
 import { limits } from '../../../domain/limits.ts';
 import { actorOfEvent } from '../../../domain/access/actor.ts';
@@ -43,8 +44,8 @@ export interface RecordedEvent {
 }
 
 /**
- * Records events with all their effects, in the caller's transaction. First the events end
- * executions by exit rules. Then they end waits, or are taken by digests, and start executions: each
+ * Records events with all their effects, in the caller's transaction. Goals get their conversions.
+ * Then the events end executions by exit rules. At last they end waits, or are taken by digests, and start executions: each
  * event starts at most one of each enabled workflow that it triggers.
  *
  * In a disabled project nothing starts; events still occur there, because people can opt out and
@@ -100,6 +101,7 @@ export async function recordEventsOfProjects(
         case when ${isExitEvent('event')}
           then coalesce((select true from execution where ${mayBeEnded('execution', 'event')} limit 1), false)
           end as "mayExit",
+        ${isGoalEvent('event')} as "isGoal",
         (select array_agg(id) from event_subscription subscription
           where subscription.project_id = event.project_id and enabled
             and ${itemsMatch(sql`subscription.events`, sql`event.name`)}) as "subscriptionIds"`.execute(
@@ -110,6 +112,10 @@ export async function recordEventsOfProjects(
     rows.flatMap(({ projectId, subscriptionIds }) =>
       (subscriptionIds ?? []).map((id) => notedSubscription(projectId, id)),
     ),
+  );
+  await recordConversions(
+    tx,
+    rows.filter(({ isGoal }) => isGoal).map(({ id }) => id),
   );
   const causes = new Map(events.map((event) => [causeKey(event), event]));
   const caused = rows.map((row) => {
@@ -167,6 +173,8 @@ interface InsertedEvent extends RecordedEvent {
    * false if the contact is in no such workflow; null: no exit rule uses the event.
    */
   mayExit: boolean | null;
+  /** True if it is the goal of a campaign or workflow. */
+  isGoal: boolean | null;
   /** Subscriptions that deliver it; null: there are none. */
   subscriptionIds: string[] | null;
 }

@@ -166,6 +166,7 @@ export const removedTables: readonly Page[] = [
   // Claimed mail must stay, because accepted mail is billed by its row. A lease ends in two
   // minutes.
   { table: 'campaign_chunk', rows: 100, later: 'attempt_id is not null and lease_until > now()' },
+  { table: 'conversion', rows: 5000 },
   { table: 'email', rows: 1000, later: `status = 'SENDING' and lease_until > now()` },
   { table: 'email_tally', rows: 5000 },
   { table: 'report_count', rows: 24 },
@@ -185,6 +186,7 @@ export const removedTables: readonly Page[] = [
   // The sweep removes the rows of clicks that are counted later.
   { table: 'link_tally', rows: 5000, of: 'owner_id in (select owner_id from tracked_link' },
   { table: 'tracked_link', rows: 5000 },
+  { table: 'goal_tally', rows: 5000 },
   { table: 'campaign', rows: 100 },
   { table: 'follow_up_list', rows: 100 },
   { table: 'body_template', rows: 20 },
@@ -214,6 +216,7 @@ export const goneWithParent = [
   'workflow_cancellation',
   'workflow_release',
   'exit_event',
+  'goal',
   'firing',
   'import_file',
   'job_batch',

@@ -34,6 +34,14 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy
+    campaign.goal, campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
 for no key update
@@ -54,6 +62,14 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
     segment.name as segment_name
+    campaign.goal, campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.id = any($1::uuid[])
@@ -75,6 +91,14 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
     segment.name as segment_name
+    campaign.goal, campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
@@ -208,6 +232,17 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.unsubscribed_at, email.updated_at, email.waits_for, email.workflow_execution_id,
     email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
     and email.campaign_id is not null and email.id in (
+    email.clicks, email.complained_at, email.complaint_listed, email.contact_id,
+    email.content_version, email.converted_at, email.created_at, email.delivered_at,
+    email.delivery_unreported, email.derived_events, email.due_at, email.error, email.from_email,
+    email.from_name, email.handed_over_at, email.headers, email.hold_reason, email.id,
+    email.lease_until, email.link_ids, email.message_class, email.message_id, email.opened_at,
+    email.opens, email.opt_in_id, email.project_id, email.provider_id, email.ramp_id,
+    email.received_id, email.refusal, email.reply_to, email.retry_at, email.scheduled_for,
+    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
+    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -255,6 +290,17 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.unsubscribed_at, email.updated_at, email.waits_for, email.workflow_execution_id,
     email.workflow_step_execution_id, email.workflow_step_id, case when (email.status = 'PENDING'
     and email.campaign_id is not null and email.id in (
+    email.clicks, email.complained_at, email.complaint_listed, email.contact_id,
+    email.content_version, email.converted_at, email.created_at, email.delivered_at,
+    email.delivery_unreported, email.derived_events, email.due_at, email.error, email.from_email,
+    email.from_name, email.handed_over_at, email.headers, email.hold_reason, email.id,
+    email.lease_until, email.link_ids, email.message_class, email.message_id, email.opened_at,
+    email.opens, email.opt_in_id, email.project_id, email.provider_id, email.ramp_id,
+    email.received_id, email.refusal, email.reply_to, email.retry_at, email.scheduled_for,
+    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
+    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
+    (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -289,8 +335,8 @@ where project_id = $1 and id = $2
 select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
     email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
     email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
-    email.clicked_at, email.bounced_at, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.clicked_at, email.bounced_at, email.converted_at, case when (email.status = 'PENDING' and
+    email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -318,9 +364,10 @@ cross join lateral (
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
       inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
-      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at, inner_found.project_id,
-      inner_found.campaign_id, inner_found.to_email, inner_found.status, inner_found.lease_until,
-      inner_found.complained_at, inner_found.unsubscribed_at
+      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at,
+      inner_found.converted_at, inner_found.project_id, inner_found.campaign_id,
+      inner_found.to_email, inner_found.status, inner_found.lease_until, inner_found.complained_at,
+      inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -335,8 +382,8 @@ limit $4
 select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
     email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
     email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
-    email.clicked_at, email.bounced_at, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.clicked_at, email.bounced_at, email.converted_at, case when (email.status = 'PENDING' and
+    email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -363,9 +410,10 @@ cross join lateral (
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
       inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
-      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at, inner_found.project_id,
-      inner_found.campaign_id, inner_found.to_email, inner_found.status, inner_found.lease_until,
-      inner_found.complained_at, inner_found.unsubscribed_at
+      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at,
+      inner_found.converted_at, inner_found.project_id, inner_found.campaign_id,
+      inner_found.to_email, inner_found.status, inner_found.lease_until, inner_found.complained_at,
+      inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -380,8 +428,8 @@ limit $4
 select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
     email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
     email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
-    email.clicked_at, email.bounced_at, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.clicked_at, email.bounced_at, email.converted_at, case when (email.status = 'PENDING' and
+    email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -408,9 +456,10 @@ cross join lateral (
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
       inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
-      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at, inner_found.project_id,
-      inner_found.campaign_id, inner_found.to_email, inner_found.status, inner_found.lease_until,
-      inner_found.complained_at, inner_found.unsubscribed_at
+      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at,
+      inner_found.converted_at, inner_found.project_id, inner_found.campaign_id,
+      inner_found.to_email, inner_found.status, inner_found.lease_until, inner_found.complained_at,
+      inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -425,8 +474,8 @@ limit $4
 select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
     email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
     email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
-    email.clicked_at, email.bounced_at, case when (email.status = 'PENDING' and email.campaign_id is
-    not null and email.id in (
+    email.clicked_at, email.bounced_at, email.converted_at, case when (email.status = 'PENDING' and
+    email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -571,9 +620,10 @@ cross join lateral (
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
       inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
-      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at, inner_found.project_id,
-      inner_found.campaign_id, inner_found.to_email, inner_found.status, inner_found.lease_until,
-      inner_found.complained_at, inner_found.unsubscribed_at
+      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at,
+      inner_found.converted_at, inner_found.project_id, inner_found.campaign_id,
+      inner_found.to_email, inner_found.status, inner_found.lease_until, inner_found.complained_at,
+      inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -923,6 +973,14 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
     campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy, (
+    campaign.goal, campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
   from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.warm_up,
       queued.unsettled + (
@@ -980,6 +1038,40 @@ with page as (
     from campaign
     where id = campaign_id)
   group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0 or sum(gone) <> 0 )
+select count(*)::int as count
+from page
+
+with page as (
+  select ctid as row, owner_id
+  from goal_tally
+  where fresh
+  limit $1 ), gone as (
+  delete from goal_tally
+  where ctid = any(array(
+      select row
+      from page))
+  returning owner_id, project_id, converted, conversions, value ), folded as (
+  delete from goal_tally tally using (
+    select distinct owner_id
+    from page) touched
+  where tally.owner_id = touched.owner_id and not fresh
+  returning tally.owner_id, project_id, converted, conversions, value ), sums as (
+  insert into goal_tally (owner_id, project_id, converted, conversions, value, fresh)
+  select owner_id, project_id, sum(converted), sum(conversions), sum(value), false
+  from (
+    select owner_id, project_id, converted, conversions, value
+    from gone
+    union all
+    select owner_id, project_id, converted, conversions, value
+    from folded) row
+  where exists (
+    select
+    from campaign
+    where id = owner_id) or exists (
+    select
+    from workflow
+    where id = owner_id)
+  group by 1, 2 )
 select count(*)::int as count
 from page
 

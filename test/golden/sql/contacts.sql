@@ -426,11 +426,14 @@ select (not exists (
         from exit_event
         where project_id = $4 and event_name = named.name) and not exists (
         select
-        from unnest($5::uuid[]) as receiver(id)
+        from goal
+        where project_id = $5 and event_name = named.name) and not exists (
+        select
+        from unnest($6::uuid[]) as receiver(id)
         join wait on wait.contact_id = receiver.id
         where wait.event_name = named.name and wait.event_id is null)) derivable)) as "isDerivable"
 from campaign_chunk
-where attempt_id = $6 and cardinality(email_ids) = $7 and (
+where attempt_id = $7 and cardinality(email_ids) = $8 and (
   select count(*)
   from receivers) > 0
 for update

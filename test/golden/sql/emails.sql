@@ -566,18 +566,21 @@ with derivable as (
     from exit_event
     where project_id = $3 and event_name = named.name) and not exists (
     select
-    from unnest($4::uuid[]) as receiver(id)
+    from goal
+    where project_id = $4 and event_name = named.name) and not exists (
+    select
+    from unnest($5::uuid[]) as receiver(id)
     join wait on wait.contact_id = receiver.id
     where wait.event_name = named.name and wait.event_id is null) ), settled as (
   update email
   set status = 'DELIVERED', message_id = accepted.message_id, attempts = 1, handed_over_at =
-      $5::timestamptz, sent_at = statement_timestamp(), delivered_at = statement_timestamp(),
-      delivery_unreported = false, derived_events = 3, from_name = $6, reply_to = $7,
-      content_version = $8, subject = accepted.subject, body_template = $9, body_values =
+      $6::timestamptz, sent_at = statement_timestamp(), delivered_at = statement_timestamp(),
+      delivery_unreported = false, derived_events = 3, from_name = $7, reply_to = $8,
+      content_version = $9, subject = accepted.subject, body_template = $10, body_values =
       accepted.body_values, updated_at = now()
-  from jsonb_to_recordset($10::jsonb) as accepted(id uuid, message_id text, subject text,
+  from jsonb_to_recordset($11::jsonb) as accepted(id uuid, message_id text, subject text,
       body_values jsonb)
-  where email.id = accepted.id and email.id = any($11::uuid[]) and email.status = 'PENDING' and
+  where email.id = accepted.id and email.id = any($12::uuid[]) and email.status = 'PENDING' and
       email.attempts = 0
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
@@ -594,9 +597,9 @@ with derivable as (
       else 0 end, assumed_count = assumed_count + case when false then total.count else 0 end,
       refused_in_row = 0
   from total
-  where campaign.id = $12 ), tallied as (
+  where campaign.id = $13 ), tallied as (
   insert into event_tally (project_id, name, day, count)
-  select $13, name, (at at time zone 'UTC')::date, count
+  select $14, name, (at at time zone 'UTC')::date, count
   from total
   cross join (
     values ('email.sent'), ('email.delivery')) as event(name) ), ledger_accepted as (
@@ -631,9 +634,9 @@ with derivable as (
   where sent.sent_at is not null and sent.status <> 'FAILED'
   on conflict do nothing), ended as (
   delete from campaign_chunk
-  where attempt_id = $14 ), logged as (
+  where attempt_id = $15 ), logged as (
   insert into derived_event_log (project_id, email_ids)
-  select $15::uuid, array_agg(id
+  select $16::uuid, array_agg(id
     order by id)
   from settled
   where derived_events <> 0 and exists (
@@ -642,7 +645,7 @@ with derivable as (
     where "subscriptionIds" is not null) having count(*) > 0 )
 select (
   select array_agg(distinct id)
-  from derivable, unnest("subscriptionIds") as id) as "subscriptionIds", count = $16 and (not exists
+  from derivable, unnest("subscriptionIds") as id) as "subscriptionIds", count = $17 and (not exists
       (
     values ('email.sent'), ('email.delivery') except
     select name

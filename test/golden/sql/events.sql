@@ -27,6 +27,11 @@ returning id, project_id as "projectId", contact_id as "contactId", name, create
         where inner_exit.project_id = event.project_id and inner_exit.event_name = event.name and
             inner_exit.workflow_id = execution.workflow_id))
     limit 1), false) end as "mayExit", (
+  select (inner_next.project_id, inner_next.event_name) = (event.project_id, event.name)
+  from goal inner_next
+  where (inner_next.project_id, inner_next.event_name) >= (event.project_id, event.name)
+  order by inner_next.project_id, inner_next.event_name
+  limit 1) as "isGoal", (
   select array_agg(id)
   from event_subscription subscription
   where subscription.project_id = event.project_id and enabled and exists (

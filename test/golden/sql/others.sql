@@ -97,6 +97,11 @@ order by name
 select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'),
     false) as "mayRead"
 
+select coalesce(sum(converted), 0)::int as converted, coalesce(sum(conversions), 0)::float8 as
+    conversions, coalesce(round(sum(value), 6), 0)::text as value
+from goal_tally
+where owner_id = $1
+
 select id
 from removal
 order by id

@@ -11,10 +11,10 @@ insert into workflow (project_id, name, trigger_event_name, execution_key, reent
     reentry_min_interval, trigger_where)
 values ($1, $2, $3, $4, $5, $6, $7)
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
-    workflow.version
+    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
+    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.trigger_where, workflow.updated_at, workflow.version
 
 insert into workflow_step (id, key, project_id, workflow_id, type, name, position_x, position_y,
     config, template_id)
@@ -96,6 +96,17 @@ where execution.workflow_id = $1
 select count(*)::int as total
 from workflow
 where workflow.project_id = $1
+
+select count(email.sent_at)::int as sent, count(email.converted_at)::int as converted,
+    coalesce(sum(conversions), 0)::float8 as conversions, coalesce(round(sum(value), 6), 0)::text as
+    value
+from execution
+join email on email.workflow_execution_id = execution.id
+left join lateral (
+  select count(*) as conversions, sum(conversion.value) as value
+  from conversion
+  where conversion.email_id = email.id) led on email.converted_at is not null
+where execution.workflow_id = $1
 
 select current_step_id as "stepId", count(*)::int as waiting
 from execution
@@ -281,28 +292,28 @@ from workflow_graph
 where workflow_id = $1 and version = $2::bigint
 
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
-    workflow.version
+    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
+    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.trigger_where, workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = $2
 
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
-    workflow.version
+    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
+    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.trigger_where, workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = any($2::uuid[])
 order by id
 for no key update
 
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
-    workflow.version, (
+    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
+    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.trigger_where, workflow.updated_at, workflow.version, (
   select count(*)::int
   from workflow_step
   where workflow_step.workflow_id = workflow.id) as steps, (
@@ -359,19 +370,19 @@ set enabled = $1, execution_key = $2, reentry_mode = $3, reentry_min_interval = 
     now()
 where id = $5
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
-    workflow.version
+    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
+    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.trigger_where, workflow.updated_at, workflow.version
 
 update workflow
 set version = $1, updated_at = now()
 where id = $2
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.id, workflow.name, workflow.paused_at, workflow.project_id,
-    workflow.reentry_min_interval, workflow.reentry_mode, workflow.trigger_event_name,
-    workflow.trigger_schedule, workflow.trigger_type, workflow.trigger_where, workflow.updated_at,
-    workflow.version
+    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
+    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
+    workflow.trigger_where, workflow.updated_at, workflow.version
 
 update workflow_schedule
 set next_reconcile_at = now() + interval '1 minute'

@@ -1,0 +1,77 @@
+-- Goals of campaigns and workflows: the event that their mail is sent for, and how often it followed.
+
+-- The goals as campaigns and workflows have them (`goal`), found by the name of the event. So an event
+-- that is in no goal costs one look-up.
+create table goal (
+  project_id uuid not null,
+  event_name text not null,
+  -- The campaign or the workflow.
+  owner_id uuid not null,
+  value_field text,
+  window_days integer not null,
+  touch text not null,
+  primary key (project_id, event_name, owner_id)
+);
+comment on table goal is 'Which campaigns and workflows have an event as their goal.';
+create unique index goal_owner on goal (owner_id);
+
+create function store_goal() returns trigger language plpgsql as $$
+begin
+  delete from goal where owner_id = new.id;
+  insert into goal (project_id, event_name, owner_id, value_field, window_days, touch)
+    select new.project_id, new.goal ->> 'eventName', new.id, new.goal ->> 'valueField',
+        (new.goal ->> 'windowDays')::integer, new.goal ->> 'touch'
+      where new.goal is not null;
+  return null;
+end
+$$;
+
+create function remove_goal() returns trigger language plpgsql as $$
+begin
+  delete from goal where owner_id = old.id;
+  delete from goal_tally where owner_id = old.id;
+  return null;
+end
+$$;
+
+create trigger campaign_goal_insert after insert on campaign
+  for each row when (new.goal is not null) execute function store_goal();
+create trigger campaign_goal_update after update of goal on campaign
+  for each row when (old.goal is distinct from new.goal) execute function store_goal();
+create trigger campaign_goal_delete after delete on campaign
+  for each row execute function remove_goal();
+create trigger workflow_goal_insert after insert on workflow
+  for each row when (new.goal is not null) execute function store_goal();
+create trigger workflow_goal_update after update of goal on workflow
+  for each row when (old.goal is distinct from new.goal) execute function store_goal();
+create trigger workflow_goal_delete after delete on workflow
+  for each row execute function remove_goal();
+
+create table conversion (
+  event_id uuid primary key,
+  project_id uuid not null,
+  -- The campaign or the workflow of the message.
+  owner_id uuid not null,
+  email_id uuid not null,
+  value numeric not null,
+  -- When the event happened.
+  at timestamptz(3) not null
+);
+comment on table conversion is 'Events that are the goal of a campaign or workflow, each with the message that led to it.';
+create index conversion_project on conversion (project_id, at);
+create index conversion_owner on conversion (owner_id, at);
+create index conversion_email on conversion (email_id);
+
+create table goal_tally (
+  owner_id uuid not null,
+  project_id uuid not null,
+  converted integer not null,
+  conversions integer not null,
+  value numeric not null,
+  fresh boolean not null default true
+);
+comment on table goal_tally is 'How many messages of a campaign or workflow have led to its goal, how many events, and their '
+  'value; appended to, folded by the sweep.';
+create index goal_tally_key on goal_tally (owner_id);
+create index goal_tally_fresh on goal_tally (owner_id) where fresh;
+create index goal_tally_project on goal_tally (project_id);
