@@ -12,7 +12,11 @@ export async function touchMail(
 ): Promise<void> {
   const column = kind === 'open' ? 'opened_at' : 'clicked_at';
   await writeMail(db, (tx) =>
-    tx.updateTable('email').set({ [column]: at }).where('id', '=', emailId).execute(),
+    tx
+      .updateTable('email')
+      .set({ [column]: at })
+      .where('id', '=', emailId)
+      .execute(),
   );
   const rule = verdict === 'machine' ? 'known_agent' : null;
   await db
