@@ -8,7 +8,7 @@ import { showConsole } from './console/pages/console.ts';
 import type { AnyEndpoint, ListedEndpoint } from './http/endpoint.ts';
 import { activityEndpoints } from './activity/activity.ts';
 import { analyticsEndpoints } from './activity/analytics.ts';
-import { bulkEndpoints } from './contacts/bulk.ts';
+import { bulkEndpoints } from './selection/bulk.ts';
 import { countCampaignAudience } from './campaigns/audience.ts';
 import { campaignEndpoints } from './campaigns/campaigns.ts';
 import { consentLogEndpoints } from './consent/log.ts';
@@ -81,6 +81,7 @@ import { secretEndpoints } from './projects/secrets.ts';
 import { subscriptionEndpoints } from './subscriptions/subscriptions.ts';
 import { listContactSegments } from './segments/members.ts';
 import { segmentEndpoints } from './segments/segments.ts';
+import { testTemplate } from './templates/trial.ts';
 import { templateEndpoints } from './templates/templates.ts';
 import { contactTopicEndpoints } from './topics/contact-topics.ts';
 import { topicEndpoints } from './topics/topics.ts';
@@ -146,7 +147,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ],
   ['Suppression list', suppressionEndpoints],
   ['Segments', segmentEndpoints],
-  ['Templates', [...templateEndpoints, listTemplateLinks]],
+  ['Templates', [...templateEndpoints, listTemplateLinks, testTemplate]],
   ['Workflows', [...workflowEndpoints, listVersions, getVersion, restoreVersion]],
   ['Console', [showConsole]],
   ['Server', metaEndpoints(() => endpoints)],

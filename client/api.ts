@@ -3250,6 +3250,17 @@ export interface Api {
         data: TemplatePreview;
       };
     };
+    /** Send a template that is not saved to one address, as a test */
+    '/templates/test': {
+      request: {
+        body: TestTemplateRequest;
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        message: string;
+      };
+    };
     /** Create a workflow, with its trigger or with its whole graph */
     '/workflows': {
       request: {
@@ -5010,6 +5021,8 @@ export type BulkSubscribeContactsRequest = {
   filter?: {
     search?: string;
     subscribed?: boolean;
+    /** As in segments */
+    condition?: ConditionInput;
   };
   /** Contacts to leave out with mode query; ignored with mode ids */
   excludeIds?: Array<string>;
@@ -5023,6 +5036,8 @@ export type BulkUnsubscribeContactsRequest = {
   filter?: {
     search?: string;
     subscribed?: boolean;
+    /** As in segments */
+    condition?: ConditionInput;
   };
   /** Contacts to leave out with mode query; ignored with mode ids */
   excludeIds?: Array<string>;
@@ -5036,6 +5051,8 @@ export type BulkDeleteContactsRequest = {
   filter?: {
     search?: string;
     subscribed?: boolean;
+    /** As in segments */
+    condition?: ConditionInput;
   };
   /** Contacts to leave out with mode query; ignored with mode ids */
   excludeIds?: Array<string>;
@@ -7629,6 +7646,26 @@ export type TemplatePreview = {
 };
 
 export type PreviewStoredTemplateRequest = {
+  contactId?: string;
+  /** An invented contact */
+  contact?: {
+    email: string;
+    subscribed?: boolean;
+    data?: Record<string, unknown> | null;
+  };
+  /** One-time values, as in /v1/send */
+  data?: Record<string, unknown> | null;
+};
+
+export type TestTemplateRequest = {
+  email: string;
+  subject: string;
+  body: string;
+  /** The message class. MARKETING goes to subscribed contacts only, and gets a footer to opt out. TRANSACTIONAL goes to all contacts, without a footer. HEADLESS has no footer either; unsubscribed contacts get it only with /v1/send. */
+  type?: 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
+  from: string;
+  fromName?: string | null;
+  replyTo?: string | null;
   contactId?: string;
   /** An invented contact */
   contact?: {

@@ -1,48 +1,28 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { findContact } from '../../db/contacts/contacts.ts';
-import { findProject } from '../../db/projects/projects.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
-import { findTopic } from '../../db/topics/topics.ts';
-import { confirmUrl } from '../../domain/consent/confirm-link.ts';
-import { usesConfirmUrl } from '../../domain/consent/policy.ts';
-import { planContactData } from '../../domain/contact/data.ts';
-import { found, whenRight } from '../../domain/errors.ts';
+import { found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { completeMail, localeOf, optOutUrls } from '../../domain/mail/content.ts';
-import type { MessageClass } from '../../domain/mail/headers.ts';
-import { wrapDocument } from '../../domain/template/html.ts';
-import { compileTemplate, type TemplateVariables } from '../../domain/template/render.ts';
 import { findMailWarnings, warningCodes } from '../../domain/template/warnings.ts';
 import { textFromHtml } from '../../providers/mail/mime.ts';
-import { GivenContact } from '../contacts/given.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
-import { ContactData, fault, named, Subject, Uuid, ById } from '../http/schemas.ts';
+import { named, Subject, ById } from '../http/schemas.ts';
 import { TemplateType } from './record.ts';
-
-const reader = {
-  contactId: Uuid.optional(),
-  contact: GivenContact.optional(),
-  data: ContactData.describe('One-time values, as in /v1/send'),
-};
-
-const hasOneReader = ({ contactId, contact }: { contactId?: unknown; contact?: unknown }) =>
-  contactId === undefined || contact === undefined;
-const twoReaders = {
-  path: ['contact'],
-  ...fault('not_allowed', 'Send either `contactId` or `contact`, not both.'),
-  ...whenRight('contactId', 'contact'),
-};
-
-const Reader = z.object(reader).refine(hasOneReader, twoReaders);
+import {
+  contactOf,
+  hasOneReader,
+  Reader,
+  readerFields,
+  renderFor,
+  twoReaders,
+} from './rendering.ts';
 
 const WrittenTemplate = z
   .object({
     subject: Subject,
     body: z.string().min(1),
     type: TemplateType.default('TRANSACTIONAL'),
-    ...reader,
+    ...readerFields,
   })
   .refine(hasOneReader, twoReaders);
 
@@ -134,69 +114,17 @@ export const previewStoredTemplate = endpoint({
 });
 
 async function previewOf(
-  { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
+  services: Pick<Services, 'db' | 'config' | 'renderer'>,
   projectId: string,
-  template: { subject: string; body: string; type: string; topic_id?: string | null },
+  template: Parameters<typeof renderFor>[2],
   given: z.output<typeof Reader>,
 ): Promise<z.input<typeof Preview>> {
-  const project = found('PROJECT', projectId, await findProject(db, projectId));
-  const contact = await contactOf(db, projectId, given);
-  const topic = template.topic_id && (await findTopic(db, projectId, template.topic_id));
-  const { set, oneTime } = planContactData(given.data);
-  const data = { ...set, ...oneTime };
-  const variables: TemplateVariables = {
-    owner: projectId,
+  const contact = await contactOf(services.db, projectId, given);
+  const { subject, html, ...facts } = await renderFor(services, projectId, template, {
     contact,
-    given: data,
-    locale: localeOf({ ...contact.data, ...data }, project.language),
-    urls: optOutUrls(config.apiUrl, contact.id, randomUUID(), topic ? topic.key : null),
-    // A template that uses the confirmation link is shown as in a confirmation mail.
-    ...(template.type === 'TRANSACTIONAL' &&
-      usesConfirmUrl(template.body) && {
-        optIn: { confirmUrl: confirmUrl(config.apiUrl, '***'), confirmTopics: [] },
-      }),
-  };
-  const [subject, body] = await Promise.all([
-    renderer.render('subject', compileTemplate(template.subject), variables),
-    renderer.render('html', compileTemplate(template.body), variables),
-  ]);
-  const messageClass = template.type as MessageClass;
-  const content = completeMail(
-    {
-      messageClass,
-      sourceType: 'TRANSACTIONAL',
-      variables,
-      hasBadge: config.billing !== null && project.subscription === null,
-    },
-    subject.text,
-    body.text,
-  );
-  const html = wrapDocument(content.body, variables.locale);
-  const bytes = Buffer.byteLength(html);
-  const rendered = { subject, body };
-  const warnings = await findMailWarnings(renderer, template, {
-    rendered,
-    variables,
-    messageClass,
-    html,
+    data: given.data,
   });
-  return { subject: content.subject, html, text: textFromHtml(html), bytes, warnings };
-}
-
-/**
- * Returns the contact of a request: one of the project, an invented one, or by default one without
- * address and data. Each has an id, because the opt-out links need it.
- * @throws Problem CONTACT_NOT_FOUND
- */
-async function contactOf(
-  db: Services['db'],
-  projectId: string,
-  { contactId, contact }: z.output<typeof Reader>,
-): Promise<TemplateVariables['contact']> {
-  if (contactId !== undefined) {
-    return found('CONTACT', contactId, await findContact(db, projectId, contactId));
-  }
-  if (!contact) return { id: randomUUID(), email: '', subscribed: true, data: null };
-  const { email, subscribed, data } = contact;
-  return { id: randomUUID(), email, subscribed, data: planContactData(data).set };
+  const bytes = Buffer.byteLength(html);
+  const warnings = await findMailWarnings(services.renderer, template, { ...facts, html });
+  return { subject, html, text: textFromHtml(html), bytes, warnings };
 }

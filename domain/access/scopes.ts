@@ -91,6 +91,7 @@ const exceptions: Readonly<Record<string, string | null>> = {
   'POST /contacts/{id}/erase': 'privacy:write',
   'POST /events/track': 'events:send',
   'POST /templates/preview': 'templates:read',
+  'POST /templates/test': 'emails:send',
   'POST /templates/{id}/preview': 'templates:read',
   'POST /v1/send': 'emails:send',
   'POST /v1/send/batch': 'emails:send',

@@ -1,3 +1,5 @@
+import type { Condition } from '../filter/filter.ts';
+
 /** Imports and bulk actions: jobs on contacts. */
 
 export type BulkOperation = 'subscribe' | 'unsubscribe' | 'delete';
@@ -37,7 +39,11 @@ export interface BulkData {
 
 /** The contacts of a bulk action by query: all that match when it starts. */
 export interface BulkQuery {
-  filter: { search?: string | undefined; subscribed?: boolean | undefined };
+  filter: {
+    search?: string | undefined;
+    subscribed?: boolean | undefined;
+    condition?: Condition | undefined;
+  };
   excludeIds: string[];
 }
 

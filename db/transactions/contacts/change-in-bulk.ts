@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import { actionOf, noEvidence, recordConsent } from '../../consent/log.ts';
 import { endOptIns } from '../../consent/opt-ins.ts';
+import { withinConditionTime } from '../../bounded.ts';
+import { matchesFilter } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
+import { membershipSql } from '../../segments/members.ts';
 import { anyOf } from '../../expressions.ts';
 import {
   type JobRef,
@@ -21,7 +24,7 @@ import type {
   BulkResult,
   ContactError,
 } from '../../../domain/contact/job.ts';
-import { lowerAscii } from '../../../domain/email-address.ts';
+import { Problem } from '../../../domain/errors.ts';
 import { limits } from '../../../domain/limits.ts';
 
 /** Maximum number of contacts in a batch, which is processed in one transaction. */
@@ -67,26 +70,43 @@ export async function insertBulk(
     .execute();
 }
 
-/** Fixes the contacts of a job in its first time slice. Contacts created later are not included. */
-export async function startBulk(db: Database, job: JobRef): Promise<void> {
-  await transact(db, async (tx) => {
-    const row = await lockOpenJob(tx, job);
-    if (row?.state !== 'waiting') return;
-    const given = row.data as unknown as BulkData;
-    const totalRequested =
-      given.totalRequested ?? (await insertMatching(tx, job, row.request as unknown as BulkQuery));
-    const result: BulkResult = {
-      operation: given.operation,
-      totalRequested,
-      successCount: 0,
-      unchanged: 0,
-      failureCount: 0,
-      errors: [],
-    };
-    const data = { ...given, totalRequested };
-    await updateJobProgress(tx, job.jobId, { done: 0, total: totalRequested, result, data });
-    if (totalRequested === 0) await endJob(tx, job.jobId, { state: 'completed' });
-  });
+/**
+ * Fixes the contacts of a job in its first time slice. Contacts created later are not included. The
+ * job fails if its condition takes too long.
+ */
+export async function startBulk(
+  db: Database,
+  job: JobRef,
+  conditionMs: number = limits.conditionTimeMs,
+): Promise<void> {
+  try {
+    await withinConditionTime(db, (tx) => fixContacts(tx, job), conditionMs);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'CONDITION_TOO_HEAVY') throw error;
+    const reason = error.message;
+    await transact(db, async (tx) => {
+      if (await lockOpenJob(tx, job)) await endJob(tx, job.jobId, { state: 'failed', reason });
+    });
+  }
+}
+
+async function fixContacts(tx: Database, job: JobRef): Promise<void> {
+  const row = await lockOpenJob(tx, job);
+  if (row?.state !== 'waiting') return;
+  const given = row.data as unknown as BulkData;
+  const totalRequested =
+    given.totalRequested ?? (await insertMatching(tx, job, row.request as unknown as BulkQuery));
+  const result: BulkResult = {
+    operation: given.operation,
+    totalRequested,
+    successCount: 0,
+    unchanged: 0,
+    failureCount: 0,
+    errors: [],
+  };
+  const data = { ...given, totalRequested };
+  await updateJobProgress(tx, job.jobId, { done: 0, total: totalRequested, result, data });
+  if (totalRequested === 0) await endJob(tx, job.jobId, { state: 'completed' });
 }
 
 /** Stores the currently matching contacts, in batches. Returns their number. */
@@ -95,11 +115,10 @@ async function insertMatching(
   { projectId, jobId }: JobRef,
   { filter, excludeIds }: BulkQuery,
 ): Promise<number> {
-  const { search, subscribed } = filter;
+  const { condition, ...plain } = filter;
   const conditions = [
-    sql`project_id = ${projectId}`,
-    ...(search ? [sql`position(${lowerAscii(search)} in email) > 0`] : []),
-    ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
+    matchesFilter(projectId, plain),
+    ...(condition ? [await membershipSql(tx, projectId, condition, new Date())] : []),
     // PostgreSQL hashes a separate subselect, instead of comparing each contact with each id.
     ...(excludeIds.length === 0 ? [] : [sql`id not in (select unnest(${excludeIds}::uuid[]))`]),
   ];

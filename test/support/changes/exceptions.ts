@@ -29,6 +29,7 @@ export const exceptions: Record<string, string> = {
   dryRunEdit: nothing,
   simulateExecution: nothing,
   testCampaign: nothing,
+  testTemplate: nothing,
   testEventSubscription: nothing,
   testProvider: nothing,
   startExecution: single,

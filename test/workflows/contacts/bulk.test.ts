@@ -179,6 +179,41 @@ describe('a bulk action on a query', () => {
     expect((await states()).size).toBe(5);
   });
 
+  it('takes a condition, with search and subscription', async () => {
+    const pro = { data: { plan: 'pro' } };
+    const mine = [await create({ email: 'a@pro.example', ...pro }), await create(pro)];
+    await create({ subscribed: false, ...pro });
+    await create({ data: { plan: 'free' } });
+    const filters = [{ field: 'plan', operator: 'equals', value: 'pro' }];
+    const condition = { logic: 'AND', groups: [{ filters }] };
+    const query = (filter: object) =>
+      done('unsubscribe', { mode: 'query', filter: { condition, ...filter } });
+    expect((await query({ search: 'PRO.example' })).result.successCount).toBe(1);
+    expect((await states()).get(mine[0]!)).toBe(false);
+    const { data, result } = await query({ subscribed: true });
+    expect(data.totalRequested).toBe(1);
+    expect(result).toMatchObject({ successCount: 1, unchanged: 0 });
+    expect((await query({})).result).toMatchObject({ successCount: 3, unchanged: 3 });
+  });
+
+  it('refuses a condition that is wrong, and one on a segment of others', async () => {
+    const of = async (filters: object[]) => {
+      const condition = { logic: 'AND', groups: [{ filters }] };
+      const body = { mode: 'query', filter: { condition } };
+      const { status, body: answer } = await engine.call('POST', '/contacts/bulk-delete', body);
+      return [status, ...answer.error.errors.map(({ field }: { field: string }) => field)];
+    };
+    expect(await of([{ field: 'email', operator: 'likes', value: 'x' }])).toEqual([
+      422,
+      'filter.condition.groups.0.filters.0.operator',
+    ]);
+    const field = `segment.${randomUUID()}`;
+    expect(await of([{ field, operator: 'memberOfSegment' }])).toEqual([
+      422,
+      'filter.condition.groups.0.filters.0.field',
+    ]);
+  });
+
   it('that matches no contact is completed at once', async () => {
     const job = await done('delete', { mode: 'query', filter: { search: 'nobody' } });
     expect([job.state, job.progress, job.result.totalRequested]).toEqual(['completed', 100, 0]);
@@ -189,6 +224,22 @@ describe('a bulk action on a query', () => {
     afterEach(async () => {
       await engine.stopWorker();
       await engine.startWorker();
+    });
+
+    it('it fails if its condition takes too long, and changes no contact', async () => {
+      const { db } = engine.api;
+      const id = await create();
+      const jobId = await post('delete', { mode: 'query', filter: {} });
+      await db.transaction().execute(async (tx) => {
+        await sql`lock table contact in access exclusive mode`.execute(tx);
+        await startBulk(db, { projectId: engine.project.id, jobId }, 200);
+      });
+      await engine.startWorker();
+      expect(await endOfJob(engine, jobId)).toMatchObject({
+        state: 'failed',
+        failedReason: 'The condition takes too long to evaluate over all contacts.',
+      });
+      expect((await states()).has(id)).toBe(true);
     });
 
     it('who comes later is not in it, who changes meanwhile is', async () => {

@@ -8,6 +8,7 @@ import { selection } from '../../domain/filter/selection.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Uuid, fault, ignoring } from '../http/schemas.ts';
+import { ConditionInput, refuseBadReferences } from '../segments/conditions.ts';
 import { JobAccepted } from '../jobs/record.ts';
 import { transact } from '../../db/database.ts';
 import { whenRight } from '../../domain/errors.ts';
@@ -30,6 +31,7 @@ const Selected = selection({
   filter: selection({
     search: z.string().max(limits.searchChars).optional(),
     subscribed: z.boolean().optional(),
+    condition: ConditionInput.optional().describe('As in segments'),
   })
     .optional()
     .describe('Required with mode query, where {} means every contact; ignored with mode ids'),
@@ -65,7 +67,8 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
       'A job does the work after the response; GET /contacts/bulk/{jobId} shows its ' +
       'progress. Mode `ids` takes 1 to 1,000 `contactIds`, and ignores `filter` and ' +
       '`excludeIds`. Mode `query` takes a `filter`, which is evaluated when the job starts, ' +
-      'and at most 10,000 `excludeIds`; `contactIds` is ignored.',
+      'and at most 10,000 `excludeIds`; `contactIds` is ignored. Contacts must meet all of the ' +
+      'filter. The job fails if its condition takes longer than 20 seconds.',
     access: 'secret',
     status: 202,
     body: Selection,
@@ -77,13 +80,23 @@ function bulkEndpoint(operation: BulkOperation, summary: string) {
         jobId: `bulk-${operation}-0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01-${exampleId}`,
       },
     },
+    check: ({ db, caller: { projectId }, body: { mode, filter } }) =>
+      refuseBadReferences(
+        db,
+        projectId,
+        mode === 'query' && filter?.condition
+          ? { ...filter.condition, field: 'filter.condition' }
+          : null,
+      ),
     async handle({ db, caller, body: { mode, contactIds, filter, excludeIds }, note }) {
       const jobId = `bulk-${operation}-${caller.project.publicId}-${randomUUID()}`;
       const job = { projectId: caller.projectId, jobId };
       const which =
         mode === 'ids'
           ? { contactIds: contactIds ?? [] }
-          : { query: { filter: filter ?? {}, excludeIds } };
+          : {
+              query: { filter: { ...filter, condition: filter?.condition?.condition }, excludeIds },
+            };
       await transact(db, async (tx) => {
         await holdProject(tx, caller.projectId);
         await insertBulk(tx, job, { operation, causedBy: actorOf(caller), ...which });
