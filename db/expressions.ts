@@ -42,7 +42,7 @@ export async function countRows<D, T extends keyof D>(
   return total;
 }
 
-/** A row of a list before it is read. */
+/** The id and size of a row, read first to decide which rows to read. */
 export interface RowSize {
   id: string;
   /** Bytes of the columns that may be large. */

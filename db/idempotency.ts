@@ -120,8 +120,8 @@ async function takeOver(
   const accepted = await listAccepted(tx, given);
   const isRepeat = row.request === given.request && row.body_hash.equals(given.bodyHash);
   if (accepted.length > 0 && !isRepeat) return { row };
-  // The ids of mail follow from `use_id`. So if the earlier request still commits a mail, that mail
-  // has the id which this request would give it, and is stored once.
+  // The ids of mail are derived from `use_id`. A repeat keeps it, so mail that the earlier request
+  // commits late has the same id, and is stored only once.
   const before = isRepeat && !row.is_expired ? row.use_id : null;
   const useId = before && isWithin(before, given.ttlHours) ? before : given.useId;
   const { created_at: claimedAt } = await tx

@@ -20,7 +20,7 @@ export interface Project {
   disabledReason: string | null;
   /** True if a public key can subscribe only contacts that have confirmed. */
   requiresConfirmation: boolean;
-  /** True if the secret key of the pair may make members administrators. */
+  /** True if the project's own secret key, which is no named key, may make members administrators. */
   keysMayNameAdmins: boolean;
 }
 

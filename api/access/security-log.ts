@@ -67,7 +67,7 @@ export class SecurityLog {
   }
 
   #write(event: SecurityEvent): void {
-    // For a reset project, this is the public id.
+    // `state` has the public id, the only one that clients see. After a reset it differs from the row's.
     const projectId = (this.#ctx.state['projectId'] as string | undefined) ?? event.projectId;
     // The id of a contact is the secret of its pages, so it is stored in the row but never logged.
     // Changed values may be addresses of members.

@@ -119,7 +119,7 @@ function descendants(projectId: string, first: RawBuilder<unknown>) {
         where made.project_id = ${projectId})`;
 }
 
-/** Returns true if a key was made by another key, directly or by keys that this one made. */
+/** Returns true if the key `makerId` made the key `id`, directly or through keys that it made. */
 export async function isMadeBy(
   tx: Database,
   projectId: string,

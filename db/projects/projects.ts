@@ -15,7 +15,7 @@ export interface ProjectState {
   disabledReason: string | null;
   /** True if a contact must confirm before a public key can subscribe it. */
   requiresConfirmation: boolean;
-  /** True if the secret key of the pair may make members administrators. */
+  /** True if the project's own secret key, which is no named key, may make members administrators. */
   keysMayNameAdmins: boolean;
 }
 

@@ -129,7 +129,7 @@ const skippedMax = 1_000;
 
 /**
  * Skips deliveries that were pending when their subscription was disabled, one page per call. Call
- * it when all events are read. Returns true if none is left.
+ * it when all events are read. Returns true if no such delivery is left.
  */
 export async function skipOutdated(db: Database, id: string): Promise<boolean> {
   return transact(db, async (tx) => {

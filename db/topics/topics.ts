@@ -8,7 +8,7 @@ import type { Topic } from '../tables.ts';
 
 export type TopicRow = Selectable<Topic>;
 
-/** Returns the names of those topics that the project has, by id. */
+/** Returns the names of those of `ids` that are topics of the project, by id. */
 export async function listTopicNames(
   db: Database,
   projectId: string,

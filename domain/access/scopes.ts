@@ -121,7 +121,7 @@ export function scopeOf({ access, method, path }: Operation): string | null {
   return `${resource}:${method === 'GET' ? 'read' : 'write'}`;
 }
 
-/** Returns true if a key with the granted scopes has a scope. */
+/** Returns true if the granted scopes include `scope`, by its name or by `*` or `*:read`. */
 export function hasScope(granted: readonly string[], scope: string): boolean {
   if (granted.includes('*') || granted.includes(scope)) return true;
   return scope.endsWith(':read') && granted.includes('*:read');

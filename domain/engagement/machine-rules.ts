@@ -75,7 +75,7 @@ export const builtInRules: MachineRules = {
     'puppeteer',
     'playwright',
     'selenium',
-    // Tools and libraries, with the default of each.
+    // HTTP tools and libraries, by the user agent that each sends by default.
     'curl/',
     'libcurl',
     'wget/',

@@ -68,7 +68,7 @@ function beginning(text: string, width: number, font: Font): string {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Maximum number of characters that are measured. No longer text fits in a box. */
+/** Maximum number of characters that are measured. A longer text does not fit in a box. */
 const measuredMax = 2_000;
 
 function oneLine(text: string): string {

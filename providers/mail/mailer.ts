@@ -55,7 +55,9 @@ export type SendOutcome =
       /** True if the recipient's address was rejected, not the message or its sender. */
       isRecipient?: boolean;
     }
-  /** Certainly not accepted, but maybe later. A retry cannot send the message twice. */
+  /**
+   * The provider has not accepted the message, but may accept it later. A retry cannot send it twice.
+   */
   | {
       kind: 'retry';
       error: string;

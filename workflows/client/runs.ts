@@ -119,7 +119,7 @@ function servesStart({ memo }: WorkflowExecutionDescription, due: DueStart): boo
 }
 
 /**
- * Starts the run that reads the mailbox of reports, or finds it open.
+ * Starts the run that reads the mailbox of reports, unless this run is already open.
  * @param options.isChanged signals an open run to look at once, because the settings may have
  *   changed
  */

@@ -157,7 +157,7 @@ const address = sql<string>`coalesce(receiver.email, email.to_email)`;
 interface Search {
   /** SQL that selects `id` and `created_at` of at most `max` messages to check, newest first. */
   newest(page: { after: Position | undefined; max: number }): RawBuilder<unknown>;
-  /** SQL that is true if `email`, with the contact's address in `receiver`, matches. */
+  /** SQL that is true for a matching row of `email`. The address of its contact is in `receiver`. */
   matches: RawBuilder<boolean>;
   /** True if all of `newest` match. */
   isExact: boolean;

@@ -353,8 +353,8 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
     trace,
   }));
-  // A message is no longer SENDING after feedback, so its attempt has ended and has no lease.
   const ids = given.map(({ id }) => id);
+  // After feedback a message is not SENDING any more, so the update also clears its lease.
   await sql`
     with was as (
       select ${ledgerColumns('email')} from email where id = any(${ids}::uuid[])

@@ -135,7 +135,7 @@ function namesInLines(names: readonly string[]): string {
   return [...lines, line].join('\r\n ');
 }
 
-/** A large body is read in pieces of about this size, in bytes, which end with a line. */
+/** A large body is read in pieces of about this many bytes. Each ends at the end of a line. */
 const pieceBytes = 64 * 1024;
 const blanks = new Set(Buffer.from(' \t\r\n'));
 

@@ -20,7 +20,7 @@ const validMinutes = 15;
 
 const headerStart = 'X-Twilio-Email-Event-Webhook-';
 
-/** Twilio SendGrid: its Event Webhook sends many events at a time, signed with a key of ours there. */
+/** Twilio SendGrid: its Event Webhook sends many events at a time, signed with a key of our account. */
 export const sendgrid: FeedbackAdapter = {
   idHeader: {
     name: 'X-SMTPAPI',
