@@ -2133,6 +2133,30 @@ export interface Api {
         message: string;
       };
     };
+    /** Try the failed mails of a sent campaign again, each at most once */
+    '/campaigns/{id}/retry-failed': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        body?: RetryFailedCampaignRequest;
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: {
+          retried: number;
+          notRetried: {
+            /** Another attempt would not help, or a person has decided */
+            cannotChange: number;
+            alreadyRetried: number;
+            /** The provider may have accepted them */
+            unknown: number;
+          };
+        };
+      };
+    };
     /** Send a campaign now or later, or reschedule it */
     '/campaigns/{id}/send': {
       request: {
@@ -4375,6 +4399,11 @@ export type FollowUpCampaignRequest = {
   replyTo?: string | null;
 };
 
+export type RetryFailedCampaignRequest = {
+  /** By default all but frequency_cap */
+  reasons?: Array<'provider_refused' | 'provider_unavailable' | 'domain_not_verified' | 'billing_limit' | 'frequency_cap'>;
+};
+
 export type SendCampaignRequest = {
   /** Send time; absent: now */
   scheduledFor?: string | number | null;
@@ -4629,7 +4658,7 @@ export type Email = {
   /** Every state it had and why, oldest first */
   trace: Array<{
     at: string;
-    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'routed' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released';
+    state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'routed' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released' | 'retried';
     detail: Record<string, unknown> | null;
   }>;
 };
@@ -4799,7 +4828,7 @@ export type ContactExport = {
     /** Every state it had and why, oldest first */
     trace: Array<{
       at: string;
-      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'routed' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released';
+      state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'routed' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released' | 'retried';
       detail: Record<string, unknown> | null;
     }>;
   }>;

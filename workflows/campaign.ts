@@ -78,6 +78,8 @@ export async function campaignSend(campaign: {
         while (!(await SUPPRESS_REST(campaign)).isOver);
         return;
       case 'over':
+        // A retry of failed mail may have signalled since the phase was read.
+        if (changed) break;
         return;
     }
     if (workflowInfo().continueAsNewSuggested) {

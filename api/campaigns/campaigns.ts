@@ -51,6 +51,7 @@ import {
   campaignPresenter,
   presentCampaign,
 } from './record.ts';
+import { retryFailedCampaign } from './retry-failed.ts';
 import { recipientEndpoints } from './recipients.ts';
 import { actorOf, type Project } from '../access/caller.ts';
 import { targetOf } from '../access/changes.ts';
@@ -382,6 +383,7 @@ export const campaignEndpoints = [
   duplicateCampaign,
   bulkUpdateCampaigns,
   followUpCampaign,
+  retryFailedCampaign,
   ...actionEndpoints,
   ...recipientEndpoints,
 ];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CampaignRow, findCampaign, insertCampaign } from '../../db/campaigns/campaigns.ts';
+import { findCampaign, insertCampaign } from '../../db/campaigns/campaigns.ts';
 import {
   completeFollowUpList,
   deleteUnusedLists,
@@ -10,7 +10,7 @@ import { transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { isFinished } from '../../domain/campaign/campaign.ts';
 import { followUpOutcomes } from '../../domain/campaign/follow-up.ts';
-import { found, Problem, problems, together } from '../../domain/errors.ts';
+import { found, Problem, together } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { actorOf } from '../access/caller.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -20,6 +20,7 @@ import { keptTopic } from '../topics/references.ts';
 import { countRecipients } from './counting.ts';
 import { givenValues, valuesOf } from './input.ts';
 import { CampaignDone, campaignExample, presentCampaign } from './record.ts';
+import { notFinished } from './states.ts';
 
 const FollowUpRequest = z.object({
   outcome: z
@@ -96,7 +97,8 @@ export const followUpCampaign = endpoint({
     const { projectId, project } = caller;
     const { outcome, ignoreMachines, ...content } = body;
     const first = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-    requireFinished(first);
+    const isFrozen = first.frozen_at !== null;
+    if (!isFinished({ status: first.status, isFrozen })) throw notFinished(first);
     const { id: listId, asOf } = await insertFollowUpList(db, projectId);
     const followUp = { campaignId: id, outcome, ignoreMachines, asOf };
     await fillFollowUpList(db, projectId, listId, followUp);
@@ -138,13 +140,3 @@ export const followUpCampaign = endpoint({
     });
   },
 });
-
-/** @throws Problem CAMPAIGN_NOT_FINISHED */
-function requireFinished(row: CampaignRow): void {
-  const { status, frozen_at: frozenAt } = row;
-  if (isFinished({ status, isFrozen: frozenAt !== null })) return;
-  throw new Problem('CAMPAIGN_NOT_FINISHED', {
-    message: `${problems.CAMPAIGN_NOT_FINISHED[1]} It has the status ${status}.`,
-    details: { status },
-  });
-}

@@ -34,6 +34,13 @@ export function requireState({ status }: CampaignRow, action: Action): void {
   });
 }
 
+export function notFinished({ status }: CampaignRow): Problem {
+  return new Problem('CAMPAIGN_NOT_FINISHED', {
+    message: `${problems.CAMPAIGN_NOT_FINISHED[1]} It has the status ${status}.`,
+    details: { status },
+  });
+}
+
 /**
  * Changes a campaign if its status allows the action, and notes the event. Signals its run, except
  * for `archive`. The campaign is locked, so a concurrent action sees the status that this one has set.

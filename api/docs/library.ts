@@ -39,6 +39,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/event-subscriptions',
       'guides/campaigns',
       'guides/timing',
+      'guides/follow-up',
       'guides/local-time',
       'guides/quiet-hours',
       'guides/reading-the-numbers',

@@ -104,6 +104,7 @@ export const Trace = z
         'complained',
         'withheld',
         'released',
+        'retried',
       ]),
       detail: JsonObject.meta({ type: 'object', additionalProperties: true }).nullable(),
     }),

@@ -84,6 +84,7 @@ export const securityEventNames = [
   'campaign.paused',
   'campaign.resumed',
   'campaign.cancelled',
+  'campaign.retried',
   'campaign.archived',
   'campaign.unarchived',
   'campaign.deleted',

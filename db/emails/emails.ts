@@ -236,6 +236,7 @@ const claimedColumns = [
   'created_at',
   'scheduled_for',
   'held_until',
+  'retried_at',
   'billed_units',
   'allowance_month',
   'opt_in_id',

@@ -104,6 +104,8 @@ create table email (
   complaint_listed boolean not null default false,
   -- For received mail only: the key that stores it once.
   received_id text,
+  -- When it was put back into the queue after it had failed: once in its life.
+  retried_at timestamptz(3),
   refusal text
       check (refusal in ('provider_refused', 'recipient_refused', 'provider_unavailable')),
   check ((status = 'SENDING') = (lease_until is not null))

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { addressDomain } from '../expressions.ts';
+import { addressDomain, isoTime } from '../expressions.ts';
 
 /**
  * SQL that is true if a message that had to wait has lost its sender: the domain is no longer
@@ -9,7 +9,8 @@ import { addressDomain } from '../expressions.ts';
  */
 export function isSenderGone(email: string): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
-  return sql<boolean>`((${column('scheduled_for')} is not null or ${column('held_until')} is not null)
+  return sql<boolean>`((${column('scheduled_for')} is not null or ${column('held_until')} is not null
+      or ${column('retried_at')} is not null)
     and not exists (select from domain inner_domain
     where inner_domain.project_id = ${column('project_id')} and inner_domain.status = 'verified'
       and inner_domain.name = ${addressDomain(column('from_email'))}))`;
@@ -28,13 +29,16 @@ export function trackingHost(email: string): RawBuilder<string | null> {
 }
 
 /**
- * SQL that reads the start of a message's first attempt from its trace. Use it only if this attempt
- * was not accepted, because the trace of an accepted first attempt may not have it: see `traceOf`.
+ * SQL that reads the start of a message's first attempt from its trace, or of its first attempt after
+ * it had failed and was retried. Use it only if this attempt was not accepted, because the trace of an
+ * accepted first attempt may not have it: see `traceOf`.
  * @param email the table or its alias.
  */
 export function firstAttemptAt(email: string): RawBuilder<string | null> {
-  const trace = sql.ref(`${email}.trace`);
-  return sql`jsonb_path_query_first(${trace}, '$[*] ? (@.state == "handed_over")') ->> 'at'`;
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  const since = sql`jsonb_build_object('since', coalesce(${isoTime(column('retried_at'))}, ''))`;
+  return sql`jsonb_path_query_first(${column('trace')},
+    '$[*] ? (@.state == "handed_over" && @.at >= $since)', ${since}) ->> 'at'`;
 }
 
 /**

@@ -24,7 +24,8 @@ export type TraceState =
   | 'bounced'
   | 'complained'
   | 'withheld'
-  | 'released';
+  | 'released'
+  | 'retried';
 
 export interface TraceEntry {
   at: string;

@@ -175,6 +175,7 @@ const mails = (tenant: number) => ({
   status: 'PENDING',
   scheduled_for: '2030-01-01 00:00:00Z',
   held_until: null,
+  retried_at: null,
   from_email: 'shop@shop.example',
   trace: '[]',
 });

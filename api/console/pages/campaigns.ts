@@ -1,8 +1,11 @@
 import type { z } from 'zod';
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../campaigns/actions.ts';
 import { getCampaign, listCampaigns } from '../../campaigns/campaigns.ts';
+import { followUpCampaign } from '../../campaigns/follow-up.ts';
+import { retryFailedCampaign } from '../../campaigns/retry-failed.ts';
 import { getCampaignRecipient, getCampaignStats } from '../../campaigns/recipients.ts';
 import { listContacts } from '../../contacts/contacts.ts';
+import { isFinished } from '../../../domain/campaign/campaign.ts';
 import { listEmails } from '../../emails/emails.ts';
 import { ask, type MemberCall } from '../ask.ts';
 import { type Html, html } from '../../html/html.ts';
@@ -77,7 +80,7 @@ const showCampaign = projectPage({
     const { name, status, subject, scheduledFor, sentAt, pausedReason } = campaign;
     return {
       title: name,
-      content: html`${heading(name, state(status), campaignActs(campaign, token, path))}
+      content: html`${heading(name, state(status), campaignActs(campaign, stats, token, path))}
       ${section(
         'Progress',
         html`${bar(stats)}${campaignFigures(stats)}${pace(stats)}${reasonTable(stats)}`,
@@ -129,16 +132,26 @@ const showCampaign = projectPage({
   },
 });
 
-function campaignActs({ id, status }: Campaign, token: string, path: PageContext['path']): Html {
+function campaignActs(
+  { id, status }: Campaign,
+  { outcomes, leftOut }: Stats,
+  token: string,
+  path: PageContext['path'],
+): Html {
+  const isFrozen = leftOut !== null;
   const may = {
     pause: status === 'SENDING',
     resume: status === 'PAUSED',
     cancel: ['SCHEDULED', 'SENDING', 'PAUSED'].includes(status),
+    followUp: isFinished({ status, isFrozen }),
+    retry: status === 'SENT' && outcomes.failed + outcomes.withheld > 0,
   };
   const action = (name: string) => path(`/campaigns/${id}/${name}`);
   return html`${may.pause && actForm(token, { action: action('pause'), label: 'Pause' })}
   ${may.resume && actForm(token, { action: action('resume'), label: 'Resume', weight: 'first' })}
-  ${may.cancel && actForm(token, { action: action('cancel'), label: 'Cancel', weight: 'grave' })}`;
+  ${may.cancel && actForm(token, { action: action('cancel'), label: 'Cancel', weight: 'grave' })}
+  ${may.followUp && actForm(token, { action: action('follow-up'), label: 'Send to who did not open' })}
+  ${may.retry && actForm(token, { action: action('retry-failed'), label: 'Try failed again' })}`;
 }
 
 /**
@@ -230,4 +243,23 @@ export const campaignPages = [
       },
     }),
   ),
+  projectAct({
+    path: '/campaigns/{id}/follow-up',
+    does: followUpCampaign,
+    async act(call) {
+      const { id = '' } = call.params;
+      const body = { outcome: 'not_opened' };
+      const { data } = await ask(call, followUpCampaign, { params: { id }, body });
+      return { to: `/campaigns/${data.id}`, done: 'followedUp' };
+    },
+  }),
+  projectAct({
+    path: '/campaigns/{id}/retry-failed',
+    does: retryFailedCampaign,
+    async act(call) {
+      const { id = '' } = call.params;
+      const { retried } = await ask(call, retryFailedCampaign, { params: { id }, body: {} });
+      return { to: `/campaigns/${id}`, done: retried > 0 ? 'mailRetried' : 'noneRetried' };
+    },
+  }),
 ];

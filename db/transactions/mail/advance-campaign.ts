@@ -105,7 +105,7 @@ async function sendingPhase(
   if (isUnsettled) return { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts };
   await deleteCampaignBucket(tx, row.id);
   const { rows } = await sql<{ total: number }>`
-    update campaign set status = 'SENT', sent_at = now(), updated_at = now()
+    update campaign set status = 'SENT', sent_at = coalesce(sent_at, now()), updated_at = now()
       where id = ${row.id}
       returning total_recipients as total`.execute(tx);
   return { phase: 'over', ...counts, ...rows[0] };

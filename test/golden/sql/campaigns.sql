@@ -203,9 +203,9 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.human_clicked_at, email.human_opened_at, email.id, email.lease_until, email.link_ids,
     email.message_class, email.message_id, email.opened_at, email.opened_by_machines, email.opens,
     email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
-    email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
-    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.refusal, email.reply_to, email.retried_at, email.retry_at, email.scheduled_for,
+    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
+    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
     email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
     (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
@@ -250,9 +250,9 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.human_clicked_at, email.human_opened_at, email.id, email.lease_until, email.link_ids,
     email.message_class, email.message_id, email.opened_at, email.opened_by_machines, email.opens,
     email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
-    email.refusal, email.reply_to, email.retry_at, email.scheduled_for, email.sent_at,
-    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
-    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.refusal, email.reply_to, email.retried_at, email.retry_at, email.scheduled_for,
+    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
+    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
     email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
     (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
@@ -727,7 +727,7 @@ set status = $1, frozen_at = clock_timestamp(), updated_at = now()
 where id = $2
 
 update campaign
-set status = 'SENT', sent_at = now(), updated_at = now()
+set status = 'SENT', sent_at = coalesce(sent_at, now()), updated_at = now()
 where id = $1
 returning total_recipients as total
 
@@ -846,12 +846,14 @@ select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "d
         inner_mail.created_at) * 1000 as created_at, extract(epoch from inner_mail.scheduled_for) *
         1000 as scheduled_for, extract(epoch from inner_mail.held_until) * 1000 as held_until, case
         when inner_mail.attempts > 0 then jsonb_path_query_first(inner_mail.trace, '$[*] ? (@.state
-        == handed_over)') ->> 'at' end as first_attempt_at, inner_mail.billed_units,
-        inner_mail.allowance_month, inner_mail.provider_id, (inner_mail.attempts > 0 and
-        inner_mail.trace @> '[{state: settled}]') as is_bound, inner_receiver.email as
-        contact_email, inner_receiver.subscribed as contact_subscribed, inner_receiver.data as
-        contact_data, ((inner_mail.scheduled_for is not null or inner_mail.held_until is not null)
-        and not exists (
+        == handed_over && @.at >= $since)', jsonb_build_object('since',
+        coalesce(to_char(inner_mail.retried_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        ''))) ->> 'at' end as first_attempt_at, inner_mail.billed_units, inner_mail.allowance_month,
+        inner_mail.provider_id, (inner_mail.attempts > 0 and inner_mail.trace @> '[{state:
+        settled}]') as is_bound, inner_receiver.email as contact_email, inner_receiver.subscribed as
+        contact_subscribed, inner_receiver.data as contact_data, ((inner_mail.scheduled_for is not
+        null or inner_mail.held_until is not null or inner_mail.retried_at is not null) and not
+        exists (
         select
         from domain inner_domain
         where inner_domain.project_id = inner_mail.project_id and inner_domain.status = 'verified'

@@ -694,10 +694,12 @@ with due as (
       email.billed_units, email.allowance_month, email.derived_events, email.workflow_execution_id,
       email.to_name, email.to_email, email.subject, email.body, email.from_email, email.from_name,
       email.reply_to, email.headers, email.attachments, email.link_ids, email.attempts,
-      email.scheduled_for, email.opt_in_id, email.topic_id, email.provider_id, (email.attempts > 0
-      and email.trace @> '[{state: settled}]') as is_bound, case when email.attempts > 1 then
-      jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over)') ->> 'at' end as
-      first_attempt_at ), ledger_unqueued as (
+      email.scheduled_for, email.retried_at, email.opt_in_id, email.topic_id, email.provider_id,
+      (email.attempts > 0 and email.trace @> '[{state: settled}]') as is_bound, case when
+      email.attempts > 1 then jsonb_path_query_first(email.trace, '$[*] ? (@.state == handed_over &&
+      @.at >= $since)', jsonb_build_object('since', coalesce(to_char(email.retried_at at time zone
+      'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''))) ->> 'at' end as first_attempt_at ),
+      ledger_unqueued as (
   delete from email_queue
   where email_id = any(array(
       select id
@@ -718,11 +720,12 @@ select claimed.id, claimed.project_id, claimed.contact_id, claimed.workflow_exec
     claimed.to_name, claimed.to_email, claimed.subject, claimed.body, claimed.from_email,
     claimed.from_name, claimed.reply_to, claimed.headers, claimed.attachments, claimed.link_ids,
     claimed.message_class, claimed.source_type, claimed.attempts, claimed.created_at,
-    claimed.scheduled_for, claimed.held_until, claimed.billed_units, claimed.allowance_month,
-    claimed.opt_in_id, claimed.topic_id, claimed.provider_id, claimed.first_attempt_at,
-    claimed.is_bound, contact.subscribed as contact_subscribed, contact.email as contact_email,
-    project.disabled_reason is not null as project_disabled, ((claimed.scheduled_for is not null or
-    claimed.held_until is not null) and not exists (
+    claimed.scheduled_for, claimed.held_until, claimed.retried_at, claimed.billed_units,
+    claimed.allowance_month, claimed.opt_in_id, claimed.topic_id, claimed.provider_id,
+    claimed.first_attempt_at, claimed.is_bound, contact.subscribed as contact_subscribed,
+    contact.email as contact_email, project.disabled_reason is not null as project_disabled,
+    ((claimed.scheduled_for is not null or claimed.held_until is not null or claimed.retried_at is
+    not null) and not exists (
     select
     from domain inner_domain
     where inner_domain.project_id = claimed.project_id and inner_domain.status = 'verified' and

@@ -1,5 +1,14 @@
+import { writeMail } from '../mail-tables.ts';
 import { insertTestEmail } from '../projects/mails.ts';
 import type { Play } from './play.ts';
+
+const failed = {
+  status: 'FAILED',
+  error: '554 no',
+  refusal: 'provider_refused',
+  message_id: null,
+  sent_at: null,
+};
 
 const draft = (name: string) => ({
   name,
@@ -29,6 +38,28 @@ export const campaignChanges: Play[] = [
   { id: 'sendCampaign', event: 'campaign.sent', body: {} },
   { id: 'pauseCampaign', event: 'campaign.paused' },
   { id: 'resumeCampaign', event: 'campaign.resumed' },
+  {
+    id: 'retryFailedCampaign',
+    event: 'campaign.retried',
+    async prepare({ api: { db }, project, ids }) {
+      const campaignId = ids['campaign']!;
+      const contact = await db
+        .selectFrom('contact')
+        .select('id')
+        .where('project_id', '=', project.id)
+        .executeTakeFirstOrThrow();
+      await insertTestEmail(
+        db,
+        { projectId: project.id, contactId: contact.id, campaignId },
+        failed,
+      );
+      await db
+        .updateTable('campaign')
+        .set({ status: 'SENT' })
+        .where('id', '=', campaignId)
+        .execute();
+    },
+  },
   { id: 'cancelCampaign', event: 'campaign.cancelled' },
   { id: 'archiveCampaign', event: 'campaign.archived' },
   { id: 'unarchiveCampaign', event: 'campaign.unarchived' },
@@ -37,14 +68,14 @@ export const campaignChanges: Play[] = [
     event: 'campaign.created',
     body: { outcome: 'not_opened' },
     makes: 'followUp',
-    async prepare({ api: { db }, project, ids }) {
-      const contact = await db
-        .selectFrom('contact')
-        .select('id')
-        .where('project_id', '=', project.id)
-        .executeTakeFirstOrThrow();
-      const to = { projectId: project.id, contactId: contact.id, campaignId: ids['campaign']! };
-      await insertTestEmail(db, to);
+    async prepare({ api: { db }, ids }) {
+      await writeMail(db, (tx) =>
+        tx
+          .updateTable('email')
+          .set({ status: 'SENT', sent_at: new Date(), due_at: null })
+          .where('campaign_id', '=', ids['campaign']!)
+          .execute(),
+      );
     },
   },
   { id: 'duplicateCampaign', event: 'campaign.created', makes: 'copy' },

@@ -1,0 +1,152 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type RetriableReason, retriableReasons } from '../../domain/campaign/retry.ts';
+import type { Position } from '../../domain/cursor.ts';
+import { limits } from '../../domain/limits.ts';
+import { withinTime } from '../bounded.ts';
+import type { Database } from '../database.ts';
+import { following, ledgerColumns } from '../sql/ledger.ts';
+import { hasFailedBy } from '../sql/mail-status.ts';
+import { traceEntry } from '../sql/mail-trace.ts';
+import type { CampaignRef } from './campaigns.ts';
+import { queueing } from './chunks.ts';
+
+/** Tries failed messages of a finished campaign again: at most once each. */
+
+/** Failed and withheld messages that are not tried again. */
+export interface NotRetried {
+  /** Their reason does not change by another attempt, or a person has decided about them. */
+  cannotChange: number;
+  alreadyRetried: number;
+  /** The provider may have accepted them. */
+  unknown: number;
+}
+
+/**
+ * SQL that is true if a provider may have accepted a message in one of its attempts, although its
+ * last attempt has failed.
+ */
+const mayBeAccepted = sql<boolean>`(email.error = 'delivery_unknown'
+  or email.trace @> '[{"state": "uncertain"}]' or email.trace @> '[{"state": "settled"}]')`;
+
+/** SQL that is true if a message was accepted, and refused by its provider afterwards. */
+const wasAccepted = sql<boolean>`(email.sent_at is not null or email.message_id is not null)`;
+
+const isRetriable = sql<boolean>`(email.retried_at is null and not ${wasAccepted}
+  and not ${mayBeAccepted})`;
+
+/**
+ * Counts the messages that `retryPage` leaves as they are.
+ * @throws Problem STATS_TOO_HEAVY
+ */
+export async function countNotRetried(
+  db: Database,
+  { projectId, campaignId }: CampaignRef,
+  reasons: readonly RetriableReason[],
+): Promise<NotRetried> {
+  const failedBy = (codes: readonly RetriableReason[]) =>
+    sql<boolean>`(${sql.join(
+      codes.map((code) => hasFailedBy('email', code)),
+      sql` or `,
+    )})`;
+  const bounds = { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' } as const;
+  return withinTime(db, bounds, async (tx) => {
+    const { rows } = await sql<NotRetried>`
+      select count(*) filter (where class = 'unknown')::int as unknown,
+          count(*) filter (where class = 'retried')::int as "alreadyRetried",
+          count(*) filter (where class = 'fixed')::int as "cannotChange"
+        from (
+          select case
+              when ${mayBeAccepted} then 'unknown'
+              when not ${failedBy(retriableReasons)} or ${wasAccepted} then 'fixed'
+              when email.retried_at is not null and ${failedBy(reasons)} then 'retried' end as class
+            from email
+            where email.campaign_id = ${campaignId} and email.project_id = ${projectId}
+              and email.status = 'FAILED' and email.error is not null
+        ) as failed`.execute(tx);
+    return rows[0] ?? { cannotChange: 0, alreadyRetried: 0, unknown: 0 };
+  });
+}
+
+/** Maximum number of messages that are checked in one transaction. */
+const checkedPage = 2_000;
+
+/**
+ * Puts the next messages that have failed by a reason back into the queue of their campaign. Two calls
+ * at once retry each message once. The caller locks the campaign after it.
+ * @returns how many are retried, and the position of the last one that was checked; null: no more
+ */
+export async function retryPage(
+  tx: Database,
+  { projectId, campaignId }: CampaignRef,
+  reason: RetriableReason,
+  after: Position | null,
+): Promise<{ retried: number; next: Position | null }> {
+  const isAfter = after
+    ? sql`(email.created_at, email.id) < (${after.value}, ${after.id})`
+    : sql`true`;
+  const { rows } = await sql<{
+    retried: number;
+    checked: number;
+    at: Date | null;
+    id: string | null;
+  }>`
+    with page as materialized (
+      select email.id, email.created_at from email
+        where email.campaign_id = ${campaignId} and email.project_id = ${projectId}
+          and ${hasFailedBy('email', reason)} and ${isAfter}
+        order by email.created_at desc, email.id desc limit ${checkedPage}
+    ), was as materialized (
+      select ${ledgerColumns('email')} from email
+        where email.id in (select id from page) and ${hasFailedBy('email', reason)}
+          and ${isRetriable}
+        order by email.id for update
+    ), now_waiting as (
+      update email set ${waitingAgain}
+        from was where email.id = was.id
+        returning ${ledgerColumns('email')}
+    ), ${following({ was: 'was', now: 'now_waiting' }, ['queue', 'campaignTally', 'allowance'])},
+    queued as (
+      ${queueing({ id: campaignId, projectId }, sql`select id, now() as due_at from now_waiting`)}
+    )
+    select (select count(*)::int from now_waiting) as retried, count(*)::int as checked,
+        (array_agg(created_at order by created_at, id))[1] as at,
+        (array_agg(id order by created_at, id))[1] as id
+      from page`.execute(tx);
+  const { retried = 0, checked = 0, at = null, id = null } = rows[0] ?? {};
+  const isLast = checked < checkedPage || at === null || id === null;
+  return { retried, next: isLast ? null : { value: at.toISOString(), id } };
+}
+
+/**
+ * SQL assignments for a message that is decided about and sent as if it was new. Only its attempts and
+ * its trace stay. It takes a new allowance, since it has returned the former one when it failed.
+ */
+const waitingAgain: RawBuilder<unknown> = sql`status = 'PENDING', error = null, refusal = null,
+  retried_at = now(), due_at = null, retry_at = null, hold_reason = null, held_until = null,
+  ramp_id = null, waits_for = null, provider_id = null, attempt_id = null, allowance_month = null,
+  updated_at = now(), trace = email.trace || ${traceEntry('retried')}`;
+
+/**
+ * Lets a finished campaign send again, after its messages were put back. Returns false if its status
+ * allows no more mail: the caller rolls back.
+ * @param isFirst false: this call has let it send again before
+ */
+export async function reopenCampaign(
+  tx: Database,
+  { projectId, campaignId }: CampaignRef,
+  isFirst: boolean,
+): Promise<boolean> {
+  const open = isFirst ? ['SENT'] : ['SENT', 'SENDING', 'PAUSED'];
+  const { numUpdatedRows } = await tx
+    .updateTable('campaign')
+    .set({
+      status: sql<string>`case when status = 'SENT' then 'SENDING' else status end`,
+      refused_in_row: 0,
+      updated_at: sql<Date>`now()`,
+    })
+    .where('id', '=', campaignId)
+    .where('project_id', '=', projectId)
+    .where('status', 'in', open)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
