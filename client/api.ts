@@ -836,6 +836,10 @@ export interface Api {
           bounces: number;
           complaints: number;
           unsubscribes: number;
+          /** Events that are the goal of the mail, at their time */
+          conversions: number;
+          /** Their value, rounded to six decimals */
+          value: number;
         }>;
       };
     };

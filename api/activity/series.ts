@@ -60,6 +60,8 @@ const Point = z.object({
   bounces: counted,
   complaints: counted,
   unsubscribes: counted,
+  conversions: counted.describe('Events that are the goal of the mail, at their time'),
+  value: z.number().describe('Their value, rounded to six decimals'),
 });
 
 export const getSeries = endpoint({
@@ -107,6 +109,8 @@ export const getSeries = endpoint({
           bounces: 5,
           complaints: 0,
           unsubscribes: 1,
+          conversions: 3,
+          value: 37.5,
         },
       ],
     },
@@ -128,6 +132,8 @@ export const getSeries = endpoint({
       bounces: count.bounced,
       complaints: count.complained,
       unsubscribes: count.unsubscribed,
+      conversions: count.conversions,
+      value: count.value,
     }));
     return { interval, timeZone: zone, points };
   },

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { limits } from '../../../domain/limits.ts';
 import { withinTime } from '../../bounded.ts';
 import type { Database } from '../../database.ts';
-import { anyOf } from '../../expressions.ts';
+import { anyOf, finite } from '../../expressions.ts';
 import { countMoments, type Moment } from '../../sql/mail-moments.ts';
 
 /** Counts what happened to mail by day, hour or minute. */
@@ -28,8 +28,11 @@ function columnOf(kind: SeriesKind): RawBuilder<unknown> {
   return sql.ref(`email.${kind}_at`);
 }
 
-/** Messages, each counted once for each kind, at its first. */
-export type SeriesCounts = Record<SeriesKind, number>;
+/** Messages, each counted once for each kind, at its first; and events that converted, with their value. */
+export interface SeriesCounts extends Record<SeriesKind, number> {
+  conversions: number;
+  value: number;
+}
 
 /** Mail of one campaign, of one template, or of steps. An index finds it by this column. */
 export interface MailOwner {
@@ -57,21 +60,57 @@ export async function countSeries(
   parts: readonly SeriesPart[],
 ): Promise<SeriesCounts[]> {
   if (parts.length === 0) return [];
-  return withinTime(db, bounded, (tx) =>
-    owner ? countOfOwner(tx, projectId, owner, parts) : countOfProject(tx, projectId, parts),
-  );
+  return withinTime(db, bounded, async (tx) => {
+    const counts = await (owner
+      ? countOfOwner(tx, projectId, owner, parts)
+      : countOfProject(tx, projectId, parts));
+    const converted = await countConversions(tx, projectId, owner, parts);
+    return counts.map((count, index) => ({ ...count, ...converted[index]! }));
+  });
+}
+
+type MailCounts = Record<SeriesKind, number>;
+type ConversionCounts = Pick<SeriesCounts, 'conversions' | 'value'>;
+
+/** SQL that puts a time into one of consecutive parts, numbered from 1. */
+function partOf(at: RawBuilder<unknown>, parts: readonly SeriesPart[]): RawBuilder<number> {
+  const starts = parts.map(({ from }) => from);
+  return sql<number>`width_bucket(${at}, ${starts}::timestamptz[])`;
+}
+
+async function countConversions(
+  tx: Database,
+  projectId: string,
+  owner: MailOwner | null,
+  parts: readonly SeriesPart[],
+): Promise<ConversionCounts[]> {
+  const ofOwner = owner
+    ? sql`and exists (select from email
+        where email.id = conversion.email_id and ${isOf(projectId, owner)})`
+    : sql``;
+  const { rows } = await sql<{ part: number; conversions: number; value: string }>`
+    select ${partOf(sql`conversion.at`, parts)} as part, count(*)::float8 as conversions,
+        round(sum(value), 6)::text as value
+      from conversion where project_id = ${projectId}
+        and conversion.at between ${parts[0]!.from} and ${parts.at(-1)!.to} ${ofOwner}
+      group by 1`.execute(tx);
+  const counts = parts.map((): ConversionCounts => ({ conversions: 0, value: 0 }));
+  for (const { part, conversions, value } of rows) {
+    counts[part - 1] = { conversions, value: finite(Number(value)) };
+  }
+  return counts;
 }
 
 async function countOfProject(
   tx: Database,
   projectId: string,
   parts: readonly SeriesPart[],
-): Promise<SeriesCounts[]> {
+): Promise<MailCounts[]> {
   const period = { from: sql<Date>`part.since`, to: sql<Date>`part.until` };
   const counts = seriesKinds.map(
     (kind) => sql`${countMoments(projectId, kind, period)} as ${sql.ref(kind)}`,
   );
-  const { rows } = await sql<SeriesCounts>`
+  const { rows } = await sql<MailCounts>`
     select ${sql.join(counts)}
       from unnest(${parts.map(({ from }) => from)}::timestamptz[],
         ${parts.map(({ to }) => to)}::timestamptz[]) with ordinality as part(since, until, number)
@@ -84,15 +123,15 @@ async function countOfOwner(
   projectId: string,
   owner: MailOwner,
   parts: readonly SeriesPart[],
-): Promise<SeriesCounts[]> {
+): Promise<MailCounts[]> {
   const { rows } = await sql<{ part: number; kind: SeriesKind; count: number }>`
-    select width_bucket(moment.at, ${parts.map(({ from }) => from)}::timestamptz[]) as part,
+    select ${partOf(sql`moment.at`, parts)} as part,
         moment.kind, count(*)::float8 as count
       from email cross join lateral (values ${momentsOfMail}) as moment(kind, at)
       where ${isOf(projectId, owner)} and moment.at between ${parts[0]!.from} and ${parts.at(-1)!.to}
       group by 1, 2`.execute(tx);
   const counts = parts.map(
-    () => Object.fromEntries(seriesKinds.map((kind) => [kind, 0])) as SeriesCounts,
+    () => Object.fromEntries(seriesKinds.map((kind) => [kind, 0])) as MailCounts,
   );
   for (const { part, kind, count } of rows) counts[part - 1]![kind] = count;
   return counts;
@@ -117,7 +156,8 @@ export async function findLastMoment(
   const columns = seriesKinds.map(columnOf);
   return withinTime(db, bounded, async (tx) => {
     const { rows } = await sql<{ at: Date | null }>`
-      select max(greatest(${sql.join(columns)})) as at from email
+      select greatest(max(greatest(${sql.join(columns)})),
+          (select max(at) from conversion where owner_id = ${anyOf(owner.ids)})) as at from email
         where ${isOf(projectId, owner)}`.execute(tx);
     return rows[0]?.at ?? null;
   });

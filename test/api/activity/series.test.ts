@@ -22,6 +22,8 @@ const zero = {
   bounces: 0,
   complaints: 0,
   unsubscribes: 0,
+  conversions: 0,
+  value: 0,
 };
 
 type Point = typeof zero & { at: string };
@@ -44,6 +46,55 @@ describe('GET /analytics/series', () => {
       timeZone: 'UTC',
       points: ['11-01', '11-02', '11-03'].map((at) => ({ at: day(at), ...zero })),
     });
+  });
+
+  it('counts conversions and their value at the time of the event', async () => {
+    const campaignId = await insertCampaign();
+    const sent = { status: 'SENT', sent_at: day('03-01'), campaign_id: campaignId };
+    const templateId = randomUUID();
+    const mail = await insertEmail({ ...sent, template_id: templateId });
+    const other = await insertEmail({ status: 'SENT', sent_at: day('03-01') });
+    const convert = (emailId: string, owner: string, at: string, value: string) =>
+      shop.api.db
+        .insertInto('conversion')
+        .values({
+          event_id: randomUUID(),
+          project_id: shop.project.id,
+          owner_id: owner,
+          email_id: emailId,
+          value,
+          at,
+        })
+        .execute();
+    await convert(mail, campaignId, day('03-02'), '12.5');
+    await convert(mail, campaignId, '2026-03-02T23:59:59.999Z', '0.1');
+    await convert(mail, campaignId, day('03-03'), '-2');
+    await convert(other, randomUUID(), day('03-03'), '7');
+    const own = [
+      { at: day('03-01'), sent: 1 },
+      { at: day('03-02'), conversions: 2, value: 12.6 },
+      { at: day('03-03'), conversions: 1, value: -2 },
+    ];
+    const march = 'startDate=2026-03-01&endDate=2026-03-04';
+    expect(await counted(`?campaignId=${campaignId}&${march}`)).toEqual(own);
+    const { body } = await shop.call('POST', '/templates', {
+      name: 'T',
+      subject: 'S',
+      body: 'B',
+      from: `a@${shop.domain}`,
+      type: 'MARKETING',
+    });
+    await shop.api.db
+      .updateTable('email')
+      .set({ template_id: body.id })
+      .where('id', '=', mail)
+      .execute();
+    expect(await counted(`?templateId=${body.id}&${march}`)).toEqual(own);
+    expect(await counted(`?${march}`)).toMatchObject([
+      { sent: 2 },
+      { conversions: 2 },
+      { conversions: 2, value: 5 },
+    ]);
   });
 
   it('covers the last 30 days by default, in the zone of the send policy', async () => {

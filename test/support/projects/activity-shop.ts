@@ -30,7 +30,7 @@ export async function useActivityShop(): Promise<ActivityShop> {
     contact,
     get: async (path) => (await shop.call('GET', path)).body,
     clear: () =>
-      sql`truncate event, event_tally, email, email_moment, email_queue, late_mail, provider_message, email_tally, campaign, workflow cascade`.execute(
+      sql`truncate event, event_tally, conversion, email, email_moment, email_queue, late_mail, provider_message, email_tally, campaign, workflow cascade`.execute(
         db,
       ),
     async insertEmail(given = {}) {
