@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { findEmail, listEmails as listEmailRows } from '../../db/emails/records.ts';
+import { listEngagement } from '../../db/engagement/engagement.ts';
+import { verdictRules, verdicts } from '../../domain/engagement/verdict.ts';
 import { found } from '../../domain/errors.ts';
 import type { CursorForm } from '../../domain/cursor.ts';
 import { limits } from '../../domain/limits.ts';
@@ -17,6 +19,7 @@ import {
   Uuid,
   queryBoolean,
   ById,
+  Time,
 } from '../http/schemas.ts';
 import type { Project } from '../access/caller.ts';
 import {
@@ -40,6 +43,18 @@ export const Email = named('Email', {
   ...EmailSummary.shape,
   body: z.string().nullable().describe(bodyIsNull),
   trace: Trace,
+  engagement: z
+    .array(
+      z.object({
+        at: Time,
+        kind: z.enum(['open', 'click']),
+        link: z.string().nullable().describe('The target of the link'),
+        linkId: z.string().nullable(),
+        verdict: z.enum(verdicts).nullable().describe('Who made it; null: not judged yet'),
+        rule: z.enum(verdictRules).nullable().describe('The rule that gave the verdict'),
+      }),
+    )
+    .describe('Opens and clicks, oldest first; the newest 200'),
 });
 
 /** @throws Problem EMAIL_NOT_FOUND */
@@ -49,6 +64,7 @@ export async function readEmail(
   id: string,
 ): Promise<z.input<typeof Email>> {
   const row = found('EMAIL', id, await findEmail(db, project.id, id));
+  const shown = row.opens + row.clicks > 0 ? await listEngagement(db, id) : [];
   const presentActor = await readActors(db, [row.caused_by]);
   const causedBy = presentActor(row.caused_by);
   const detail = causedBy && { causedBy };
@@ -57,6 +73,7 @@ export async function readEmail(
     ...presentEmail(row, { project, apiUrl: config.apiUrl, presentActor }, row.body),
     body: row.body,
     trace: [queued, ...row.trace],
+    engagement: shown.map((one) => ({ ...one, at: time(one.at) })),
   };
 }
 
@@ -70,6 +87,7 @@ export const waitingExample: z.input<typeof Email> = {
   scheduledFor: '2026-12-01T09:00:00.000Z',
   hold: { reason: 'schedule', until: '2026-12-01T09:00:00.000Z' },
   body: '<p>Hi Ada</p>',
+  engagement: [],
   trace: [
     { at: '2026-11-20T10:00:00.000Z', state: 'queued', detail: null },
     {
@@ -156,6 +174,7 @@ export const getEmail = endpoint({
         { at: '2026-11-20T10:00:01.000Z', state: 'accepted', detail: null },
         { at: '2026-11-20T10:00:02.000Z', state: 'delivered', detail: null },
       ],
+      engagement: [],
     },
   },
   async handle({ db, config, caller, params: { id } }) {

@@ -34,6 +34,8 @@ const Recipient = named('Recipient', {
   bouncedAt: Time.nullable(),
   openedAt: Time.nullable(),
   clickedAt: Time.nullable(),
+  humanOpenedAt: Time.nullable().describe('The first open by a person'),
+  humanClickedAt: Time.nullable().describe('The first click by a person'),
   link: z
     .object({ clicks: z.int(), humanClicks: z.int(), firstAt: Time })
     .optional()
@@ -91,6 +93,8 @@ export const recipientExample = {
         openedAt: null,
         clickedAt: null,
         convertedAt: null,
+        humanOpenedAt: null,
+        humanClickedAt: null,
       },
     ],
     hasMore: false,
@@ -155,6 +159,8 @@ function presentRecipient(row: RecipientRow): z.input<typeof Recipient> {
     bouncedAt: time(row.bounced_at),
     openedAt: time(row.opened_at),
     clickedAt: time(row.clicked_at),
+    humanOpenedAt: time(row.human_opened_at),
+    humanClickedAt: time(row.human_clicked_at),
     ...(row.link && { link: { ...row.link, firstAt: time(new Date(row.link.firstAt)) } }),
     convertedAt: time(row.converted_at),
   };
@@ -172,6 +178,8 @@ function presentLeftOut(
     openedAt: null,
     clickedAt: null,
     convertedAt: null,
+    humanOpenedAt: null,
+    humanClickedAt: null,
   };
   return {
     contact: { id, email },

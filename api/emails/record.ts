@@ -70,6 +70,8 @@ export const EmailSummary = named('EmailSummary', {
   deliveredAt: Time.nullable(),
   openedAt: Time.nullable(),
   clickedAt: Time.nullable(),
+  humanOpenedAt: Time.optional().describe('The first open by a person'),
+  humanClickedAt: Time.optional().describe('The first click by a person'),
   bouncedAt: Time.nullable(),
   complainedAt: Time.nullable(),
   opens: z.int(),
@@ -147,6 +149,8 @@ export function presentEmail(
     from: row.from_email,
     topicId: row.topic_id ?? undefined,
     providerId: row.provider_id ?? undefined,
+    humanOpenedAt: row.human_opened_at?.toISOString(),
+    humanClickedAt: row.human_clicked_at?.toISOString(),
     headers: row.campaign_id ? campaignHeaders(row, apiUrl, body) : row.headers,
   });
 }

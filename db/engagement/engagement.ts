@@ -299,3 +299,20 @@ export async function removeOldClients(db: Database): Promise<boolean> {
     select count(*)::int as count from page`.execute(db);
   return rows[0]?.count === clearedAtOnce;
 }
+
+/** An open or click as the API shows it. */
+export type ShownEngagement = Pick<EngagementRow, 'at' | 'link' | 'linkId' | 'verdict' | 'rule'> & {
+  kind: 'open' | 'click';
+};
+
+/** Maximum number of opens and clicks that are shown of one message. */
+const shownMax = 200;
+
+/** Returns the newest opens and clicks of a message, oldest first. */
+export async function listEngagement(db: Database, emailId: string): Promise<ShownEngagement[]> {
+  const { rows } = await sql<ShownEngagement>`
+    select at, kind, link, link_id as "linkId", verdict, rule from engagement
+      where email_id = ${emailId} and kind <> 'head'
+      order by at desc, id desc limit ${shownMax}`.execute(db);
+  return rows.toReversed();
+}

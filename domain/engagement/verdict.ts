@@ -3,17 +3,20 @@
 /** `head`: a HEAD request to a pixel or link. It is no open or click, but shows a machine. */
 export type EngagementKind = 'open' | 'click' | 'head';
 
-export type Verdict = 'human' | 'machine' | 'unknown';
+export const verdicts = ['human', 'machine', 'unknown'] as const;
+export type Verdict = (typeof verdicts)[number];
 
-export type VerdictRule =
-  | 'head_request'
-  | 'known_agent'
-  | 'known_network'
-  | 'prefetch_proxy'
-  | 'too_fast'
-  | 'all_links'
-  | 'image_proxy'
-  | 'no_agent';
+export const verdictRules = [
+  'head_request',
+  'known_agent',
+  'known_network',
+  'prefetch_proxy',
+  'too_fast',
+  'all_links',
+  'image_proxy',
+  'no_agent',
+] as const;
+export type VerdictRule = (typeof verdictRules)[number];
 
 /**
  * A fact about the client of a request, which is stored instead of its address and user agent.

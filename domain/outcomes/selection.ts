@@ -14,6 +14,8 @@ export const recipientEvents = [
   'delivered',
   'opened',
   'clicked',
+  'humanOpened',
+  'humanClicked',
   'bounced',
   'complained',
   'unsubscribed',

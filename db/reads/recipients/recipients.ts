@@ -9,8 +9,8 @@ import {
   type RecipientOutcome,
   selectionOf,
 } from '../../../domain/outcomes/selection.ts';
+import { references, snakeCase } from '../../columns.ts';
 import { countCampaignMail } from '../../campaigns/tally.ts';
-import { references } from '../../columns.ts';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import {
@@ -69,6 +69,8 @@ export interface RecipientRow extends JudgedMail {
   delivered_at: Date | null;
   opened_at: Date | null;
   clicked_at: Date | null;
+  human_opened_at: Date | null;
+  human_clicked_at: Date | null;
   bounced_at: Date | null;
   /** The clicks on the link of the filter; absent: it names none. */
   link?: MailClicks;
@@ -135,6 +137,8 @@ const shown = [
   'delivered_at',
   'opened_at',
   'clicked_at',
+  'human_opened_at',
+  'human_clicked_at',
   'bounced_at',
   'converted_at',
 ] as const;
@@ -210,7 +214,7 @@ async function searchFor(
 const rareEvents: ReadonlySet<RecipientEvent> = new Set(['bounced', 'complained', 'unsubscribed']);
 
 function hasHappened(email: string, event: RecipientEvent): RawBuilder<boolean> {
-  return sql<boolean>`${sql.ref(`${email}.${event}_at`)} is not null`;
+  return sql<boolean>`${sql.ref(`${email}.${snakeCase(event)}_at`)} is not null`;
 }
 
 /** SQL of a message of a scope. The scope's index finds them in their order. */

@@ -161,6 +161,8 @@ describe('GET /campaigns/{id}/recipients', { timeout: 60_000 }, () => {
         bouncedAt: null,
         openedAt: null,
         clickedAt: null,
+        humanOpenedAt: null,
+        humanClickedAt: null,
       },
     ]);
     const errors = Object.fromEntries(
@@ -263,6 +265,8 @@ describe('GET /campaigns/{id}/recipients', { timeout: 60_000 }, () => {
       bouncedAt: null,
       openedAt: null,
       clickedAt: null,
+      humanOpenedAt: null,
+      humanClickedAt: null,
     });
     const contacts = (page: { data: Item[] }) => page.data.map((item) => item.contact.id);
     expect(contacts(unsubscribed)).toEqual([back.id, both.id, out.id]);

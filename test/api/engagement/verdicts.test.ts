@@ -214,3 +214,48 @@ describe('the client of a request', () => {
     expect(await rows()).toMatchObject([{ client: null }]);
   });
 });
+
+describe('the API', () => {
+  const get = async (path: string) =>
+    (await api.request('GET', path, { key: project.secretKey })).body;
+
+  it('shows who opened and clicked, in mail, recipients and statistics', async () => {
+    const read = await sentMail();
+    await read.click({ agent: 'curl/8.5.0' });
+    await read.open();
+    const before = await get(`/emails/${read.id}`);
+    expect(before.engagement).toMatchObject([
+      { kind: 'click', verdict: null, rule: null },
+      { kind: 'open', link: null, linkId: null, verdict: null },
+    ]);
+    expect(before).not.toHaveProperty('humanOpenedAt');
+    await settle();
+    const after = await get(`/emails/${read.id}`);
+    expect(after.engagement).toMatchObject([
+      { kind: 'click', link: 'https://shop.example/', verdict: 'machine', rule: 'known_agent' },
+      { kind: 'open', verdict: 'human', rule: null },
+    ]);
+    expect(Object.keys(after.engagement[0]).toSorted()).toEqual([
+      'at',
+      'kind',
+      'link',
+      'linkId',
+      'rule',
+      'verdict',
+    ]);
+    expect(after.humanOpenedAt).toBe(after.engagement[1].at);
+    expect(after).not.toHaveProperty('humanClickedAt');
+    const campaign = `/campaigns/${read.campaignId}`;
+    expect((await get(`${campaign}/stats`)).data).toMatchObject({
+      humanOpenedCount: 1,
+      machineOpenedCount: 0,
+      humanClickedCount: 0,
+      machineClickedCount: 1,
+    });
+    const listed = await get(`${campaign}/recipients?outcome=humanOpened`);
+    expect(listed.data).toMatchObject([
+      { emailId: read.id, humanOpenedAt: after.humanOpenedAt, humanClickedAt: null },
+    ]);
+    expect((await get(`${campaign}/recipients?outcome=humanClicked`)).data).toEqual([]);
+  });
+});
