@@ -125,6 +125,16 @@ export interface Api {
           goal?: GoalStats;
           /** Percent of totalRecipients that were delivered; 0 without recipients */
           reachRate: number;
+          /** Mail with an open by a person */
+          humanOpenedCount: number;
+          /** Mail with opens by machines alone */
+          machineOpenedCount: number;
+          /** Mail with a click by a person */
+          humanClickedCount: number;
+          /** Mail with clicks by machines alone */
+          machineClickedCount: number;
+          humanOpenRate: number;
+          humanClickRate: number;
           /** While it is SENDING, at most 5 seconds old */
           progress: GetCampaignStatsProgress | null;
           /** The percentage of deliveredCount and assumedDeliveredCount together */
@@ -155,7 +165,7 @@ export interface Api {
           /** The `cursor` of the previous page */
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
-          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
@@ -1082,7 +1092,7 @@ export interface Api {
           /** The `cursor` of the previous page */
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
-          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
@@ -1800,7 +1810,7 @@ export interface Api {
           /** The `cursor` of the previous page */
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
-          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
+          outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
@@ -4484,6 +4494,10 @@ export type Recipient = {
   bouncedAt: string | null;
   openedAt: string | null;
   clickedAt: string | null;
+  /** The first open by a person */
+  humanOpenedAt: string | null;
+  /** The first click by a person */
+  humanClickedAt: string | null;
   /** The clicks on the link of the query `link` */
   link?: {
     clicks: number;
@@ -4585,6 +4599,10 @@ export type EmailSummary = {
   deliveredAt: string | null;
   openedAt: string | null;
   clickedAt: string | null;
+  /** The first open by a person */
+  humanOpenedAt?: string;
+  /** The first click by a person */
+  humanClickedAt?: string;
   bouncedAt: string | null;
   complainedAt: string | null;
   opens: number;
@@ -4646,6 +4664,10 @@ export type Email = {
   deliveredAt: string | null;
   openedAt: string | null;
   clickedAt: string | null;
+  /** The first open by a person */
+  humanOpenedAt?: string;
+  /** The first click by a person */
+  humanClickedAt?: string;
   bouncedAt: string | null;
   complainedAt: string | null;
   opens: number;
@@ -4664,6 +4686,18 @@ export type Email = {
     at: string;
     state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'routed' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released' | 'retried';
     detail: Record<string, unknown> | null;
+  }>;
+  /** Opens and clicks, oldest first; the newest 200 */
+  engagement: Array<{
+    at: string;
+    kind: 'open' | 'click';
+    /** The target of the link */
+    link: string | null;
+    linkId: string | null;
+    /** Who made it; null: not judged yet */
+    verdict: 'human' | 'machine' | 'unknown' | null;
+    /** The rule that gave the verdict */
+    rule: 'head_request' | 'known_agent' | 'known_network' | 'prefetch_proxy' | 'too_fast' | 'all_links' | 'image_proxy' | 'no_agent' | null;
   }>;
 };
 
@@ -4816,6 +4850,10 @@ export type ContactExport = {
     deliveredAt: string | null;
     openedAt: string | null;
     clickedAt: string | null;
+    /** The first open by a person */
+    humanOpenedAt?: string;
+    /** The first click by a person */
+    humanClickedAt?: string;
     bouncedAt: string | null;
     complainedAt: string | null;
     opens: number;
@@ -4834,6 +4872,18 @@ export type ContactExport = {
       at: string;
       state: 'queued' | 'rendered_plainly' | 'scheduled' | 'held' | 'throttled' | 'routed' | 'handed_over' | 'accepted' | 'refused' | 'uncertain' | 'settled' | 'delivered' | 'delayed' | 'opened' | 'clicked' | 'bounced' | 'complained' | 'withheld' | 'released' | 'retried';
       detail: Record<string, unknown> | null;
+    }>;
+    /** Opens and clicks, oldest first; the newest 200 */
+    engagement: Array<{
+      at: string;
+      kind: 'open' | 'click';
+      /** The target of the link */
+      link: string | null;
+      linkId: string | null;
+      /** Who made it; null: not judged yet */
+      verdict: 'human' | 'machine' | 'unknown' | null;
+      /** The rule that gave the verdict */
+      rule: 'head_request' | 'known_agent' | 'known_network' | 'prefetch_proxy' | 'too_fast' | 'all_links' | 'image_proxy' | 'no_agent' | null;
     }>;
   }>;
   executions: Array<{

@@ -289,8 +289,9 @@ where project_id = $1 and id = $2
 select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
     email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
     email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
-    email.clicked_at, email.bounced_at, email.converted_at, case when (email.status = 'PENDING' and
-    email.campaign_id is not null and email.id in (
+    email.clicked_at, email.human_opened_at, email.human_clicked_at, email.bounced_at,
+    email.converted_at, case when (email.status = 'PENDING' and email.campaign_id is not null and
+    email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -318,10 +319,10 @@ cross join lateral (
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
       inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
-      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at,
-      inner_found.converted_at, inner_found.project_id, inner_found.campaign_id,
-      inner_found.to_email, inner_found.status, inner_found.lease_until, inner_found.complained_at,
-      inner_found.unsubscribed_at
+      inner_found.opened_at, inner_found.clicked_at, inner_found.human_opened_at,
+      inner_found.human_clicked_at, inner_found.bounced_at, inner_found.converted_at,
+      inner_found.project_id, inner_found.campaign_id, inner_found.to_email, inner_found.status,
+      inner_found.lease_until, inner_found.complained_at, inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -336,8 +337,9 @@ limit $4
 select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
     email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
     email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
-    email.clicked_at, email.bounced_at, email.converted_at, case when (email.status = 'PENDING' and
-    email.campaign_id is not null and email.id in (
+    email.clicked_at, email.human_opened_at, email.human_clicked_at, email.bounced_at,
+    email.converted_at, case when (email.status = 'PENDING' and email.campaign_id is not null and
+    email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -364,10 +366,10 @@ cross join lateral (
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
       inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
-      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at,
-      inner_found.converted_at, inner_found.project_id, inner_found.campaign_id,
-      inner_found.to_email, inner_found.status, inner_found.lease_until, inner_found.complained_at,
-      inner_found.unsubscribed_at
+      inner_found.opened_at, inner_found.clicked_at, inner_found.human_opened_at,
+      inner_found.human_clicked_at, inner_found.bounced_at, inner_found.converted_at,
+      inner_found.project_id, inner_found.campaign_id, inner_found.to_email, inner_found.status,
+      inner_found.lease_until, inner_found.complained_at, inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -382,8 +384,9 @@ limit $4
 select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
     email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
     email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
-    email.clicked_at, email.bounced_at, email.converted_at, case when (email.status = 'PENDING' and
-    email.campaign_id is not null and email.id in (
+    email.clicked_at, email.human_opened_at, email.human_clicked_at, email.bounced_at,
+    email.converted_at, case when (email.status = 'PENDING' and email.campaign_id is not null and
+    email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -410,10 +413,10 @@ cross join lateral (
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
       inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
-      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at,
-      inner_found.converted_at, inner_found.project_id, inner_found.campaign_id,
-      inner_found.to_email, inner_found.status, inner_found.lease_until, inner_found.complained_at,
-      inner_found.unsubscribed_at
+      inner_found.opened_at, inner_found.clicked_at, inner_found.human_opened_at,
+      inner_found.human_clicked_at, inner_found.bounced_at, inner_found.converted_at,
+      inner_found.project_id, inner_found.campaign_id, inner_found.to_email, inner_found.status,
+      inner_found.lease_until, inner_found.complained_at, inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -428,8 +431,9 @@ limit $4
 select email.id, email.contact_id, email.workflow_execution_id, email.created_at,
     email.scheduled_for, email.retry_at, email.hold_reason, email.held_until, email.error,
     email.refusal, email.opens, email.clicks, email.sent_at, email.delivered_at, email.opened_at,
-    email.clicked_at, email.bounced_at, email.converted_at, case when (email.status = 'PENDING' and
-    email.campaign_id is not null and email.id in (
+    email.clicked_at, email.human_opened_at, email.human_clicked_at, email.bounced_at,
+    email.converted_at, case when (email.status = 'PENDING' and email.campaign_id is not null and
+    email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
@@ -574,10 +578,10 @@ cross join lateral (
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
       inner_found.hold_reason, inner_found.held_until, inner_found.error, inner_found.refusal,
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
-      inner_found.opened_at, inner_found.clicked_at, inner_found.bounced_at,
-      inner_found.converted_at, inner_found.project_id, inner_found.campaign_id,
-      inner_found.to_email, inner_found.status, inner_found.lease_until, inner_found.complained_at,
-      inner_found.unsubscribed_at
+      inner_found.opened_at, inner_found.clicked_at, inner_found.human_opened_at,
+      inner_found.human_clicked_at, inner_found.bounced_at, inner_found.converted_at,
+      inner_found.project_id, inner_found.campaign_id, inner_found.to_email, inner_found.status,
+      inner_found.lease_until, inner_found.complained_at, inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
