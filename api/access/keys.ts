@@ -41,7 +41,8 @@ export function readBearer(authorization: string): string {
 }
 
 export function unknownKey(): Problem {
-  const suggestion = 'Check that the whole key was copied, and that it was not regenerated since.';
+  const suggestion =
+    'Check that the whole key was copied, and that the key was not regenerated after that.';
   return new Problem('INVALID_API_KEY', { suggestion });
 }
 

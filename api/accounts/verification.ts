@@ -53,7 +53,8 @@ export const verifyEmail = endpoint({
     await transact(db, async (tx) => {
       const ownerId = await findTokenOwner(tx, verifying, hash);
       if (ownerId && ownerId !== caller?.userId) {
-        const message = 'Log in to the account of this address, then follow the link again.';
+        const message =
+          'You are not logged in to the account of this address. Log in to it, then open the link again.';
         throw new Problem('UNAUTHORIZED', { message });
       }
       const userId = await useToken(tx, verifying, hash);

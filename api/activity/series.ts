@@ -43,7 +43,7 @@ const Query = zonedRangeQuery({
   )
   .refine(({ stepId, workflowId }) => stepId === undefined || workflowId !== undefined, {
     path: ['workflowId'],
-    ...fault('required', 'Is required with `stepId`.'),
+    ...fault('required', 'Is required when `stepId` is sent.'),
     ...whenRight('workflowId', 'stepId'),
   });
 
@@ -195,7 +195,7 @@ function startsOf(period: Period, unit: { zone: string; interval: Interval }): D
   const starts = startsWithin(unit, period, limits.seriesPoints);
   if (starts) return starts;
   const message =
-    `Must give at most ${limits.seriesPoints} points: the period has more ${unit.interval}s. ` +
+    `The period has more than ${limits.seriesPoints} ${unit.interval}s, the maximum of points. ` +
     'Choose a longer interval or a shorter period.';
   throw invalidField('interval', 'too_big', message);
 }

@@ -329,7 +329,7 @@ function refuseFollowUp({ audience_type: before }: CampaignRow, body: Given): vo
   const field = given !== undefined && !body.audienceType ? 'type' : 'audienceType';
   const message = isOne
     ? 'The recipients of a follow-up cannot be changed.'
-    : 'Only POST /campaigns/{id}/follow-up makes a follow-up.';
+    : 'A follow-up can only be created with POST /campaigns/{id}/follow-up.';
   throw invalidField(isOther ? field : 'audienceType', 'not_allowed', message);
 }
 
@@ -368,11 +368,11 @@ function differs(column: string, value: unknown, row: CampaignRow): boolean {
 
 function requireAudience(after: CampaignValues): void {
   if (after.audience_type === 'SEGMENT' && after.segment_id === null) {
-    const message = 'Is required with `audienceType` SEGMENT.';
+    const message = 'Is required when `audienceType` is SEGMENT.';
     throw invalidField('segmentId', 'invalid_type', message, 'undefined');
   }
   if (after.audience_type === 'FILTERED' && after.audience_condition === null) {
-    const message = 'Is required with `audienceType` FILTERED.';
+    const message = 'Is required when `audienceType` is FILTERED.';
     throw invalidField('audienceFilter', 'invalid_type', message, 'undefined');
   }
 }

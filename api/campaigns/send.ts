@@ -49,12 +49,15 @@ const SendRequest = z
   })
   .refine(({ scheduledFor: one, scheduledAt: other }) => !one || !other || +one === +other, {
     path: ['scheduledAt'],
-    ...fault('custom', 'Must be the same time as `scheduledFor`. Send only one of them.'),
+    ...fault('custom', 'Differs from `scheduledFor`, which means the same. Send only one of them.'),
     ...whenRight('scheduledFor', 'scheduledAt'),
   })
   .refine((body) => !body.localTime || (!body.scheduledFor && !body.scheduledAt), {
     path: ['localTime'],
-    ...fault('custom', 'Send either `localTime` or `scheduledFor` (`scheduledAt`), not both.'),
+    ...fault(
+      'custom',
+      'Send either `localTime` or `scheduledFor` (also called `scheduledAt`), not both.',
+    ),
     ...whenRight('localTime', 'scheduledFor', 'scheduledAt'),
   })
   .superRefine(({ localTime, late }, context) => {
@@ -198,7 +201,7 @@ async function planSending(
     const message = `The local time ${localTime} has passed for every recipient.`;
     throw new Problem('SCHEDULE_IN_PAST', {
       message,
-      suggestion: 'Send a later `localTime`, or none to send now.',
+      suggestion: 'Send a later `localTime`, or leave it out to send now.',
     });
   }
   return { total, at: new Date(first), isNow: first === now };

@@ -164,7 +164,8 @@ async function requireUsable(
   // If the template does not exist, it is unknown whether it would have a sender.
   const isUnknown = templateId !== null && !template;
   if (requireConfirmation && !from && !isUnknown && !template?.from_email) {
-    const message = 'Is required with `requireConfirmation`, unless the template has a sender.';
+    const message =
+      'Is required when `requireConfirmation` is true, unless the template has a sender.';
     refuse('from', 'required', message);
   }
   refusals.throw();

@@ -132,7 +132,7 @@ export function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   if (name === undefined) return;
   throw new Problem('INVALID_REQUEST_BODY', {
     message: `The URL of this page has the parameter ${name} more than once.`,
-    suggestion: 'Remove all but one of them from the URL.',
+    suggestion: 'Keep this parameter once in the URL, and remove the others.',
   });
 }
 

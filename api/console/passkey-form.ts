@@ -43,7 +43,9 @@ export function readPasskey(form: URLSearchParams): unknown {
   try {
     return JSON.parse(form.get('response') ?? '') as unknown;
   } catch {
-    throw new Problem('INVALID_PASSKEY', { message: 'The browser gave no passkey. Try again.' });
+    throw new Problem('INVALID_PASSKEY', {
+      message: 'The browser did not send a passkey. Try again.',
+    });
   }
 }
 

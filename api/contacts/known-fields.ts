@@ -33,7 +33,9 @@ export async function refuseUnknownFields(
   if (unknown.length === 0) return;
   const known = [...standardFields, ...(await findDataKeys(db, projectId))];
   const errors = unknown.map(({ field, key }): FieldProblem => {
-    const hint = hintOf(key, known) || ` To use it before a contact has it, send "data.${key}".`;
+    const hint =
+      hintOf(key, known) ||
+      ` If contacts will get it later as a field of their data, send "data.${key}".`;
     const message = `No contact has the field "${key}".${hint}`;
     return { field, code: 'unsupported_field', message, received: key };
   });

@@ -226,7 +226,7 @@ async function checkNow(services: Services, domain: DomainRow): Promise<DomainRo
     log.warn({ error, domain: domain.name }, 'domain not checked');
     throw new Problem('SERVICE_UNAVAILABLE', {
       message: isDns
-        ? `DNS did not answer about ${domain.name}.`
+        ? `DNS did not answer the query for ${domain.name}.`
         : 'The mail provider did not answer as expected.',
       suggestion: tryLater,
     });
@@ -320,7 +320,7 @@ async function provideIdentity({ db, identities, log }: Services, name: string):
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;
   throw new Problem('FORBIDDEN', {
-    message: `${name} is already in the Amazon SES account of this server, and has no DKIM records there.`,
+    message: `${name} is already in the Amazon SES account of this server, but without DKIM records, so Everpost cannot check it.`,
     suggestion:
       'Ask the operator of this server to remove the domain from Amazon SES, or use a subdomain.',
   });

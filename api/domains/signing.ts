@@ -21,7 +21,10 @@ import { Domain, domainExample, type DomainFields, domainFields, presentDomain }
 /** A label of a host name (RFC 1035, 2.3.1). */
 const Label = z
   .string()
-  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'Must be one label of a host name, such as go.');
+  .regex(
+    /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+    'Must be one part of a host name, without dots, such as go.',
+  );
 
 const DomainChangeInput = z.object({
   ...domainFields,

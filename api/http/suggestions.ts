@@ -11,21 +11,21 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   SECRET_NOT_FOUND: 'Check the name; GET /secrets lists the secrets of the project.',
   SUPPRESSION_NOT_FOUND: 'Check the address; GET /suppression-list lists the entries.',
   REQUEST_NOT_FOUND:
-    'Check the id, as in the header X-Request-ID of the response. Requests are listed within 10 seconds.',
-  FILE_NOT_FOUND: 'Check the key of the file, as in its URL.',
+    'Check the id: the response to the request has it in the header X-Request-ID. A new request is listed within 10 seconds.',
+  FILE_NOT_FOUND: 'Check the key of the file; it is the end of the URL of the file.',
   INVALID_REQUEST_BODY: 'Correct the body. /docs/reference shows an example for each endpoint.',
   PROJECT_ID_REQUIRED: 'Send the id of a project from GET /users/@me/projects as X-Project-Id.',
-  INVALID_IDEMPOTENCY_KEY: 'Send a new uuid as Idempotency-Key, for example.',
+  INVALID_IDEMPOTENCY_KEY: 'For example, send a new uuid as Idempotency-Key.',
   INVALID_TOKEN:
     'Ask for a new link with POST /auth/request-verification or /auth/request-password-reset.',
-  FILE_CONTENT_MISMATCH: 'Set the content type of the file in the form to what the file really is.',
-  SUBSCRIPTION_EXISTS: 'Change it in the billing portal of the project.',
+  FILE_CONTENT_MISMATCH: 'In the form, set the content type of the file to its real format.',
+  SUBSCRIPTION_EXISTS: 'Change the subscription in the billing portal of the project.',
   SUBSCRIPTION_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
   CUSTOMER_REQUIRED: 'Subscribe with POST /users/@me/projects/{id}/checkout.',
-  INVALID_SUBSCRIBE_URL: 'Subscribe this address in Amazon SNS again: it sends a new confirmation.',
+  INVALID_SUBSCRIBE_URL:
+    'Subscribe the URL of this webhook in Amazon SNS again. Amazon SNS then sends a new confirmation.',
   INVALID_NOTIFICATION:
-    'Amazon SNS: publish only events and received mail of Amazon SES to the topic, and switch raw ' +
-    'message delivery off. Stripe: use STRIPE_WEBHOOK_SECRET for this endpoint alone.',
+    'For Amazon SNS: publish only events and received mail of Amazon SES to the topic, and switch off raw message delivery. For Stripe: use the secret in STRIPE_WEBHOOK_SECRET only for this endpoint.',
   MISSING_SIGNATURE:
     'Only Stripe calls this address. Check that no proxy removes the header Stripe-Signature.',
   INVALID_SIGNATURE:
@@ -39,7 +39,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NOT_ARCHIVABLE:
     'Wait until it is SENT (resume it first if it is PAUSED), or cancel it with ' +
     'POST /campaigns/{id}/cancel.',
-  CAMPAIGN_NOT_PAUSABLE: 'Cancel a SCHEDULED campaign. Sent mail cannot be recalled.',
+  CAMPAIGN_NOT_PAUSABLE:
+    'If the campaign is SCHEDULED, cancel it instead. Sent mail cannot be recalled.',
   CAMPAIGN_NOT_RESUMABLE:
     'Only a PAUSED campaign can be resumed. Send a DRAFT with POST /campaigns/{id}/send.',
   CAMPAIGN_NO_RECIPIENTS: 'Choose a larger audience, or add contacts that are subscribed.',
@@ -48,40 +49,44 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   ROUTE_NOT_FOUND: 'Find the path in /docs/reference or /openapi.json.',
   EMAIL_NOT_PENDING:
     'Only a PENDING email can be cancelled or rescheduled. GET /emails/{id} shows what happened to it.',
-  EMAIL_NOT_RESCHEDULABLE: 'Reschedule its campaign, or move the wait of its workflow.',
+  EMAIL_NOT_RESCHEDULABLE:
+    'For mail of a campaign, reschedule the campaign. For mail of a workflow, move the wait of its execution.',
   CONTACT_UNSUBSCRIBED: 'Send with a TRANSACTIONAL template, or ask the contact to subscribe.',
   WORKFLOW_NOT_ENABLED: 'Enable the workflow with PATCH /workflows/{id}.',
   TRIGGER_STEP_REQUIRED: 'Delete the workflow instead, or change the event that starts it.',
-  TRIGGER_STEP_EXISTS: 'Change the event of the workflow with PATCH /workflows/{id}.',
+  TRIGGER_STEP_EXISTS:
+    'To start the workflow by another event, change its event with PATCH /workflows/{id}.',
   SEGMENT_NOT_STATIC: 'Change the condition of the segment, or make a segment of type STATIC.',
   SEGMENT_NOT_TRACKED: 'Set `trackMembership` to true with PATCH /segments/{id}.',
-  STEP_NOT_SPLICEABLE: 'Delete it without splice=true, then draw the transitions you want.',
+  STEP_NOT_SPLICEABLE:
+    'Delete the step without `splice=true`, then create the transitions that you want.',
   TRANSITION_SELF:
     'Choose another step. To repeat a workflow for a contact, start a new execution.',
   TRANSITION_FROM_EXIT:
     'Let the transition begin at the step before the EXIT step, or delete the EXIT step.',
-  TRANSITION_TO_TRIGGER: 'Choose the step after the trigger instead.',
-  TRANSITION_EXISTS: 'Delete that transition, or insert a step into it.',
+  TRANSITION_TO_TRIGGER: 'Choose another target, such as the step after the trigger.',
+  TRANSITION_EXISTS: 'Delete the existing transition, or insert a step into it.',
   TRANSITION_BRANCH_EXISTS: 'Delete the transition of this branch, or use another branch.',
   TRANSITION_LOOP: 'Choose a target step from which no path leads back to this step.',
-  FIELD_NOT_DELETABLE: 'Only fields of data can be deleted, such as data.plan.',
+  FIELD_NOT_DELETABLE: 'Only fields inside `data` can be deleted, such as `data.plan`.',
   CONSENT_SENDER_REQUIRED: 'Set its sender (`from`) with PUT /consent-policy.',
   RAMP_LIMIT: 'Delete a ramp that is DONE; GET /ramps lists the ramps.',
   TOPIC_LIMIT: 'Delete topics that nothing uses; GET /topics lists the topics.',
-  PROVIDER_LIMIT: 'Delete providers that no route names; GET /providers lists the providers.',
+  PROVIDER_LIMIT: 'Delete providers that are in no route; GET /providers lists the providers.',
   FACTOR_LIMIT: 'Remove a factor with DELETE /users/@me/factors/{id}.',
   INVALID_LOGOUT_TOKEN: 'Send a new logout token that the provider has signed for this client.',
   INVALID_PASSKEY: 'Ask for new options, and let the browser create the passkey again.',
   API_KEY_LIMIT: 'Revoke keys that nothing uses; GET /api-keys lists the keys.',
   SECRET_LIMIT: 'Delete secrets whose `usedIn` is empty; GET /secrets lists the secrets.',
   EVENT_SUBSCRIPTION_LIMIT:
-    'Delete a subscription that you do not need, or add more event names to one.',
+    'Delete a subscription that you do not need, or add the event names to an existing one.',
   EVENT_SUBSCRIPTION_NOT_ENABLED: 'Enable it with PATCH /event-subscriptions/{id}.',
   REPLAY_IN_PROGRESS: 'Wait until the replay in `details.jobId` has ended.',
   EVENT_DELIVERY_NOT_RETRYABLE: 'Retry only deliveries whose event still exists.',
-  RESERVED_EVENT: 'Delete events of your own; GET /events/names lists them.',
-  MISSING_AUTH: 'Add the header, or log in and name the project with X-Project-Id.',
-  INVALID_API_KEY: 'Use the secret key of the project; the public key only tracks events.',
+  RESERVED_EVENT: 'Only your own events can be deleted; GET /events/names lists them.',
+  MISSING_AUTH:
+    'Add this header. Or log in, and send the id of the project in the header X-Project-Id.',
+  INVALID_API_KEY: 'Use the secret key of the project. The public key can only track events.',
   UNAUTHORIZED: 'Log in with POST /auth/login. This endpoint does not accept API keys.',
   INVALID_CREDENTIALS:
     'Try again, or ask for a new password with POST /auth/request-password-reset.',
@@ -91,17 +96,19 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   BILLING_LIMIT_EXCEEDED:
     'Raise the limit with PUT /users/@me/projects/{id}/billing-limits, or subscribe.',
   FORBIDDEN: 'Ask the operator of this server.',
-  PROJECT_ACCESS_DENIED: 'Ask an owner of the project for access, or name another project.',
+  PROJECT_ACCESS_DENIED:
+    'Ask an owner of the project for access, or use a project of which you are a member.',
   PROJECT_DISABLED:
-    'Ask the operator of this server to enable it; `details.reason` has the reason. Reading still works.',
+    'Ask the operator of this server to enable the project. `details.reason` has the reason. Requests that only read still work.',
   INSUFFICIENT_ROLE: 'Ask an owner of the project to do it, or to give you the role ADMIN.',
   INSUFFICIENT_SCOPE: 'Use a key that has the scope in `details.needed`.',
   KEY_RESTRICTED:
-    'Use another key. `details.restriction` names the restriction, and `details.received` the refused value.',
+    'Use another key. `details.restriction` names the restriction, and `details.received` is the value that it refused.',
   SESSION_REQUIRED:
-    'Log in with POST /auth/login, and repeat the request with the session cookie in place of the key.',
-  PASSWORD_SIGN_IN_DISABLED: 'Sign in in another way: GET /auth/methods lists them.',
-  SSO_REQUIRED: 'Sign in at GET /oauth/oidc/{provider}/outbound with the provider in `details`.',
+    'Log in with POST /auth/login, and repeat the request with the session cookie instead of the key.',
+  PASSWORD_SIGN_IN_DISABLED: 'Sign in another way; GET /auth/methods lists the ways to sign in.',
+  SSO_REQUIRED:
+    'Sign in at GET /oauth/oidc/{provider}/outbound, with `details.provider` as {provider}.',
   EMAIL_VERIFICATION_REQUIRED:
     'Follow the link in the mail, or get a new one with POST /auth/request-verification.',
   SECOND_FACTOR_REQUIRED:
@@ -109,12 +116,12 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   REAUTHENTICATION_REQUIRED:
     'Log in again with POST /auth/login, or use the second factor with POST /auth/second-factor. ' +
     '`details.methods` lists what your account can use.',
-  ORIGIN_NOT_ALLOWED: 'Call from the dashboard, or from a server with an API key.',
+  ORIGIN_NOT_ALLOWED: 'Send the request from the dashboard, or from a server with an API key.',
   DOMAIN_NOT_REGISTERED: 'Add the domain with POST /domains and verify it.',
   DOMAIN_NOT_VERIFIED: 'Add the DNS records of the domain, then verify it.',
   TEST_RECIPIENT_NOT_ALLOWED: 'Send the test to the address of a member of the project.',
   OWNER_PROTECTED: 'Choose another member. The owner of a project cannot be replaced.',
-  SELF_REMOVAL: 'Leave with DELETE /users/@me/projects/{id}/membership.',
+  SELF_REMOVAL: 'Leave the project with DELETE /users/@me/projects/{id}/membership.',
   SIGNUPS_DISABLED: 'Ask the operator of this server for an account.',
   BILLING_DISABLED: 'The operator of this server can switch billing on with STRIPE_SECRET_KEY.',
   OAUTH_NOT_CONFIGURED: 'Log in with POST /auth/login; GET /auth/oauth-config lists other ways.',
@@ -127,12 +134,11 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   MEMBER_EXISTS: 'Change the role with PATCH /projects/{id}/members/{userId}.',
   CONTACT_EXISTS: 'Change that contact instead; POST /contacts/lookup finds it.',
   CONTACT_SUPPRESSED:
-    'The person can subscribe again on their own. If they have asked you to, remove the address ' +
-    'with DELETE /suppression-list/{email}.',
+    'The person can subscribe again without your help. If the person has asked you for mail, remove the address with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
   FACTOR_NEEDED: 'Add another factor first.',
   LAST_SIGN_IN_METHOD: 'First link another provider with POST /users/@me/identities.',
-  API_KEY_EXPIRED: 'Send a new `expiresAt` with the rotation.',
+  API_KEY_EXPIRED: 'Send a new `expiresAt` when you rotate the key.',
   RAMP_EXISTS: 'Delete the ramp in `details.id`, or wait until it is DONE.',
   RAMP_NOT_RUNNING: 'Only a RUNNING ramp can be paused; GET /ramps/{id} shows its status.',
   RAMP_NOT_PAUSED: 'Only a PAUSED or STOPPED ramp can be resumed.',
@@ -142,16 +148,14 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   KEY_ROTATION_PENDING:
     'Add the record `dkim_next` of the domain to DNS. Then GET /domains/{id}/verify starts to use the new key.',
   DOMAIN_EXISTS:
-    'Remove it from the project that has it, if that is yours, or use another domain, such as a ' +
-    'subdomain.',
+    'If the domain is in another project of yours, remove it there. Otherwise use another domain, such as a subdomain.',
   CAMPAIGN_ACTIVE: 'Cancel the campaign first, with POST /campaigns/{id}/cancel.',
   SEGMENT_IN_USE: 'First choose another segment for everything that `details` lists.',
   DOMAIN_IN_USE:
     'First choose another sender for everything that `details` lists. PUT /consent-policy sets the ' +
     'sender of confirmation mail.',
   TEMPLATE_IN_USE:
-    'First choose another template for the steps that `details` lists, and with PUT ' +
-    '/consent-policy if it has `consentPolicy`.',
+    'First choose another template for the steps that `details` lists. If `details` has `consentPolicy`, also choose another template with PUT /consent-policy.',
   FIELD_IN_USE: 'First remove the field from the conditions of everything that `details` lists.',
   EVENT_IN_USE:
     'First remove the event from the conditions and triggers of everything that `details` lists.',
@@ -165,11 +169,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Cancel them with POST /workflows/{id}/executions/cancel-all, then delete again. Or keep the ' +
     'workflow, and disable it with PATCH /workflows/{id}.',
   EXECUTION_EXISTS:
-    'If `details` names an active execution, wait for its end or cancel it. Change `reentry` with ' +
-    'PATCH /workflows/{id} to let contacts in more often.',
+    'If `details` names an active execution, wait until it ends, or cancel it. To let contacts enter more often, change `reentry` with PATCH /workflows/{id}.',
   EXECUTION_NOT_FAILED:
-    'A RUNNING or WAITING execution continues by itself. In place of one that has ended, start a ' +
-    'new one.',
+    'A RUNNING or WAITING execution continues by itself. If the execution has ended, start a new one.',
   EXECUTION_NOT_ACTIVE: 'Choose a RUNNING or WAITING execution, or start a new one.',
   EXECUTION_PAUSED: 'Resume it with POST /workflows/{id}/executions/{executionId}/resume.',
   EXECUTION_NOT_PAUSED:
@@ -186,19 +188,20 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Send a smaller file, or split it. The limit of this endpoint is in /docs/reference.',
   MESSAGE_TOO_LARGE: 'Link to large files instead of attaching them, and shorten the body.',
   UNSUPPORTED_MEDIA_TYPE:
-    'Set the header Content-Type, and send the body in the format that the message names.',
-  VALIDATION_ERROR: 'Correct the fields that `errors` lists, each with its message.',
+    'Send the body in the format that `message` names, and set the header Content-Type to it.',
+  VALIDATION_ERROR:
+    'Correct the fields that `errors` lists. The `message` of each field describes its fault.',
   STATS_TOO_HEAVY:
     'Ask for a shorter period, or for one version of a workflow. For a picture, send one `version`, ' +
     'or leave out `stats`.',
-  CONDITION_TOO_HEAVY: 'Use fewer filters, or equals in place of contains.',
+  CONDITION_TOO_HEAVY: 'Use fewer filters, or the operator `equals` instead of `contains`.',
   WORKFLOW_INVALID: 'Correct the steps that `errors` lists, then enable the workflow again.',
   PICTURE_TOO_LARGE: 'Read the steps and transitions with GET /workflows/{id} instead.',
-  SIMULATION_TOO_LARGE: 'Simulate a part of the workflow, as a graph of its own.',
+  SIMULATION_TOO_LARGE: 'Send a smaller part of the workflow as `graph`.',
   INVALID_EMAIL: 'Sign up with an address that can receive mail and is not disposable.',
   RATE_LIMIT_EXCEEDED: 'Wait for the seconds in the header Retry-After, then repeat the request.',
   INTERNAL_SERVER_ERROR:
-    'Repeat the request later. The operator of this server finds the cause in its log by requestId.',
+    'Repeat the request later. If it fails again, give the `requestId` to the operator of this server, who finds the cause in the log.',
   UPLOADS_DISABLED: 'The operator of this server can switch uploads on with STORAGE_DRIVER.',
   SERVICE_UNAVAILABLE:
     'Wait for the seconds in the header Retry-After, then repeat the request. GET /health/ready ' +

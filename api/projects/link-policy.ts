@@ -23,7 +23,7 @@ const Value = z
   .superRefine((value, context) => {
     const [unknown] = unknownNames(value);
     if (unknown === undefined) return;
-    addFault(context, 'custom', `{${unknown}} is not known. Use one of ${names}.`);
+    addFault(context, 'custom', `There is no placeholder {${unknown}}. Use one of ${names}.`);
   })
   .nullable()
   .optional();

@@ -16,7 +16,7 @@ const SecretByName = z.object({
     .string()
     .regex(
       secretName,
-      'Must begin with a capital letter, and have at most 64 capital letters, digits and _.',
+      'Must be 1 to 64 of the characters A-Z, 0-9 and _, and begin with a letter.',
     ),
 });
 

@@ -33,7 +33,8 @@ const QuietHours = z
       if (start === end) {
         addFault(context, 'custom', 'Must not be the same as `from`.', ['to']);
       } else if (isWholeWeek) {
-        const message = 'The quiet hours must not cover the whole week: no mail could be sent.';
+        const message =
+          'The quiet hours must not cover the whole week, because then no mail could be sent.';
         addFault(context, 'custom', message, ['to']);
       }
     },

@@ -54,7 +54,7 @@ function refuse(errors: FieldProblem[]): void {
 function refuseAddress(webhooks: Services['webhooks'], host: string): void {
   if (!webhooks.refuses(new URL(`http://${host.includes(':') ? `[${host}]` : host}`))) return;
   const message =
-    'Is not a public address. The operator of this server can allow it: WEBHOOK_ALLOW_PRIVATE=true.';
+    'Is not a public address. The operator of this server can allow private addresses with WEBHOOK_ALLOW_PRIVATE=true.';
   throw invalidField('host', 'not_allowed', message);
 }
 

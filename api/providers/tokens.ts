@@ -55,7 +55,7 @@ export const rotateProviderToken = endpoint({
     await transact(db, async (tx) => {
       const { feedback } = found('PROVIDER', id, await lockProvider(tx, projectId, id));
       if (!hasWebhook(feedback)) {
-        const message = `A provider with the feedback ${feedback} does not report by webhooks.`;
+        const message = `A provider whose \`feedback\` is ${feedback} sends no webhooks, so it needs no webhook URL.`;
         throw invalidField('feedback', 'not_allowed', message);
       }
       await rotateToken(tx, id, tokenHash);

@@ -36,7 +36,7 @@ export const testProvider = endpoint({
     })
     .refine(({ to, from }) => to === undefined || from !== undefined, {
       path: ['from'],
-      ...fault('required', 'Is required with `to`.'),
+      ...fault('required', 'Is required when `to` is sent.'),
       ...whenRight('to', 'from'),
     }),
   response: z.object({

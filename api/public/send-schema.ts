@@ -115,7 +115,7 @@ const Attachment = z
   .refine((file) => file.disposition === 'attachment' || file.contentId !== undefined, {
     ...fault(
       'required',
-      'Is required with `disposition` "inline". The body refers to it as cid:<contentId>.',
+      'Is required when `disposition` is "inline". The body shows the file with cid:<contentId>.',
     ),
     path: ['contentId'],
     ...whenRight('disposition', 'contentId'),

@@ -68,7 +68,7 @@ export async function verifyAddress(
   } catch (error) {
     if (!(error instanceof DnsError)) throw error;
     throw new Problem('SERVICE_UNAVAILABLE', {
-      message: `DNS did not answer about ${domainOf(email)}.`,
+      message: `DNS did not answer the query for ${domainOf(email)}.`,
       suggestion: 'Repeat the request in a minute.',
     });
   }

@@ -93,7 +93,12 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
   ): void => {
     const [one, other] = [body[first], body[second]];
     if (!one || !other || meansTheSame(one.condition, other.condition)) return;
-    addFault(context, 'custom', `Differs from \`${first}\`. Send only one of them.`, [second]);
+    addFault(
+      context,
+      'custom',
+      `Differs from \`${first}\`, which means the same. Send only one of them.`,
+      [second],
+    );
   };
   return [rule, whenRight(first, second)] as const;
 }

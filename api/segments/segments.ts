@@ -285,7 +285,7 @@ async function renameWarnings(
 
 function refuseOther(type: string, given: string | undefined): void {
   if (given === undefined || given === type) return;
-  const message = `The type of a segment cannot be changed; this one is ${type}. Leave it out.`;
+  const message = `The type of a segment cannot be changed; this one is ${type}. Leave \`type\` out.`;
   throw invalidField('type', 'not_allowed', message);
 }
 

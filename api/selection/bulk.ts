@@ -45,12 +45,12 @@ const Selected = selection({
     ({ mode, contactIds }) => mode === 'query' || contactIds,
     missing(
       'contactIds',
-      'Is required with `mode` "ids", which is the default; for a filter set `mode` to "query".',
+      'Is required when `mode` is "ids", which is the default. To use a filter, set `mode` to "query".',
     ),
   )
   .refine(
     ({ mode, filter }) => mode === 'ids' || filter,
-    missing('filter', 'Is required with `mode` "query"; `{}` means every contact.'),
+    missing('filter', 'Is required when `mode` is "query". Send `{}` for every contact.'),
   );
 
 const Selection = ignoring('contactIds', ({ mode }) => mode === 'query', Selected);

@@ -149,7 +149,7 @@ interface SubscriptionCall {
 function refuseAddress(webhooks: SubscriptionCall['webhooks'], url: string): void {
   if (!webhooks.refuses(new URL(url))) return;
   const message =
-    'Is not a public address. The operator of this server can allow it: WEBHOOK_ALLOW_PRIVATE=true.';
+    'Is not a public address. The operator of this server can allow private addresses with WEBHOOK_ALLOW_PRIVATE=true.';
   throw invalidField('url', 'not_allowed', message);
 }
 

@@ -55,7 +55,7 @@ export const replayEvents = endpoint({
     from: PastMoment,
     to: Moment.refine(
       (to) => to <= new Date(),
-      fault('too_big', 'Must not be in the future. Left out, it is the present time.'),
+      fault('too_big', 'Must not be in the future. If you leave it out, it is the present time.'),
     )
       .optional()
       .describe('By default now'),

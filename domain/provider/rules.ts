@@ -114,14 +114,14 @@ function serverFaults(given: GivenProvider, known: KnownProvider | undefined): F
     hasPassword && security === 'none' && host !== undefined && !isLoopbackHost(host);
   const errors: FieldProblem[] = [];
   if (hasPassword && !user) {
-    errors.push(fault('user', 'required', 'Is required with a password.'));
+    errors.push(fault('user', 'required', 'Is required when a password is set.'));
   }
   if (isReadable) {
     const message = `Must be tls or starttls: without encryption, others in the network could read the password for ${host}.`;
     errors.push(fault('security', 'not_allowed', message));
   }
   if (isElsewhere && isKept && hasPassword) {
-    const message = 'Is required: a stored password is never sent to another server.';
+    const message = 'Send the password again. A stored password is never sent to another server.';
     errors.push(fault('password', 'required', message));
   }
   return errors;

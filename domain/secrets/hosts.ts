@@ -53,8 +53,8 @@ export function foreignSecrets(secrets: readonly BoundSecret[], url: URL): strin
 /** The message for secrets in a request to the host of this URL, which must not contain them. */
 export function foreignSecretsText(names: readonly string[], { host }: URL): string {
   return (
-    `These secrets must not be sent to ${host}: ${names.join(', ')}. Send each again with ` +
-    'PUT /secrets/{name}, with its value and this host in `hosts`.'
+    `These secrets must not be sent to ${host}: ${names.join(', ')}. For each, send ` +
+    'PUT /secrets/{name} with the value of the secret, and with this host in `hosts`.'
   );
 }
 

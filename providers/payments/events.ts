@@ -75,13 +75,13 @@ function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
-    throw new UnreadableEvent('The body is no JSON.');
+    throw new UnreadableEvent('The body is not JSON.');
   }
 }
 
 function objectOf(value: unknown, name: string): Record<string, unknown> {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isObject) throw new UnreadableEvent(`The ${name} is no object.`);
+  if (!isObject) throw new UnreadableEvent(`The ${name} is not an object.`);
   return value as Record<string, unknown>;
 }
 

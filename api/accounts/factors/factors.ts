@@ -217,7 +217,7 @@ export const removeMyFactor = endpoint({
       );
       requireFactor(caller);
       if (factors.length === 1 && (await needsFactor(tx, user.id))) {
-        const message = 'A project of yours demands a second factor, and this is your last one.';
+        const message = 'One of your projects requires a second factor, and this is your last one.';
         throw new Problem('FACTOR_NEEDED', { message });
       }
       await deleteFactor(tx, user.id, id);

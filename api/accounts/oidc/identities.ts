@@ -68,7 +68,7 @@ export const linkMyIdentity = endpoint({
     const { db, config, caller, body } = call;
     const { oidc } = findProvider(call, body.provider);
     if ((await listIdentities(db, caller.userId)).length >= limits.identities) {
-      const message = `The account has ${limits.identities} links already.`;
+      const message = `The account already has ${limits.identities} links to identity providers, the maximum.`;
       throw new Problem('CONFLICT', { message, suggestion: 'Remove one of the links first.' });
     }
     const link = { userId: caller.userId, sessionId: caller.sessionId };

@@ -172,13 +172,13 @@ export function readJson(bytes: Buffer): unknown {
   const { depth, items } = measureJson(bytes, limits.jsonItems);
   // Checked before parsing, because a parsed value may take tens of times the memory of its text.
   if (items > limits.jsonItems) {
-    const message = `The body has too many values: at most ${limits.jsonItems}, in objects and lists together.`;
+    const message = `The body has too many values. All its objects and lists together may have at most ${limits.jsonItems}.`;
     throw invalidField('', 'too_big', message);
   }
   const json = new TextDecoder().decode(bytes);
   const body = parse(json);
   if (depth > limits.jsonDepth) {
-    const message = `The body is nested too deeply: ${depth} levels, at most ${limits.jsonDepth}.`;
+    const message = `The body is nested too deeply: it has ${depth} levels, but may have at most ${limits.jsonDepth}.`;
     throw invalidField('', 'too_big', message);
   }
   const lossy = findLossyNumber(json);

@@ -48,7 +48,7 @@ export const UploadFile = z
   .custom<UploadedFile>()
   .superRefine((value, context) => {
     if (value instanceof UploadedFile) return;
-    const message = 'Must be a file, and only one.';
+    const message = 'Must be exactly one file.';
     context.addIssue({ code: 'invalid_type', expected: 'file', input: value, message });
   })
   .meta({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' });

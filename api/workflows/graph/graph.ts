@@ -76,7 +76,7 @@ export async function editGraph<T>(
 export async function refuseTooLarge(tx: Database, id: string): Promise<void> {
   const bytes = jsonBytes(await findWorkflowGraph(tx, id));
   if (bytes <= limits.graphBytes) return;
-  const message = `The workflow is too large: ${bytes} bytes as JSON, at most ${limits.graphBytes}. Remove or shorten steps.`;
+  const message = `The workflow is too large: ${bytes} bytes as JSON, but may have at most ${limits.graphBytes}. Remove or shorten steps.`;
   throw invalidField('', 'too_big', message);
 }
 
@@ -186,7 +186,7 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
       invalidField(
         'branch',
         'custom',
-        'Must be the same as `condition.branch`. Send only one of them.',
+        'Differs from `condition.branch`, which means the same. Send only one of them.',
       ),
     );
   }

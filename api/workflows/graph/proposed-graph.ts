@@ -81,7 +81,7 @@ export function graphOf(given: GivenGraph, path: readonly string[], names = prop
   given.steps.forEach(({ id, type, name, config, templateId }, index) => {
     const at = field('steps', names.step(id, index));
     if (findStep(graph, id)) {
-      const message = `Another step of the graph has the ${names.id} "${id}", too. Choose another one.`;
+      const message = `Another step of the graph also has the ${names.id} "${id}". Choose another ${names.id}.`;
       return refusals.add(invalidField(`${at}.${names.id}`, 'custom', message));
     }
     if (type === 'TRIGGER' && graph.steps.some((step) => step.type === 'TRIGGER')) {
@@ -144,7 +144,7 @@ function requireStep(graph: Graph, id: string, field: string, mayHint: boolean):
   const ids = graph.steps.slice(0, comparedMax).map((one) => one.id);
   const meant = mayHint ? nearest(id, ids, Math.max(2, Math.floor(id.length / 3))) : undefined;
   const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`;
-  throw invalidField(field, 'not_found', `"${id}" is no step of this graph.${hint}`);
+  throw invalidField(field, 'not_found', `"${id}" is not a step of this graph.${hint}`);
 }
 
 /** Returns a Problem with its fields renamed, and any other error as it is. */

@@ -300,7 +300,8 @@ export function withKept(
   const { config, missing } = keptConfig(given, stored);
   const refusals = new Refusals();
   for (const name of missing) {
-    const message = 'Is masked, but no value is stored for this header. Send the value itself.';
+    const message =
+      'Is a masked value, but no value is stored for this header. Send the real value.';
     refusals.add(invalidField(`${field}.headers.${name}`, 'not_allowed', message));
   }
   refusals.throw();

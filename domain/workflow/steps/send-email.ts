@@ -25,7 +25,7 @@ const Recipient = z
           context,
           ['customEmail'],
           'required',
-          'Is required with the recipient type CUSTOM: the address to send to.',
+          'Is required when the recipient type is CUSTOM. Send the address of the recipient.',
         );
       } else if (!/\{[{%]/.test(customEmail) && normaliseEmail(customEmail) === null) {
         addFault(context, ['customEmail'], 'invalid_string', 'Must be an email address.');

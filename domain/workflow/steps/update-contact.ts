@@ -21,7 +21,8 @@ const UpdateContactConfig = z
       }
       const changesData = Object.keys(set).length > 0 || remove.length > 0;
       if (changesData || (subscriptionAction ?? 'none') !== 'none') return;
-      const message = 'This step changes nothing: set a key in `updates`, or `subscriptionAction`.';
+      const message =
+        'This step changes nothing. Set a key in `updates`, or set `subscriptionAction`.';
       addFault(context, ['updates'], 'required', message);
     },
     whenRight('updates', 'subscriptionAction'),

@@ -65,8 +65,7 @@ export function requireTrue(isAuthentic: boolean): void {
   throw new Problem('INVALID_SIGNATURE', {
     message: 'The request does not match the feedbackSecret of this provider, or it is too old.',
     suggestion:
-      'Compare the feedbackSecret of the provider with the one at the mail service. Check that no ' +
-      'proxy changes the body, and the clock of this server.',
+      'Compare the feedbackSecret of the provider with the one at the mail service. Check that no proxy changes the body, and that the clock of this server is right.',
   });
 }
 

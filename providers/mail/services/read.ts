@@ -24,7 +24,9 @@ export function eventsIn(bytes: Buffer): readonly unknown[] {
   const { depth, items } = measureJson(bytes, limits.feedbackItems);
   // Checked before parsing, because a parsed value may take tens of times the memory of its text.
   if (items > limits.feedbackItems || depth > limits.jsonDepth) {
-    throw new Problem('PAYLOAD_TOO_LARGE', { message: 'The body has too many values or levels.' });
+    throw new Problem('PAYLOAD_TOO_LARGE', {
+      message: 'The body has too many values, or is nested too deeply.',
+    });
   }
   const body = parse(new TextDecoder().decode(bytes));
   const events: readonly unknown[] = Array.isArray(body) ? body : [body];

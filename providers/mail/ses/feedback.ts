@@ -99,10 +99,10 @@ async function requireAuthentic(
   if (flaw !== null) throw new Problem('INVALID_SIGNATURE', { message: flaw });
   if (!(await isTrusted(String(envelope['TopicArn'])))) {
     throw new Problem('FORBIDDEN', {
-      message: 'Neither SNS_TOPIC_ARN nor a mail provider names the topic of this notification.',
+      message:
+        'The SNS topic of this notification is unknown: it is not in SNS_TOPIC_ARN, and no mail provider has it as `snsTopicArn`.',
       suggestion:
-        'The operator of this server adds the topics to accept to SNS_TOPIC_ARN. A project names ' +
-        'the topic of its own provider as snsTopicArn.',
+        'The operator of this server can add the topic to SNS_TOPIC_ARN. A project can set it as `snsTopicArn` of its own provider.',
     });
   }
   const isAuthentic = await sns.isAuthentic(envelope).catch((error: unknown) => {

@@ -36,8 +36,8 @@ it('offers each way to sign in that the server has', async () => {
 it.each([
   ['oauth_failed', 'The sign-in was not completed.'],
   ['email_not_verified', 'has not verified your email address'],
-  ['domain_not_allowed', 'Addresses of this domain cannot sign in'],
-  ['wrong_method', 'signs in in another way'],
+  ['domain_not_allowed', 'Users with an email address of this domain cannot sign in'],
+  ['wrong_method', 'signs in another way'],
   ['not_invited', 'Ask an admin of a project to invite you'],
   ['signups_disabled', 'makes no new accounts'],
   ['provider_unavailable', 'does not answer'],

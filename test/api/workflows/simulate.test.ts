@@ -586,7 +586,7 @@ describe('a simulation is refused', () => {
     expect(body.error.errors).toMatchObject([
       {
         field: 'graph.transitions.0.toStepId',
-        message: '"stert" is no step of this graph. Did you mean "start"?',
+        message: '"stert" is not a step of this graph. Did you mean "start"?',
       },
     ]);
     expect((await refused({ graph: end, until: '2027-01-01', horizonDays: 2 }))[2]).toBe(

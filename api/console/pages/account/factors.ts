@@ -42,7 +42,7 @@ export function factorSection(
     'None. With a second factor, a stolen password alone does not let anyone into your account.';
   return section(
     'Second factors',
-    html`${required && html`<p>A project of yours demands a second factor.</p>`}
+    html`${required && html`<p>One of your projects requires a second factor.</p>`}
       ${table(['Name', 'Kind', 'Added', 'Last used', ''], rows, none)}
       <div class="acts">
         ${actForm(token, {

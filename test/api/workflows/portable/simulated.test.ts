@@ -94,7 +94,7 @@ describe('the graph of a simulation', () => {
         {
           field: 'graph.transitions.0.to',
           code: 'not_found',
-          message: '"scroe" is no step of this graph. Did you mean "score"?',
+          message: '"scroe" is not a step of this graph. Did you mean "score"?',
         },
       ],
     ]);
