@@ -86,7 +86,7 @@ for (const form of isAble ? document.querySelectorAll('form[data-use]') : []) {
       form.elements.response.value = await askBrowser(form.dataset);
       form.submit();
     } catch {
-      said.textContent = 'The browser gave no passkey. Try again, or use another way.';
+      said.textContent = 'The browser did not send a passkey. Try again, or use another way.';
     }
   });
 }

@@ -96,7 +96,10 @@ it('signs in with a passkey alone', async () => {
   const visitor = newVisitor(api, asked.headers.getSetCookie()[0]!.split(';')[0]);
   await visitor.open('/console/auth/login');
   const none = await visitor.submit('/console/passkey', { response: '' });
-  expect([none.status, none.html.includes('The browser gave no passkey')]).toEqual([400, true]);
+  expect([none.status, none.html.includes('The browser did not send a passkey')]).toEqual([
+    400,
+    true,
+  ]);
   const response = JSON.stringify(passkey.get(asked.body.data));
   const next = '/console/account';
   const used = await visitor.submit('/console/passkey', { response, next });
@@ -146,5 +149,5 @@ it('says if a provider was linked', async () => {
   const linked = await visitor.open('/console/auth/linked?provider=corp');
   expect(linked.html).toContain('Corp is linked to your account');
   const taken = await visitor.open('/console/auth/linked?error=identity_taken');
-  expect(taken.html).toContain('belongs to another account already');
+  expect(taken.html).toContain('is already linked to another account');
 });
