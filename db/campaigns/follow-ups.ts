@@ -67,13 +67,22 @@ async function fillPage(
 }
 
 /** SQL that is true if the recipient of a message of `email` gets the follow-up. */
-function isChosen({ outcome, asOf }: FollowUp): RawBuilder<boolean> {
+function isChosen({ outcome, asOf, ignoreMachines }: FollowUp): RawBuilder<boolean> {
   const happened = (column: string) => sql`coalesce(${sql.ref(column)} <= ${asOf}, false)`;
+  // A request without a verdict yet may be a person's.
+  const byMachines = (kind: 'open' | 'click', column: string) =>
+    ignoreMachines
+      ? sql`(${sql.ref(column)} and not exists (select from engagement inner_pending
+          where inner_pending.email_id = email.id and inner_pending.kind = ${kind}
+            and inner_pending.verdict is null))`
+      : sql`false`;
+  const wasOpened = sql`(${happened('opened_at')} and not ${byMachines('open', 'opened_by_machines')})`;
+  const wasClicked = sql`(${happened('clicked_at')} and not ${byMachines('click', 'clicked_by_machines')})`;
   const wasReached = sql`${happened('sent_at')} and status <> 'FAILED'
     and not ${happened('bounced_at')} and not ${happened('complained_at')}`;
   const conditions: Record<FollowUpOutcome, RawBuilder<unknown>> = {
-    not_opened: sql`${wasReached} and not ${happened('opened_at')} and not ${happened('clicked_at')}`,
-    not_clicked: sql`${wasReached} and not ${happened('clicked_at')}`,
+    not_opened: sql`${wasReached} and not ${wasOpened} and not ${wasClicked}`,
+    not_clicked: sql`${wasReached} and not ${wasClicked}`,
     failed: sql`${mailEventAt('email', 'failed')} is not null`,
     not_sent: sql`(${mailEventAt('email', 'failed')} is not null
       or ${mailEventAt('email', 'withheld')} is not null and error <> 'held_out')`,

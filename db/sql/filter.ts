@@ -190,7 +190,10 @@ function occurrenceSql(
   const seen = (from: RawBuilder<Date>) => {
     if (field.kind === 'event') return hasEvent(field.name, isOwn, from);
     const isNamed = field.kind === 'mail' ? isMailOf(field) : sql``;
-    const at = mailEventAt('inner_seen', field.kind === 'mail' ? field.event : field.name);
+    const at =
+      field.kind === 'mail'
+        ? mailEventAt('inner_seen', field.event, field.id)
+        : mailEventAt('inner_seen', field.name);
     return sql<boolean>`exists (select from email as inner_seen
       where ${isOwn}${isNamed} and ${at} >= ${from})`;
   };

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { MailEvent } from '../../domain/filter/filter.ts';
+import { linkOfEvent, type MailEvent } from '../../domain/filter/filter.ts';
 import { type ReasonCode, refusals, withheldReasons } from '../../domain/outcomes/outcome.ts';
 import { unqueuedOf } from './mail-queue.ts';
 import { traceEntry } from './mail-trace.ts';
@@ -151,10 +151,26 @@ export function endedBy(email: string): RawBuilder<string> {
 /**
  * SQL that selects when an event happened to a message; null: never, or it failed but was retried.
  * @param email the table or its alias.
+ * @param ownerId the campaign or template whose link an event names
  */
-export function mailEventAt(email: string, event: MailEvent): RawBuilder<Date | null> {
+export function mailEventAt(
+  email: string,
+  event: MailEvent,
+  ownerId: string | null = null,
+): RawBuilder<Date | null> {
   if (event === 'failed' || event === 'withheld') return failedAt(email, event);
-  return sql<Date | null>`${sql.ref(`${email}.${event}_at`)}`;
+  const linkId = linkOfEvent(event);
+  if (linkId === null) return sql<Date | null>`${sql.ref(`${email}.${mailEventColumn(event)}`)}`;
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<Date | null>`(select inner_clicked.first_at from email_link inner_clicked
+    where inner_clicked.owner_id = ${ownerId}::uuid and inner_clicked.link_id = ${linkId}
+      and inner_clicked.email_created_at = ${column('created_at')}
+      and inner_clicked.email_id = ${column('id')})`;
+}
+
+/** Returns the column that has the first time of an event: `human_opened_at` of `humanOpened`. */
+export function mailEventColumn(event: string): string {
+  return `${event.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}_at`;
 }
 
 function failedAt(email: string, outcome: 'failed' | 'withheld'): RawBuilder<Date | null> {

@@ -95,6 +95,8 @@ export const emailActivities = [
   'complained',
   'sent',
   'delivered',
+  'humanOpened',
+  'humanClicked',
 ] as const;
 
 export type EmailActivity = (typeof emailActivities)[number];
@@ -105,9 +107,25 @@ export const mailSources = ['campaign', 'template'] as const;
 export type MailSource = (typeof mailSources)[number];
 
 /** Events of the mail of one campaign or template, besides clicks on one link. */
-export const mailEvents = [...emailActivities, 'unsubscribed', 'failed', 'withheld'] as const;
+export const mailEvents = [
+  ...emailActivities,
+  'unsubscribed',
+  'failed',
+  'withheld',
+  'converted',
+] as const;
 
-export type MailEvent = (typeof mailEvents)[number];
+/** `link.<linkId>`: a click on this link. */
+export type MailEvent = (typeof mailEvents)[number] | `link.${string}`;
+
+/** Returns the id of the link whose clicks an event means; null: it means another event. */
+export function linkOfEvent(event: string): string | null {
+  return /^link\.([0-9a-f]{16})$/.exec(event)?.[1] ?? null;
+}
+
+function isMailEvent(text: string): text is MailEvent {
+  return (mailEvents as readonly string[]).includes(text) || linkOfEvent(text) !== null;
+}
 
 export interface MailField {
   kind: 'mail';
@@ -151,8 +169,8 @@ function isMailSource(text: string): text is MailSource {
 /** Parses `<id>.<event>`, the rest of a name that begins with a source of mail. */
 function mailFieldOf(source: MailSource, rest: string): MailField | null {
   const dot = rest.indexOf('.');
-  const event = mailEvents.find((one) => one === rest.slice(dot + 1));
-  return dot > 0 && event
+  const event = rest.slice(dot + 1);
+  return dot > 0 && isMailEvent(event)
     ? { kind: 'mail', source, id: rest.slice(0, dot).toLowerCase(), event }
     : null;
 }

@@ -17,6 +17,7 @@ import {
   idsUnderWay,
   isClaimedByChunk,
   isUnsettled,
+  mailEventAt,
   reasonOf,
   statusOf,
 } from '../../db/sql/mail-status.ts';
@@ -194,6 +195,14 @@ const workflows = (tenant: number, mode: string) => ({
   reentry_min_interval: null,
 });
 
+const clickedLink = {
+  owner_id: idOf(1, campaign),
+  link_id: '0123456789abcdef',
+  email_id: idOf(1, mail),
+  email_created_at: '2030-01-01T00:00:00Z',
+  first_at: '2030-01-02T00:00:00Z',
+};
+
 const plays: Readonly<Record<string, Play>> = {
   hasLeftTopic: {
     rows: both(mails),
@@ -305,6 +314,11 @@ const plays: Readonly<Record<string, Play>> = {
     fragment: (name) => reasonOf(name, at(name, 'project_id')),
     answers: ['delivery_unsettled', 'schedule'],
   },
+  mailEventAt: {
+    rows: both((tenant) => ({ id: idOf(tenant, mail), created_at: clickedLink.email_created_at })),
+    fragment: (name) => mailEventAt(name, `link.${clickedLink.link_id}`, clickedLink.owner_id),
+    answers: [new Date(clickedLink.first_at), null],
+  },
   isSenderGone: { rows: both(mails), fragment: isSenderGone, answers: [false, true] },
   endedBy: {
     rows: both(mails),
@@ -412,6 +426,7 @@ const types: Readonly<Record<string, string>> = {
   workflow_id: 'uuid',
   step_execution_id: 'uuid',
   scheduled_for: 'timestamptz',
+  created_at: 'timestamptz',
   frozen_at: 'timestamptz',
   audience_fixed: 'boolean',
   held_until: 'timestamptz',
@@ -460,6 +475,7 @@ async function insertTenants(tx: Database): Promise<void> {
     await insert('send_policy', { ...own, caps: isFirst ? '[{}]' : '[]' });
     if (isFirst) await insert('holdout', { ...own, slots: 100 });
     if (isFirst) await insert('mail_routing', { ...own, routes: '[]' });
+    if (isFirst) await insert('email_link', clickedLink);
     await insert('ramp', {
       ...own,
       id: mine(ramp),

@@ -4,7 +4,7 @@ import { references } from '../../columns.ts';
 import { anyOf } from '../../expressions.ts';
 import { listSegmentsFrom } from '../../segments/segments.ts';
 import { derivedEvents, hasDerived } from '../../sql/derived-events.ts';
-import { mailEventAt } from '../../sql/mail-status.ts';
+import { mailEventAt, mailEventColumn } from '../../sql/mail-status.ts';
 import {
   type Condition,
   type EmailActivity,
@@ -91,14 +91,11 @@ async function readSeen(
       from unnest(${events}::text[]) as named(name)) as events`);
   }
   if (asksMail) {
-    const read = references(
-      [...emailActivities.map((name) => `${name}_at`), ...derivedBy],
-      'email',
-    );
+    const read = references([...emailActivities.map(mailEventColumn), ...derivedBy], 'email');
     const newest = sql`(select ${read} from email where contact_id = ${id} and project_id = ${projectId}
       order by created_at desc limit ${emailsMax}) as newest`;
     const ofActivities = emailActivities.map(
-      (name) => sql`${sql.lit(name)}, max(${sql.ref(`${name}_at`)})`,
+      (name) => sql`${sql.lit(name)}, max(${sql.ref(mailEventColumn(name))})`,
     );
     const ofEvents = derivedEvents.map(
       (event) => sql`${sql.lit(event.name)},
@@ -140,6 +137,6 @@ function latestMail(
           where inner_latest.contact_id = ${contact.id}
             and inner_latest.project_id = ${contact.project_id}
           order by inner_latest.created_at desc limit ${emailsMax}))`;
-  return sql`(select max(${mailEventAt('inner_mailed', event)}) from email inner_mailed
+  return sql`(select max(${mailEventAt('inner_mailed', event, id)}) from email inner_mailed
     where ${isOfSource})`;
 }

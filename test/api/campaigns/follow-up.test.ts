@@ -106,6 +106,21 @@ describe('a follow-up', () => {
     expect(await recipientsOf(draft.id, contacts)).toEqual(['ada', 'bob']);
   });
 
+  it('takes an open by a machine for none, unless it is told to count it', async () => {
+    const machine = { ...opened, opened_by_machines: true };
+    const { id, contacts } = await campaignWith({ ada: machine, bob: machine, cy: opened });
+    // One more open of Bob's mail has no verdict yet: it may be his.
+    const { rows } = await sql<{ id: string }>`
+      select id from email where contact_id = ${contacts['bob']}`.execute(db);
+    await sql`
+      insert into engagement (project_id, email_id, at, kind, settle_at)
+        values (${project.id}, ${rows[0]!.id}, now(), 'open', now() + interval '5 s')`.execute(db);
+    const draft = await made(id, { outcome: 'not_opened' });
+    expect(await recipientsOf(draft.id, contacts)).toEqual(['ada']);
+    const strict = await followUp(id, { outcome: 'not_opened', ignoreMachines: false });
+    expect([strict.status, strict.body.error.code]).toEqual([400, 'CAMPAIGN_NO_RECIPIENTS']);
+  });
+
   const mails: Parameters<typeof campaignWith>[0] = {
     sent,
     opened,

@@ -17,6 +17,7 @@ const happened = (field: string, operator = 'triggered', more: object = {}) => (
   conditions: [{ field, operator, ...more }],
 });
 
+const linkId = '0123456789abcdef';
 let campaignId: string;
 let templateId: string;
 const contactIds = new Map<string, string>();
@@ -45,7 +46,20 @@ beforeAll(async () => {
   const other = await insertTestCampaign(db, project.id);
   const unsent = { status: 'FAILED', sent_at: null, message_id: null } as const;
   await mail('ann', campaignId, { opened_at: daysAgo(8), opens: 1 });
-  await mail('bob', campaignId, { template_id: templateId });
+  const clicked = await mail('bob', campaignId, {
+    template_id: templateId,
+    clicked_at: daysAgo(9),
+    clicks: 1,
+    human_clicked_at: daysAgo(8),
+    converted_at: daysAgo(2),
+  });
+  await sql`
+    insert into email_link (owner_id, link_id, email_created_at, email_id, clicks, human_clicks,
+        machine_clicks, first_at, last_at)
+      select owner_id, ${linkId}, created_at, id, 1, 1, 0, ${daysAgo(8)}, ${daysAgo(8)}
+        from email, unnest(array[campaign_id, template_id]) as owner_id where id = ${clicked}`.execute(
+    db,
+  );
   await mail('bob', other, { opened_at: daysAgo(1), opens: 1 });
   await mail('cy', campaignId, { ...unsent, error: 'suppressed' });
   await mail('dan', campaignId, { ...unsent, error: '550 no', refusal: 'recipient_refused' });
@@ -96,6 +110,13 @@ describe('a filter on the mail of a campaign', () => {
     ['opened', 'triggeredOlderThan', { value: 7, unit: 'days' }, 'ann'],
     ['failed', 'triggered', {}, 'dan'],
     ['withheld', 'triggeredWithin', { value: 1, unit: 'hours' }, 'cy'],
+    ['humanOpened', 'triggered', {}, ''],
+    ['humanClicked', 'triggered', {}, 'bob'],
+    ['humanClicked', 'triggeredWithin', { value: 7, unit: 'days' }, ''],
+    ['converted', 'triggeredWithin', { value: 7, unit: 'days' }, 'bob'],
+    [`link.${linkId}`, 'triggered', {}, 'bob'],
+    [`link.${linkId}`, 'triggeredWithin', { value: 7, unit: 'days' }, ''],
+    ['link.ffffffffffffffff', 'notTriggered', {}, 'ann bob cy dan'],
   ])('%s %s %j has the right members', async (event, operator, more, expected) => {
     const field = `campaign.${campaignId}.${event}`;
     expect(await matching(happened(field, operator, more))).toBe(expected);
@@ -104,6 +125,13 @@ describe('a filter on the mail of a campaign', () => {
   it('asks about the mail of a template, too', async () => {
     expect(await matching(happened(`template.${templateId}.sent`))).toBe('bob');
     expect(await matching(happened(`template.${templateId}.opened`))).toBe('');
+    expect(await matching(happened(`template.${templateId}.link.${linkId}`))).toBe('bob');
+  });
+
+  it('tells people from machines over all mail, too', async () => {
+    expect(await matching(happened('email.humanClicked'))).toBe('bob');
+    expect(await matching(happened('email.humanOpened'))).toBe('');
+    expect(await matching(happened('email.opened'))).toBe('ann bob');
   });
 
   it('counts the mail of a campaign that was deleted since', async () => {
