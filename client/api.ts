@@ -133,7 +133,9 @@ export interface Api {
           humanClickedCount: number;
           /** Mail with clicks by machines alone */
           machineClickedCount: number;
+          /** Percent of sentCount */
           humanOpenRate: number;
+          /** Percent of sentCount */
           humanClickRate: number;
           /** While it is SENDING, at most 5 seconds old */
           progress: GetCampaignStatsProgress | null;
@@ -1072,6 +1074,12 @@ export interface Api {
               opened: number;
               clicked: number;
               bounced: number;
+              /** Mail with an open by a person */
+              humanOpened: number;
+              /** Mail with opens by machines alone */
+              machineOpened: number;
+              humanClicked: number;
+              machineClicked: number;
             };
           }>;
         };
@@ -1782,6 +1790,18 @@ export interface Api {
           reasons: Record<string, number>;
           /** Percent of total that was delivered; 0 without mail */
           reachRate: number;
+          /** Mail with an open by a person */
+          humanOpenedCount: number;
+          /** Mail with opens by machines alone */
+          machineOpenedCount: number;
+          /** Mail with a click by a person */
+          humanClickedCount: number;
+          /** Mail with clicks by machines alone */
+          machineClickedCount: number;
+          /** Percent of sentCount */
+          humanOpenRate: number;
+          /** Percent of sentCount */
+          humanClickRate: number;
           /** The percentage of deliveredCount and assumedDeliveredCount together */
           deliveryRate: number;
           /** Percent of sentCount; 0 when nothing was sent */

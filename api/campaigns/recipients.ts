@@ -14,10 +14,12 @@ import { Progress, presentProgress, progressExample } from '../delivery/delivery
 import { readProgress } from '../delivery/limits.ts';
 import {
   deliveryCounts,
+  humanCounts,
   mailCounts,
   mailRates,
   Outcomes,
   percentOf,
+  presentHumans,
   Reasons,
   withRates,
 } from '../emails/outcomes.ts';
@@ -70,12 +72,7 @@ export const getCampaignStats = endpoint({
     reachRate: z
       .number()
       .describe('Percent of totalRecipients that were delivered; 0 without recipients'),
-    humanOpenedCount: z.int().describe('Mail with an open by a person'),
-    machineOpenedCount: z.int().describe('Mail with opens by machines alone'),
-    humanClickedCount: z.int().describe('Mail with a click by a person'),
-    machineClickedCount: z.int().describe('Mail with clicks by machines alone'),
-    humanOpenRate: z.number(),
-    humanClickRate: z.number(),
+    ...humanCounts,
     progress: Progress.nullable().describe('While it is SENDING, at most 5 seconds old'),
     ...mailRates,
   }),
@@ -145,12 +142,15 @@ export const getCampaignStats = endpoint({
         topic_unsubscribed_at_freeze: row.left_topic,
       },
       ...goalStats(row.goal, sums, row.sent_count),
-      humanOpenedCount: row.human_opened_count,
-      machineOpenedCount: row.machine_opened_count,
-      humanClickedCount: row.human_clicked_count,
-      machineClickedCount: row.machine_clicked_count,
-      humanOpenRate: percentOf(row.human_opened_count, row.sent_count),
-      humanClickRate: percentOf(row.human_clicked_count, row.sent_count),
+      ...presentHumans(
+        {
+          humanOpened: row.human_opened_count,
+          machineOpened: row.machine_opened_count,
+          humanClicked: row.human_clicked_count,
+          machineClicked: row.machine_clicked_count,
+        },
+        row.sent_count,
+      ),
       reachRate: percentOf(row.delivered_count + row.assumed_count, row.total_recipients),
       progress: row.status === 'SENDING' ? presentProgress(await readProgress(call, row)) : null,
     });

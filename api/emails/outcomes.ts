@@ -81,3 +81,33 @@ export function withRates<Given extends Counts>(counts: Given) {
     unsubscribeRate: rate(counts.unsubscribedCount),
   };
 }
+
+/** Who opened and clicked, in statistics. */
+export const humanCounts = {
+  humanOpenedCount: z.int().describe('Mail with an open by a person'),
+  machineOpenedCount: z.int().describe('Mail with opens by machines alone'),
+  humanClickedCount: z.int().describe('Mail with a click by a person'),
+  machineClickedCount: z.int().describe('Mail with clicks by machines alone'),
+  humanOpenRate: z.number().describe('Percent of sentCount'),
+  humanClickRate: z.number().describe('Percent of sentCount'),
+};
+
+/** Presents numbers of mail by who opened and clicked it. */
+export function presentHumans(
+  counts: {
+    humanOpened: number;
+    machineOpened: number;
+    humanClicked: number;
+    machineClicked: number;
+  },
+  sentCount: number,
+) {
+  return {
+    humanOpenedCount: counts.humanOpened,
+    machineOpenedCount: counts.machineOpened,
+    humanClickedCount: counts.humanClicked,
+    machineClickedCount: counts.machineClicked,
+    humanOpenRate: percentOf(counts.humanOpened, sentCount),
+    humanClickRate: percentOf(counts.humanClicked, sentCount),
+  };
+}

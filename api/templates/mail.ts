@@ -6,10 +6,12 @@ import { limits } from '../../domain/limits.ts';
 import { rangeQuery } from '../activity/date-range.ts';
 import {
   deliveryCounts,
+  humanCounts,
   mailCounts,
   mailRates,
   Outcomes,
   percentOf,
+  presentHumans,
   Reasons,
   withRates,
 } from '../emails/outcomes.ts';
@@ -50,6 +52,7 @@ export const getTemplateStats = endpoint({
     outcomes: Outcomes.describe('Mail by outcome: the sum is total'),
     reasons: Reasons,
     reachRate: z.number().describe('Percent of total that was delivered; 0 without mail'),
+    ...humanCounts,
     ...mailRates,
   }),
   problems: ['TEMPLATE_NOT_FOUND', 'STATS_TOO_HEAVY'],
@@ -69,6 +72,12 @@ export const getTemplateStats = endpoint({
       outcomes: { sent: 125, failed: 1, withheld: 2, held: 0, pending: 0, unknown: 0 },
       reasons: { recipient_refused: 1, frequency_cap: 2 },
       reachRate: 93.75,
+      humanOpenedCount: 30,
+      machineOpenedCount: 12,
+      humanClickedCount: 7,
+      machineClickedCount: 3,
+      humanOpenRate: 24,
+      humanClickRate: 5.6,
       deliveryRate: 96,
       openRate: 40,
       clickRate: 8,
@@ -95,6 +104,7 @@ export const getTemplateStats = endpoint({
       uncertainCount: outcomes.unknown,
       outcomes,
       reasons,
+      ...presentHumans(mail, mail.sent),
       reachRate: percentOf(mail.delivered + mail.assumed, total),
     });
   },

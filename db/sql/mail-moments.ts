@@ -89,3 +89,16 @@ export function countMoments(
 export const tallied = 'email_tally';
 export const countedTo = sql<Date>`coalesce((select inner_mark.at from watermark inner_mark where inner_mark.name = ${sql.lit(tallied)}),
   timestamptz '-infinity')`;
+
+/**
+ * SQL columns of a grouped query: how many messages people, and machines alone, have opened and
+ * clicked.
+ * @param email the table or its alias.
+ */
+export function humanColumns(email: string): RawBuilder<unknown> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql`count(${column('human_opened_at')})::int as "humanOpened",
+    count(${column('human_clicked_at')})::int as "humanClicked",
+    count(*) filter (where ${column('opened_by_machines')})::int as "machineOpened",
+    count(*) filter (where ${column('clicked_by_machines')})::int as "machineClicked"`;
+}

@@ -13,6 +13,7 @@ import {
   type OutcomeCounts,
   type ReasonCount,
 } from '../../domain/outcomes/tally.ts';
+import { humanColumns } from '../sql/mail-moments.ts';
 import { reasonOf } from '../sql/mail-status.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
 import type { StepModule } from '../../domain/workflow/steps/step.ts';
@@ -48,6 +49,10 @@ export interface MailCounts extends OutcomeCounts {
   opened: number;
   clicked: number;
   bounced: number;
+  humanOpened: number;
+  humanClicked: number;
+  machineOpened: number;
+  machineClicked: number;
 }
 
 export interface StepCounts {
@@ -139,9 +144,21 @@ export async function findStats(
   });
 }
 
+const mailNumbers = [
+  'sent',
+  'delivered',
+  'opened',
+  'clicked',
+  'bounced',
+  'humanOpened',
+  'humanClicked',
+  'machineOpened',
+  'machineClicked',
+] as const;
+
 function zeros(sendsMail: boolean): StepCounts {
-  const numbers = { total: 0, sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0 };
-  const emails = { ...numbers, ...countOutcomes([]) };
+  const numbers = Object.fromEntries(['total', ...mailNumbers].map((name) => [name, 0]));
+  const emails = { ...numbers, ...countOutcomes([]) } as MailCounts;
   return {
     entered: 0,
     completed: 0,
@@ -294,24 +311,18 @@ async function countMails(
         ${reasonOf('email', sql`${projectId}::uuid`)} as code, count(*)::int as count,
         count(email.sent_at)::int as sent,
         count(email.delivered_at)::int as delivered, count(email.opened_at)::int as opened,
-        count(email.clicked_at)::int as clicked, count(email.bounced_at)::int as bounced
+        count(email.clicked_at)::int as clicked, count(email.bounced_at)::int as bounced,
+        ${humanColumns('email')}
       from execution join step_execution step on step.execution_id = execution.id
       join email on email.workflow_step_execution_id = step.id
       where ${counted} and step.step_id = ${anyOf(ids)}
       group by 1, 2, 3`.execute(tx);
   return [...new Set(rows.map(({ stepId }) => stepId))].map((stepId) => {
     const groups = rows.filter((row) => row.stepId === stepId);
-    const sum = (field: 'count' | 'sent' | 'delivered' | 'opened' | 'clicked' | 'bounced') =>
+    const sum = (field: 'count' | (typeof mailNumbers)[number]) =>
       groups.reduce((total, group) => total + group[field], 0);
-    const emails: MailCounts = {
-      total: sum('count'),
-      ...countOutcomes(groups),
-      sent: sum('sent'),
-      delivered: sum('delivered'),
-      opened: sum('opened'),
-      clicked: sum('clicked'),
-      bounced: sum('bounced'),
-    };
+    const numbers = Object.fromEntries(mailNumbers.map((name) => [name, sum(name)]));
+    const emails = { total: sum('count'), ...countOutcomes(groups), ...numbers } as MailCounts;
     return { stepId, emails };
   });
 }

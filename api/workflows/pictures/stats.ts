@@ -59,6 +59,10 @@ const Stats = z.object({
           opened: Count,
           clicked: Count,
           bounced: Count,
+          humanOpened: Count.describe('Mail with an open by a person'),
+          machineOpened: Count.describe('Mail with opens by machines alone'),
+          humanClicked: Count,
+          machineClicked: Count,
         })
         .optional()
         .describe('Only for steps that send mail'),

@@ -7,6 +7,7 @@ import {
 import { limits } from '../../../domain/limits.ts';
 import { withinTime } from '../../bounded.ts';
 import type { Database } from '../../database.ts';
+import { humanColumns } from '../../sql/mail-moments.ts';
 import { reasonOf } from '../../sql/mail-status.ts';
 
 /** Counts of messages; all but `unsubscribed` and the outcomes are messages, each counted once. */
@@ -20,6 +21,12 @@ export interface TemplateMail extends OutcomeCounts {
   assumed: number;
   opened: number;
   clicked: number;
+  /** Opened, or clicked, by a person. */
+  humanOpened: number;
+  humanClicked: number;
+  /** Opened, or clicked, by machines alone. */
+  machineOpened: number;
+  machineClicked: number;
   bounced: number;
   complained: number;
   /** Contacts that opted out through a link of such a message. */
@@ -54,7 +61,7 @@ export async function countTemplateMail(
           count(*) filter (where delivery_unreported)::int as unreported,
           count(*) filter (where delivery_unreported and delivered_at is null
             and bounced_at is null)::int as assumed, count(opened_at)::int as opened,
-          count(clicked_at)::int as clicked, count(bounced_at)::int as bounced,
+          count(clicked_at)::int as clicked, ${humanColumns('email')}, count(bounced_at)::int as bounced,
           count(complained_at)::int as complained,
           count(*) filter (where status = 'PENDING' and held_until > now())::int as held,
           count(*) filter (where trace @> '[{"state": "rendered_plainly"}]')::int
@@ -75,6 +82,10 @@ export async function countTemplateMail(
       assumed: sum('assumed'),
       opened: sum('opened'),
       clicked: sum('clicked'),
+      humanOpened: sum('humanOpened'),
+      humanClicked: sum('humanClicked'),
+      machineOpened: sum('machineOpened'),
+      machineClicked: sum('machineClicked'),
       bounced: sum('bounced'),
       complained: sum('complained'),
       unsubscribed: left[0]?.count ?? 0,

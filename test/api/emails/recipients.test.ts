@@ -37,8 +37,14 @@ const failed = (fields: object) => ({
 const kinds: Readonly<Record<string, Parameters<typeof insertTestEmail>[2]>> = {
   sent: {},
   delivered: { status: 'DELIVERED', delivered_at: at },
-  opened: { status: 'OPENED', delivered_at: at, opened_at: at, opens: 2 },
-  clicked: { status: 'CLICKED', delivered_at: at, clicked_at: at, clicks: 1 },
+  opened: { status: 'OPENED', delivered_at: at, opened_at: at, human_opened_at: at, opens: 2 },
+  clicked: {
+    status: 'CLICKED',
+    delivered_at: at,
+    clicked_at: at,
+    clicked_by_machines: true,
+    clicks: 1,
+  },
   bounced: { status: 'BOUNCED', bounced_at: at },
   complained: { status: 'COMPLAINED', delivered_at: at, complained_at: at },
   unsubscribed: { status: 'DELIVERED', delivered_at: at, unsubscribed_at: at },
@@ -163,6 +169,7 @@ describe('GET /campaigns/{id}/recipients', { timeout: 60_000 }, () => {
         clickedAt: null,
         humanOpenedAt: null,
         humanClickedAt: null,
+        convertedAt: null,
       },
     ]);
     const errors = Object.fromEntries(
@@ -267,6 +274,7 @@ describe('GET /campaigns/{id}/recipients', { timeout: 60_000 }, () => {
       clickedAt: null,
       humanOpenedAt: null,
       humanClickedAt: null,
+      convertedAt: null,
     });
     const contacts = (page: { data: Item[] }) => page.data.map((item) => item.contact.id);
     expect(contacts(unsubscribed)).toEqual([back.id, both.id, out.id]);
@@ -351,6 +359,12 @@ describe('GET /templates/{id}/recipients and /templates/{id}/stats', { timeout: 
           quiet_hours: 1,
         },
         reachRate: (5 / 19) * 100,
+        humanOpenedCount: 1,
+        machineOpenedCount: 0,
+        humanClickedCount: 0,
+        machineClickedCount: 1,
+        humanOpenRate: (1 / 7) * 100,
+        humanClickRate: 0,
         deliveryRate: (5 / 7) * 100,
         openRate: (1 / 7) * 100,
         clickRate: (1 / 7) * 100,

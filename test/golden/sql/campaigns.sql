@@ -112,8 +112,12 @@ select case when email.status = 'FAILED' then case when coalesce(email.refusal, 
         count(sent_at)::int as sent, count(delivered_at)::int as delivered, count(*) filter (
   where delivery_unreported)::int as unreported, count(*) filter (
   where delivery_unreported and delivered_at is null and bounced_at is null)::int as assumed,
-      count(opened_at)::int as opened, count(clicked_at)::int as clicked, count(bounced_at)::int as
-      bounced, count(complained_at)::int as complained, count(*) filter (
+      count(opened_at)::int as opened, count(clicked_at)::int as clicked,
+      count(email.human_opened_at)::int as "humanOpened", count(email.human_clicked_at)::int as
+      "humanClicked", count(*) filter (
+  where email.opened_by_machines)::int as "machineOpened", count(*) filter (
+  where email.clicked_by_machines)::int as "machineClicked", count(bounced_at)::int as bounced,
+      count(complained_at)::int as complained, count(*) filter (
   where status = 'PENDING' and held_until > now())::int as held, count(*) filter (
   where trace @> '[{state: rendered_plainly}]')::int as "renderedPlainly"
 from email
@@ -707,7 +711,11 @@ select step.step_id as "stepId", email.status = 'FAILED' as "isFailed", case whe
     order by until desc, place
     limit 1), 'queued') end as code, count(*)::int as count, count(email.sent_at)::int as sent,
         count(email.delivered_at)::int as delivered, count(email.opened_at)::int as opened,
-        count(email.clicked_at)::int as clicked, count(email.bounced_at)::int as bounced
+        count(email.clicked_at)::int as clicked, count(email.bounced_at)::int as bounced,
+        count(email.human_opened_at)::int as "humanOpened", count(email.human_clicked_at)::int as
+        "humanClicked", count(*) filter (
+  where email.opened_by_machines)::int as "machineOpened", count(*) filter (
+  where email.clicked_by_machines)::int as "machineClicked"
 from execution
 join step_execution step on step.execution_id = execution.id
 join email on email.workflow_step_execution_id = step.id

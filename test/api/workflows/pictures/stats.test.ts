@@ -90,11 +90,11 @@ describe('the numbers of a workflow', () => {
         await writeMail(db, (tx) =>
           sql`insert into email (project_id, contact_id, to_email, subject, from_email,
             message_class, source_type, status, error, sent_at, delivered_at, opened_at,
-            workflow_step_execution_id)
+            human_opened_at, clicked_by_machines, workflow_step_execution_id)
           select ${projectId}, contact_id, 'a@people.test', 'S', 'b@people.test', 'TRANSACTIONAL',
             'WORKFLOW', ${n === 3 ? 'FAILED' : 'DELIVERED'}, ${n === 3 ? 'frequency_cap' : null},
             case when ${n} < 3 then now() end, case when ${n} < 3 then now() end,
-            case when ${n} = 0 then now() end, ${sent}
+            case when ${n} = 0 then now() end, case when ${n} = 0 then now() end, ${n} = 1, ${sent}
           from execution where id = ${execution}`.execute(tx),
         );
       } else await did(execution, end.id, { begun: 20, ended: 20 });
@@ -134,6 +134,10 @@ describe('the numbers of a workflow', () => {
         opened: 1,
         clicked: 0,
         bounced: 0,
+        humanOpened: 1,
+        machineOpened: 0,
+        humanClicked: 0,
+        machineClicked: 1,
       },
     });
     // A step ends when the next one begins: here after 1 to 10 seconds.
