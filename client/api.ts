@@ -169,11 +169,13 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
           /** A linkId: only mail in which this link was clicked */
           link?: string;
+          /** Id of an arm: only mail of this arm of the experiment */
+          arm?: string;
         };
       };
       answer: RecipientList;
@@ -194,10 +196,23 @@ export interface Api {
         /** null: the contact is no recipient */
         outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
         /** null: it was sent */
-        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
+        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
         emailId: string | null;
         /** Time at which the audience was fixed */
         frozenAt: string | null;
+      };
+    };
+    /** Get the numbers and the decision of an experiment */
+    '/campaigns/{id}/experiment': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+      };
+      answer: {
+        success: true;
+        data: Experiment;
       };
     };
     /** List the links of a campaign with their clicks */
@@ -1102,7 +1117,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
           /** A linkId: only mail in which this link was clicked */
@@ -1832,7 +1847,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Who was left out of a campaign is listed only when asked for */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
           /** A linkId: only mail in which this link was clicked */
@@ -2293,6 +2308,21 @@ export interface Api {
         message: string;
       };
     };
+    /** Decide an experiment: the rest of the recipients gets this arm */
+    '/campaigns/{id}/experiment/decide': {
+      request: {
+        path: {
+          /** The id of the campaign */
+          id: string;
+        };
+        body: DecideExperimentRequest;
+        idempotencyKey?: string;
+      };
+      answer: {
+        success: true;
+        data: Experiment;
+      };
+    };
     /** Count who would get a campaign now, and who would be left out */
     '/campaigns/audience': {
       request: {
@@ -2700,7 +2730,7 @@ export interface Api {
             messageClass: string;
             outcome: 'send' | 'withheld' | 'held';
             /** Why it is withheld or held */
-            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
             heldUntil: string | null;
             /** At most 100 */
             warnings: Array<{
@@ -4033,7 +4063,7 @@ export interface Api {
 export type ErrorAnswer = {
   success: false;
   error: {
-    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'CAMPAIGN_NO_RECIPIENTS' | 'CAMPAIGN_NOT_FINISHED' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'FACTOR_LIMIT' | 'INVALID_PASSKEY' | 'INVALID_LOGOUT_TOKEN' | 'API_KEY_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'SECOND_FACTOR_PENDING' | 'INVALID_CODE' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'INSUFFICIENT_SCOPE' | 'KEY_RESTRICTED' | 'SESSION_REQUIRED' | 'PASSWORD_SIGN_IN_DISABLED' | 'SSO_REQUIRED' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'SECOND_FACTOR_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'FACTOR_NOT_FOUND' | 'IDENTITY_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'REQUEST_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_MANAGED' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'FACTOR_NEEDED' | 'LAST_SIGN_IN_METHOD' | 'API_KEY_EXPIRED' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
+    code: 'INVALID_REQUEST_BODY' | 'PROJECT_ID_REQUIRED' | 'INVALID_IDEMPOTENCY_KEY' | 'INVALID_TOKEN' | 'FILE_CONTENT_MISMATCH' | 'SUBSCRIPTION_EXISTS' | 'SUBSCRIPTION_REQUIRED' | 'CUSTOMER_REQUIRED' | 'INVALID_SUBSCRIBE_URL' | 'INVALID_NOTIFICATION' | 'MISSING_SIGNATURE' | 'CAMPAIGN_NOT_EDITABLE' | 'CAMPAIGN_SEGMENT_LOCKED' | 'CAMPAIGN_NOT_SENDABLE' | 'CAMPAIGN_NOT_CANCELLABLE' | 'CAMPAIGN_NOT_ARCHIVABLE' | 'CAMPAIGN_NOT_PAUSABLE' | 'CAMPAIGN_NOT_RESUMABLE' | 'EXPERIMENT_NOT_RUNNING' | 'CAMPAIGN_NO_RECIPIENTS' | 'CAMPAIGN_NOT_FINISHED' | 'SCHEDULE_IN_PAST' | 'CONTACT_UNSUBSCRIBED' | 'WORKFLOW_NOT_ENABLED' | 'TRIGGER_STEP_REQUIRED' | 'TRIGGER_STEP_EXISTS' | 'SEGMENT_NOT_STATIC' | 'SEGMENT_NOT_TRACKED' | 'STEP_NOT_SPLICEABLE' | 'TRANSITION_SELF' | 'TRANSITION_FROM_EXIT' | 'TRANSITION_TO_TRIGGER' | 'TRANSITION_EXISTS' | 'TRANSITION_BRANCH_EXISTS' | 'TRANSITION_LOOP' | 'FIELD_NOT_DELETABLE' | 'RESERVED_EVENT' | 'EVENT_SUBSCRIPTION_LIMIT' | 'EVENT_SUBSCRIPTION_NOT_ENABLED' | 'CONSENT_SENDER_REQUIRED' | 'DOMAIN_NOT_SIGNING' | 'RAMP_LIMIT' | 'TOPIC_LIMIT' | 'PROVIDER_LIMIT' | 'FACTOR_LIMIT' | 'INVALID_PASSKEY' | 'INVALID_LOGOUT_TOKEN' | 'API_KEY_LIMIT' | 'SECRET_LIMIT' | 'MISSING_AUTH' | 'INVALID_API_KEY' | 'UNAUTHORIZED' | 'INVALID_CREDENTIALS' | 'SECOND_FACTOR_PENDING' | 'INVALID_CODE' | 'BILLING_LIMIT_EXCEEDED' | 'FORBIDDEN' | 'PROJECT_ACCESS_DENIED' | 'PROJECT_DISABLED' | 'INSUFFICIENT_ROLE' | 'INSUFFICIENT_SCOPE' | 'KEY_RESTRICTED' | 'SESSION_REQUIRED' | 'PASSWORD_SIGN_IN_DISABLED' | 'SSO_REQUIRED' | 'EMAIL_VERIFICATION_REQUIRED' | 'REAUTHENTICATION_REQUIRED' | 'SECOND_FACTOR_REQUIRED' | 'ORIGIN_NOT_ALLOWED' | 'DOMAIN_NOT_REGISTERED' | 'DOMAIN_NOT_VERIFIED' | 'TEST_RECIPIENT_NOT_ALLOWED' | 'OWNER_PROTECTED' | 'SELF_REMOVAL' | 'INVALID_SIGNATURE' | 'SIGNUPS_DISABLED' | 'CONTACT_NOT_FOUND' | 'SEGMENT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND' | 'CAMPAIGN_NOT_FOUND' | 'EXPERIMENT_NOT_FOUND' | 'WORKFLOW_NOT_FOUND' | 'STEP_NOT_FOUND' | 'TRANSITION_NOT_FOUND' | 'VERSION_NOT_FOUND' | 'EXECUTION_NOT_FOUND' | 'DOMAIN_NOT_FOUND' | 'PROJECT_NOT_FOUND' | 'MEMBER_NOT_FOUND' | 'USER_NOT_FOUND' | 'FILE_NOT_FOUND' | 'BILLING_DISABLED' | 'OAUTH_NOT_CONFIGURED' | 'JOB_NOT_FOUND' | 'EMAIL_NOT_FOUND' | 'EVENT_SUBSCRIPTION_NOT_FOUND' | 'EVENT_DELIVERY_NOT_FOUND' | 'TOPIC_NOT_FOUND' | 'RAMP_NOT_FOUND' | 'ERASURE_NOT_FOUND' | 'SUPPRESSION_NOT_FOUND' | 'PROVIDER_NOT_FOUND' | 'FACTOR_NOT_FOUND' | 'IDENTITY_NOT_FOUND' | 'API_KEY_NOT_FOUND' | 'SECRET_NOT_FOUND' | 'REQUEST_NOT_FOUND' | 'RESOURCE_NOT_FOUND' | 'ROUTE_NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_IN_PROGRESS' | 'CONFLICT' | 'MEMBER_MANAGED' | 'MEMBER_EXISTS' | 'CONTACT_EXISTS' | 'CONTACT_SUPPRESSED' | 'EMAIL_TAKEN' | 'KEY_ROTATION_PENDING' | 'DOMAIN_EXISTS' | 'TOPIC_EXISTS' | 'FACTOR_NEEDED' | 'LAST_SIGN_IN_METHOD' | 'API_KEY_EXPIRED' | 'RAMP_EXISTS' | 'RAMP_NOT_RUNNING' | 'RAMP_NOT_PAUSED' | 'EXPERIMENT_DECIDED' | 'CAMPAIGN_ACTIVE' | 'SEGMENT_IN_USE' | 'DOMAIN_IN_USE' | 'TEMPLATE_IN_USE' | 'FIELD_IN_USE' | 'EVENT_IN_USE' | 'REPLAY_IN_PROGRESS' | 'EVENT_DELIVERY_NOT_RETRYABLE' | 'TOPIC_IN_USE' | 'PROVIDER_EXISTS' | 'PROVIDER_IN_USE' | 'SECRET_IN_USE' | 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'EXECUTION_EXISTS' | 'EXECUTION_NOT_FAILED' | 'EXECUTION_NOT_ACTIVE' | 'EMAIL_NOT_PENDING' | 'EMAIL_NOT_RESCHEDULABLE' | 'EXECUTION_PAUSED' | 'EXECUTION_NOT_PAUSED' | 'EXECUTION_NOT_WAITING' | 'EXECUTION_NOT_SKIPPABLE' | 'PAYLOAD_TOO_LARGE' | 'FILE_TOO_LARGE' | 'UPLOAD_QUOTA_EXCEEDED' | 'MESSAGE_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'VALIDATION_ERROR' | 'CONDITION_TOO_HEAVY' | 'STATS_TOO_HEAVY' | 'WORKFLOW_INVALID' | 'PICTURE_TOO_LARGE' | 'SIMULATION_TOO_LARGE' | 'INVALID_EMAIL' | 'RATE_LIMIT_EXCEEDED' | 'INTERNAL_SERVER_ERROR' | 'UPLOADS_DISABLED' | 'SERVICE_UNAVAILABLE';
     message: string;
     statusCode: number;
     requestId: string;
@@ -4258,6 +4288,8 @@ export type Campaign = {
   utm?: CampaignUtm;
   /** The event that it is sent for */
   goal?: Goal;
+  /** Versions of the campaign, and how one is chosen */
+  experiment?: CampaignExperiment;
   sentAt: string | null;
   /** Topic of marketing mail */
   topicId?: string;
@@ -4320,6 +4352,30 @@ export type Goal = {
   touch: 'sent' | 'open' | 'click';
 };
 
+export type CampaignExperiment = {
+  arms: Array<CampaignArm>;
+  /** Share of the recipients that is the test group */
+  testPercent: number;
+  /** Time from the last mail of the test group to the decision */
+  decideAfterSeconds: number;
+  metric: 'human_click' | 'human_open' | 'event';
+  eventName?: string;
+  minPerArm: number;
+  minProbability: number | null;
+  onTie: 'first' | 'manual';
+};
+
+export type CampaignArm = {
+  id: string;
+  name?: string;
+  subject?: string;
+  body?: string;
+  from?: string;
+  fromName?: string;
+  replyTo?: string;
+  templateId?: string;
+};
+
 export type Actor = {
   /** `contact`: by a link of a mail, or a page. `system`: without a request */
   type: 'user' | 'key' | 'contact' | 'system';
@@ -4350,6 +4406,34 @@ export type GoalInput = {
   touch?: 'sent' | 'open' | 'click';
 };
 
+export type CreateCampaignRequestExperiment = {
+  /** Versions of the campaign. Parts left out are those of the template or campaign */
+  arms: Array<{
+    /** 1 to 20 of the characters a-z, 0-9, `_` and `-`, unique in the experiment */
+    id: string;
+    name?: string | null;
+    subject?: string | null;
+    body?: string | null;
+    from?: string | null;
+    fromName?: string | null;
+    replyTo?: string | null;
+    templateId?: string | null;
+  }>;
+  /** Share of the recipients that is the test group */
+  testPercent: number;
+  /** Time from the last mail of the test group to the decision */
+  decideAfterSeconds: number;
+  metric: 'human_click' | 'human_open' | 'event';
+  /** Required with the metric `event`, and only with it */
+  eventName?: string | null;
+  /** Sent mails that each arm needs for a decision by the metric */
+  minPerArm?: number;
+  /** Percent that `probabilityBest` of the best arm must reach; null: none */
+  minProbability?: number | null;
+  /** If the numbers do not decide: the first arm wins, or it waits for a decision */
+  onTie?: 'first' | 'manual';
+};
+
 export type CreateCampaignRequest = {
   name: string;
   description?: string | null;
@@ -4375,8 +4459,38 @@ export type CreateCampaignRequest = {
   utm?: UtmInput | null;
   /** The event that it is sent for; null takes the goal away */
   goal?: GoalInput | null;
+  /** Sends several versions to a test group, and the best one to the rest; null: none */
+  experiment?: CreateCampaignRequestExperiment | null;
   /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
+};
+
+export type UpdateCampaignRequestExperiment = {
+  /** Versions of the campaign. Parts left out are those of the template or campaign */
+  arms: Array<{
+    /** 1 to 20 of the characters a-z, 0-9, `_` and `-`, unique in the experiment */
+    id: string;
+    name?: string | null;
+    subject?: string | null;
+    body?: string | null;
+    from?: string | null;
+    fromName?: string | null;
+    replyTo?: string | null;
+    templateId?: string | null;
+  }>;
+  /** Share of the recipients that is the test group */
+  testPercent: number;
+  /** Time from the last mail of the test group to the decision */
+  decideAfterSeconds: number;
+  metric: 'human_click' | 'human_open' | 'event';
+  /** Required with the metric `event`, and only with it */
+  eventName?: string | null;
+  /** Sent mails that each arm needs for a decision by the metric */
+  minPerArm?: number;
+  /** Percent that `probabilityBest` of the best arm must reach; null: none */
+  minProbability?: number | null;
+  /** If the numbers do not decide: the first arm wins, or it waits for a decision */
+  onTie?: 'first' | 'manual';
 };
 
 export type UpdateCampaignRequest = {
@@ -4404,6 +4518,8 @@ export type UpdateCampaignRequest = {
   utm?: UtmInput | null;
   /** The event that it is sent for; null takes the goal away */
   goal?: GoalInput | null;
+  /** Sends several versions to a test group, and the best one to the rest; null: none */
+  experiment?: UpdateCampaignRequestExperiment | null;
   /** Instead of audienceType or messageType, by its value */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'FOLLOW_UP' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
@@ -4451,6 +4567,8 @@ export type SendCampaignRequest = {
 
 export type TestCampaignRequest = {
   email: string;
+  /** Id of an arm of the experiment; absent: the campaign itself */
+  arm?: string | null;
 };
 
 export type GoalStats = {
@@ -4504,9 +4622,13 @@ export type Recipient = {
   /** null: left out */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
   /** The provider's text, if it failed or is unknown */
   error: string | null;
+  /** Its arm in an experiment; null: none, or not decided yet */
+  arm: string | null;
+  /** True if it belongs to the test group of an experiment */
+  inTest: boolean;
   opens: number;
   clicks: number;
   sentAt: string | null;
@@ -4526,6 +4648,64 @@ export type Recipient = {
   };
   /** Time of the first event that was the goal */
   convertedAt: string | null;
+};
+
+export type Experiment = {
+  state: 'DRAFT' | 'TESTING' | 'WAITING' | 'DECIDED' | 'CANCELLED';
+  /** null: mail of the test group still waits */
+  decideAt: string | null;
+  testRecipients: number;
+  /** Recipients who get the arm that wins */
+  restRecipients: number;
+  /** The test group, as of now */
+  arms: Array<ExperimentArm>;
+  decision: ExperimentDecision | null;
+};
+
+export type ExperimentArm = {
+  id: string;
+  name: string | null;
+  recipients: number;
+  sent: number;
+  delivered: number;
+  humanOpened: number;
+  humanClicked: number;
+  /** Mails with an event of the goal */
+  converted: number;
+  /** Value of all such events */
+  value: number;
+  /** Sent mails that count for the metric */
+  hits: number;
+  /** Percent of `sent` with a hit */
+  rate: number;
+  /** Percent: chance that this arm has the highest rate, within two points */
+  probabilityBest: number;
+};
+
+export type ExperimentDecision = {
+  arm: string;
+  by: 'metric' | 'too_few' | 'tie' | 'manual';
+  decidedAt: string;
+  /** Who has decided; null: the metric, or the time */
+  actor: Actor | null;
+  /** The numbers of the decision; they do not change */
+  numbers: Array<ArmNumbers>;
+};
+
+export type ArmNumbers = {
+  id: string;
+  sent: number;
+  /** Sent mails that count for the metric */
+  hits: number;
+  /** Percent of `sent` with a hit */
+  rate: number;
+  /** Percent: chance that this arm has the highest rate, within two points */
+  probabilityBest: number;
+};
+
+export type DecideExperimentRequest = {
+  /** Id of an arm */
+  arm: string;
 };
 
 export type LinkList = {
@@ -4603,6 +4783,8 @@ export type EmailSummary = {
   sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
   templateId: string | null;
   campaignId: string | null;
+  /** Its arm in an experiment of the campaign */
+  arm?: string;
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
   /** Who sent it, sent its campaign or caused its execution; null: not known */
@@ -4631,7 +4813,7 @@ export type EmailSummary = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
 };
@@ -4668,6 +4850,8 @@ export type Email = {
   sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
   templateId: string | null;
   campaignId: string | null;
+  /** Its arm in an experiment of the campaign */
+  arm?: string;
   workflowExecutionId: string | null;
   workflowStepExecutionId: string | null;
   /** Who sent it, sent its campaign or caused its execution; null: not known */
@@ -4696,7 +4880,7 @@ export type Email = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
   /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
@@ -4854,6 +5038,8 @@ export type ContactExport = {
     sourceType: 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW' | 'INBOUND';
     templateId: string | null;
     campaignId: string | null;
+    /** Its arm in an experiment of the campaign */
+    arm?: string;
     workflowExecutionId: string | null;
     workflowStepExecutionId: string | null;
     /** Who sent it, sent its campaign or caused its execution; null: not known */
@@ -4882,7 +5068,7 @@ export type ContactExport = {
     /** null: received */
     outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
     /** Why it was not sent; null: it was sent or received */
-    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
     /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */

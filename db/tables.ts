@@ -138,6 +138,7 @@ export interface Campaign {
   created_by: string | null;
   delivered_count: Generated<number>;
   description: string | null;
+  experiment: Json | null;
   follow_up: Json | null;
   follow_up_list: string | null;
   from_email: string;
@@ -203,13 +204,16 @@ export interface CampaignChunk {
 }
 
 export interface CampaignContent {
+  arm: Generated<string>;
   body: string;
   campaign_id: string;
   created_at: Generated<Timestamp>;
+  from_email: string;
   from_name: string;
   project_id: string;
   reply_to: string | null;
   subject: string;
+  template_id: string | null;
   utm: Json | null;
   utm_hosts: Generated<string[]>;
   version: number;
@@ -336,6 +340,7 @@ export interface DomainKey {
 
 export interface Email {
   allowance_month: Timestamp | null;
+  arm: string | null;
   attachments: Generated<Json>;
   attempt_id: string | null;
   attempts: Generated<number>;
@@ -625,6 +630,20 @@ export interface ExitEvent {
   event_name: string;
   project_id: string;
   workflow_id: string;
+}
+
+export interface Experiment {
+  actor: string | null;
+  arm: string | null;
+  campaign_id: string;
+  decide_at: Timestamp | null;
+  decided_at: Timestamp | null;
+  decided_by: string | null;
+  draw: string | null;
+  numbers: Json | null;
+  project_id: string;
+  started_at: Timestamp;
+  waits_until: Timestamp | null;
 }
 
 export interface Factor {
@@ -1460,6 +1479,7 @@ export interface DB {
   event_tally: EventTally;
   execution: Execution;
   exit_event: ExitEvent;
+  experiment: Experiment;
   factor: Factor;
   firing: Firing;
   follow_up_list: FollowUpList;
@@ -1544,9 +1564,9 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
   break_glass: ["expires_at", "token_hash", "user_id"],
-  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "goal", "human_clicked_count", "human_opened_count", "id", "late", "left_topic", "left_unsubscribed", "local_time", "machine_clicked_count", "machine_opened_count", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
+  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "experiment", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "goal", "human_clicked_count", "human_opened_count", "id", "late", "left_topic", "left_unsubscribed", "local_time", "machine_clicked_count", "machine_opened_count", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "waits_for"],
-  campaign_content: ["body", "campaign_id", "created_at", "from_name", "project_id", "reply_to", "subject", "utm", "utm_hosts", "version"],
+  campaign_content: ["arm", "body", "campaign_id", "created_at", "from_email", "from_name", "project_id", "reply_to", "subject", "template_id", "utm", "utm_hosts", "version"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "gone", "project_id", "sent"],
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
@@ -1557,7 +1577,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
   domain: ["created_at", "daily_check_at", "dkim_tokens", "ed25519", "failed_checks", "former_records", "id", "inbound", "is_registered", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_states", "revision", "signing", "status", "tracking_active", "tracking_missed", "tracking_since", "tracking_subdomain", "updated_at", "verified_at"],
   domain_key: ["algorithm", "created_at", "domain_id", "id", "private_key", "public_key", "remove_after", "seen_at", "selector", "state"],
-  email: ["allowance_month", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "caused_by", "clicked_at", "clicked_by_machines", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "converted_at", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "human_clicked_at", "human_opened_at", "id", "lease_until", "link_ids", "message_class", "message_id", "opened_at", "opened_by_machines", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retried_at", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "waits_for", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
+  email: ["allowance_month", "arm", "attachments", "attempt_id", "attempts", "billed_units", "body", "body_template", "body_values", "bounce_listed", "bounced_at", "campaign_id", "caused_by", "clicked_at", "clicked_by_machines", "clicks", "complained_at", "complaint_listed", "contact_id", "content_version", "converted_at", "created_at", "delivered_at", "delivery_unreported", "derived_events", "due_at", "error", "from_email", "from_name", "handed_over_at", "headers", "held_until", "hold_reason", "human_clicked_at", "human_opened_at", "id", "lease_until", "link_ids", "message_class", "message_id", "opened_at", "opened_by_machines", "opens", "opt_in_id", "project_id", "provider_id", "ramp_id", "received_id", "refusal", "reply_to", "retried_at", "retry_at", "scheduled_for", "sent_at", "source_type", "status", "subject", "template_id", "to_email", "to_name", "topic_id", "trace", "unsubscribed_at", "updated_at", "waits_for", "workflow_execution_id", "workflow_step_execution_id", "workflow_step_id"],
   email_link: ["clicks", "email_created_at", "email_id", "first_at", "human_clicks", "last_at", "link_id", "machine_clicks", "owner_id"],
   email_moment: ["at", "email_id", "kind", "project_id"],
   email_queue: ["campaign_id", "due_at", "email_id", "held_until", "hold_reason", "lease_until", "project_id", "ramp_id", "waits_for"],
@@ -1572,6 +1592,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["caused_by", "completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "starting_event_id", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
   exit_event: ["event_name", "project_id", "workflow_id"],
+  experiment: ["actor", "arm", "campaign_id", "decide_at", "decided_at", "decided_by", "draw", "numbers", "project_id", "started_at", "waits_until"],
   factor: ["confirmed_at", "counter", "created_at", "credential_id", "id", "last_used_at", "name", "public_key", "secret", "transports", "type", "used_step", "user_id"],
   firing: ["after_created_at", "after_id", "at", "audience", "completed_at", "matched", "project_id", "started", "started_at", "status", "workflow_id"],
   follow_up_list: ["expires_at", "id", "project_id"],

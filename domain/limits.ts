@@ -71,6 +71,9 @@ export const limits = {
   capMail: 1000,
   capDays: 365,
   holdoutPercent: 20,
+  /** Arms of an experiment, and its longest duration. */
+  experimentArms: 5,
+  experimentSecondsMax: 14 * 86_400,
   holdoutSaltChars: 64,
   holdoutScopeIds: 100,
   valueFieldChars: 200,

@@ -125,13 +125,14 @@ const floors = ['base', 'sql', 'nouns', 'reads', 'transactions'] as const;
 
 /** The folders of `db/transactions/`, and the ones that each imports. */
 const transactions: Readonly<Record<string, readonly string[]>> = {
+  campaigns: [],
   contacts: ['events'],
   engagement: ['events', 'mail'],
   erasure: ['executions'],
   events: ['executions'],
   'execution-jobs': ['executions'],
   executions: [],
-  mail: ['contacts', 'events'],
+  mail: ['campaigns', 'contacts', 'events'],
   projects: ['executions', 'subscriptions'],
   ramps: [],
   subscriptions: [],

@@ -64,12 +64,7 @@ export async function campaignSend(campaign: {
         ]);
         break;
       case 'waiting':
-        await condition(() => changed, phase.waitMs, {
-          summary:
-            phase.for === 'retry'
-              ? 'Until the next mail is due'
-              : 'Waits for outcomes that are unknown',
-        });
+        await condition(() => changed, phase.waitMs, { summary: waitSummaries[phase.for] });
         break;
       case 'paused':
         await condition(() => changed);
@@ -88,6 +83,12 @@ export async function campaignSend(campaign: {
     }
   }
 }
+
+const waitSummaries = {
+  retry: 'Until the next mail is due',
+  outcome: 'Waits for outcomes that are unknown',
+  decision: 'Until the experiment is decided',
+} as const;
 
 /** Shows the campaign's progress in the Temporal UI. */
 function showProgress(phase: CampaignPhase): void {

@@ -84,20 +84,23 @@ const skeletonsMax = 20;
 export function createCampaignComposer(services: ComposerServices) {
   const contents = new LRUCache<string, Prepared>({ max: contentsMax });
 
-  async function contentOf(campaignId: string, version: number): Promise<Prepared> {
-    const key = `${campaignId} ${version}`;
+  async function contentOf(
+    campaignId: string,
+    { content_version: version, content_arm: arm }: CampaignEmail,
+  ): Promise<Prepared> {
+    const key = `${campaignId} ${version} ${arm}`;
     const known = contents.get(key);
     if (known) return known;
-    const content = await findCampaignContent(services.db, campaignId, version);
+    const content = await findCampaignContent(services.db, campaignId, { version, arm });
     if (!content)
-      throw new Error(`The campaign ${campaignId} has no content of version ${version}.`);
+      throw new Error(`The campaign ${campaignId} has no content of version ${version} ${arm}.`);
     const prepared = {
       subject: compileTemplate(content.subject),
       body: compileTemplate(content.body),
       topicKey: content.topicKey,
       utm: utmOf(
         { values: content.utm as UtmValues | null, hosts: content.utmHosts },
-        { campaign: content.campaignName, template: content.templateName },
+        { campaign: content.campaignName, template: content.templateName, arm },
       ),
       sampleRecipient: {
         contactId: randomUUID(),
@@ -112,11 +115,11 @@ export function createCampaignComposer(services: ComposerServices) {
 
   return {
     /**
-     * Loads the parts that these messages, all of one version, share. Returns a function that
+     * Loads the parts that these messages, all of one version and arm, share. Returns a function that
      * composes each.
      */
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
-      const prepared = await contentOf(campaignId, emails[0]?.content_version ?? 0);
+      const prepared = await contentOf(campaignId, emails[0]!);
       return (email: CampaignEmail, tracking: Tracking | null) => {
         const recipient = { campaignId, ...recipientOf(services, prepared, email, tracking) };
         return composeAtOnce(prepared, recipient) ?? compose(services, prepared, recipient);

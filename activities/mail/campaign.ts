@@ -10,6 +10,7 @@ import {
   isCampaignFreezing,
 } from '../../db/campaigns/emails.ts';
 import type { CampaignRef } from '../../db/campaigns/campaigns.ts';
+import { releaseRest } from '../../db/campaigns/experiments.ts';
 import { claimingMs } from '../../db/transactions/mail/hold-back.ts';
 import { returnSendingTokens, takeSendingTokens } from '../../db/delivery/send-rate.ts';
 import type { Renderer } from '../../domain/template/render.ts';
@@ -102,6 +103,7 @@ async function sendBatches(
     if (delivered.isOverRate) await pause(throttleMs, stop);
     if (claimed > 0) continue;
     if ((await queueLeftovers(db, { id: campaignId, projectId })) > 0) continue;
+    if (limits.hasExperiment && (await releaseRest(db, campaignId)) > 0) continue;
     if (!(await isCampaignFreezing(db, campaignId))) break;
     await pause(freezingMs, stop);
   }

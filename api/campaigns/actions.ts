@@ -15,6 +15,7 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Email, ById } from '../http/schemas.ts';
 import { Campaign, CampaignDone, campaignExample } from './record.ts';
+import { requireArm } from './experiment/experiment.ts';
 import { sendCampaign } from './send.ts';
 import { act } from './states.ts';
 
@@ -140,7 +141,13 @@ export const testCampaign = endpoint({
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: ById,
-  body: z.object({ email: Email }),
+  body: z.object({
+    email: Email,
+    arm: z
+      .string()
+      .nullish()
+      .describe('Id of an arm of the experiment; absent: the campaign itself'),
+  }),
   response: z.object({ success: z.literal(true), message: z.string() }),
   problems: [
     'CAMPAIGN_NOT_FOUND',
@@ -152,15 +159,22 @@ export const testCampaign = endpoint({
     body: { email: 'ada@shop.example' },
     response: { success: true, message: 'The test is on its way.' },
   },
+  async check({ db, caller: { projectId }, params: { id }, body: { arm } }) {
+    if (typeof arm !== 'string') return;
+    const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    requireArm(campaign.experiment, arm);
+  },
   async handle({ db, config, caller: { projectId }, params: { id }, body, keyUse }) {
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+    const arm = typeof body.arm === 'string' ? requireArm(campaign.experiment, body.arm) : null;
+    const from = arm?.from ?? campaign.from_email;
     if (
       config.mail.sender.testsToMembersOnly &&
       !(await isMemberAddress(db, projectId, body.email))
     ) {
       throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
     }
-    await requireVerifiedSender(db, projectId, campaign.from_email);
+    await requireVerifiedSender(db, projectId, from);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const answer = { success: true as const, message: `A test is on its way to ${body.email}.` };
     await transact(db, async (tx) => {
@@ -170,11 +184,11 @@ export const testCampaign = endpoint({
         message_class: campaign.message_class,
         topic_id: campaign.topic_id,
         to_email: body.email,
-        from_email: campaign.from_email,
-        from_name: campaign.from_name ?? project.name,
-        reply_to: campaign.reply_to,
-        subject: `[TEST] ${campaign.subject}`,
-        html: campaign.body,
+        from_email: from,
+        from_name: arm?.fromName ?? campaign.from_name ?? project.name,
+        reply_to: arm?.replyTo ?? campaign.reply_to,
+        subject: `[TEST] ${arm?.subject ?? campaign.subject}`,
+        html: arm?.body ?? campaign.body,
       });
       await keyUse?.completeIn(tx, answer);
     });

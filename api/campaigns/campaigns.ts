@@ -7,6 +7,7 @@ import {
   lockCampaign,
   updateCampaign as updateCampaignRow,
 } from '../../db/campaigns/campaigns.ts';
+import { findExperiment } from '../../db/campaigns/experiments.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import { findSegment, lockSegmentReferences } from '../../db/segments/segments.ts';
@@ -29,6 +30,8 @@ import { keptTopic, requireTopics } from '../topics/references.ts';
 import { actionEndpoints } from './actions.ts';
 import { countRecipients, recounting, requireCounted } from './counting.ts';
 import { bulkUpdateCampaigns, deleteCampaign } from './delete.ts';
+import { experimentEndpoints } from './experiment/experiment.ts';
+import { requireArmSenders, requireReadableArms, withArmTemplates } from './experiment/input.ts';
 import { followUpCampaign } from './follow-up.ts';
 import {
   CampaignChange,
@@ -127,6 +130,7 @@ export const createCampaign = endpoint({
   async check({ db, caller: { projectId }, renderer, body }) {
     await together(
       () => requireReadable(renderer, body, projectId),
+      () => requireReadableArms(renderer, body, projectId),
       () => refuseGivenTopic(body),
       () => requireSender(db, projectId, body),
       () => refuseBadReferences(db, projectId, conditionIn(body)),
@@ -134,9 +138,10 @@ export const createCampaign = endpoint({
   },
   async handle({ db, caller, body, note }) {
     const { projectId, project } = caller;
-    const values = await newValues(db, projectId, body);
+    const values = await newValues(db, projectId, await withArmTemplates(db, projectId, body));
     await requireReferences(db, projectId, values);
     await requireVerifiedSender(db, projectId, values.from_email);
+    await requireArmSenders(db, projectId, values.experiment);
     const total = await countRecipients(db, projectId, values);
     const id = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -197,6 +202,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     message_class: messageClass,
     topic_id: ofTemplate,
     max_per_minute: null,
+    experiment: null,
     ...given,
     name: body.name,
     from_email: from,
@@ -277,11 +283,13 @@ export const updateCampaign = endpoint({
     const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     await together(
       () => requireReadable(renderer, body, projectId),
+      () => requireReadableArms(renderer, body, projectId),
       () => planEdit(before, body),
       () => refuseBadReferences(db, projectId, conditionIn(body)),
     );
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body, note }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body: given, note }) {
+    const body = await withArmTemplates(db, projectId, given);
     await recounting(async () => {
       const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
       const plan = planEdit(before, body);
@@ -289,6 +297,7 @@ export const updateCampaign = endpoint({
       refuseEdit(before, plan);
       const from = plan.values.from_email;
       if (from !== undefined) await requireVerifiedSender(db, projectId, from);
+      await requireArmSenders(db, projectId, plan.values.experiment);
       const after = { ...before, ...plan.values };
       const total = plan.changesCount ? await countRecipients(db, projectId, after) : null;
       await transact(db, async (tx) => {
@@ -296,7 +305,8 @@ export const updateCampaign = endpoint({
         else await requireTopics(tx, projectId, [plan.values.topic_id]);
         const locked = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
         const edit = planEdit(locked, body);
-        refuseEdit(locked, edit);
+        const run = locked.experiment && (await findExperiment(tx, id));
+        refuseEdit(locked, edit, run?.decided_at === null);
         if (edit.changesCount || total !== null) requireCounted(before, locked);
         if (Object.keys(edit.values).length === 0) return;
         const counted = total === null ? {} : { total_recipients: total };
@@ -386,4 +396,5 @@ export const campaignEndpoints = [
   retryFailedCampaign,
   ...actionEndpoints,
   ...recipientEndpoints,
+  ...experimentEndpoints,
 ];

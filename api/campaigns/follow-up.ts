@@ -123,6 +123,7 @@ export const followUpCampaign = endpoint({
         project_id: projectId,
         ...givenValues(row),
         goal: null,
+        experiment: null,
         topic_id: await keptTopic(tx, projectId, row.topic_id),
         name: cutName(`${row.name} (Follow-up)`),
         ...valuesOf(content),

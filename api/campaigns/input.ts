@@ -35,6 +35,7 @@ import { GoalInput } from '../goals/goal.ts';
 import { UtmInput } from '../projects/link-policy.ts';
 import { templateText } from '../templates/templates.ts';
 import { refuseTopic } from '../topics/references.ts';
+import { ExperimentInput, refuseLocalTime } from './experiment/input.ts';
 import { AudienceType, ChosenAudienceType, MessageType } from './record.ts';
 
 /** Campaigns in requests, and their columns. */
@@ -66,6 +67,9 @@ const fields = {
     'UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away',
   ),
   goal: GoalInput.nullable().describe('The event that it is sent for; null takes the goal away'),
+  experiment: ExperimentInput.nullable().describe(
+    'Sends several versions to a test group, and the best one to the rest; null: none',
+  ),
   type: z.enum([...audienceTypes, ...MessageType.options]).describe(typeText),
 };
 
@@ -223,6 +227,7 @@ const givenColumns = {
   max_per_minute: 'maxPerMinute',
   utm: 'utm',
   goal: 'goal',
+  experiment: 'experiment',
 } as const satisfies Partial<Record<keyof CampaignRow, keyof Given>>;
 
 export type CampaignValues = Pick<CampaignRow, keyof typeof givenColumns>;
@@ -311,6 +316,7 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
   if (changesTopic || 'message_class' in values) {
     refusals.try(() => refuseTopic(after.topic_id, after.message_class));
   }
+  refusals.try(() => refuseLocalTime(values.experiment, row.local_time, 'experiment'));
   refusals.throw();
   return {
     values,
@@ -335,11 +341,13 @@ function refuseFollowUp({ audience_type: before }: CampaignRow, body: Given): vo
 
 /**
  * Refuses changes that the state of the campaign does not allow.
+ * @param isUndecided true if it has begun an experiment that is not decided
  * @throws Problem CAMPAIGN_NOT_EDITABLE, CAMPAIGN_SEGMENT_LOCKED
  */
 export function refuseEdit(
   { status }: CampaignRow,
   { values, changesAudience }: CampaignEdit,
+  isUndecided = false,
 ): void {
   if (!(campaignActions.edit as readonly string[]).includes(status)) {
     const message = `A campaign with the status ${status} cannot be edited.`;
@@ -353,6 +361,13 @@ export function refuseEdit(
       details: { status },
     });
   }
+  if (isUndecided && changed.some((column) => column !== 'max_per_minute')) {
+    throw new Problem('CAMPAIGN_NOT_EDITABLE', {
+      message: 'The content of a campaign cannot be changed until its experiment is decided.',
+      suggestion: 'Decide it with POST /campaigns/{id}/experiment/decide.',
+      details: { status },
+    });
+  }
   if (status === 'SCHEDULED' && (changesAudience || 'topic_id' in values)) {
     throw new Problem('CAMPAIGN_SEGMENT_LOCKED');
   }
@@ -360,7 +375,7 @@ export function refuseEdit(
 
 function differs(column: string, value: unknown, row: CampaignRow): boolean {
   const stored = row[column as keyof CampaignRow];
-  if (column === 'utm' || column === 'goal') return !isDeepStrictEqual(value, stored);
+  if (['utm', 'goal', 'experiment'].includes(column)) return !isDeepStrictEqual(value, stored);
   if (column !== 'audience_condition') return value !== stored;
   if (value === null || stored === null) return value !== stored;
   return !meansTheSame(value as Condition, stored as Condition);

@@ -238,7 +238,9 @@ export const listCampaignRecipients = endpoint({
     'CONDITION_TOO_HEAVY: the audience of those left out took too long to evaluate.',
   access: 'secret',
   params: ById,
-  query: recipientQuery,
+  query: recipientQuery.extend({
+    arm: z.string().optional().describe('Id of an arm: only mail of this arm of the experiment'),
+  }),
   response: RecipientList,
   problems: ['CAMPAIGN_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
   example: recipientExample,

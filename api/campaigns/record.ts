@@ -16,6 +16,7 @@ import { Goal } from '../goals/goal.ts';
 import { CampaignUtm } from '../projects/link-policy.ts';
 import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
 import type { OwnerProject } from '../access/caller.ts';
+import { CampaignExperiment, presentExperiment } from './experiment/input.ts';
 import { segmentExample } from '../segments/record.ts';
 
 export const AudienceType = z.enum(audienceTypes);
@@ -74,6 +75,9 @@ export const Campaign = named('Campaign', {
     'UTM parameters of its links, over those of the link policy',
   ),
   goal: Goal.optional().describe('The event that it is sent for'),
+  experiment: CampaignExperiment.optional().describe(
+    'Versions of the campaign, and how one is chosen',
+  ),
   sentAt: Time.nullable(),
   topicId: z.uuid().optional().describe('Topic of marketing mail'),
   createdBy: Actor.nullable().describe('Who created it; null: not known'),
@@ -133,6 +137,7 @@ function recordOf(
     utm: row.utm ?? undefined,
     followUp: row.follow_up ?? undefined,
     goal: row.goal ?? undefined,
+    experiment: row.experiment ? presentExperiment(row.experiment) : undefined,
     createdBy: presentActor(row.created_by),
     sentBy: presentActor(row.sent_by),
   });

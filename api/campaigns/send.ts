@@ -22,6 +22,7 @@ import { fault, laterTime, ById } from '../http/schemas.ts';
 import { refuseBrokenText } from '../templates/stored.ts';
 import { refusePast } from '../public/prepared-mail.ts';
 import { countRecipients, recounting, requireCounted } from './counting.ts';
+import { refuseBrokenArms, refuseLocalTime, requireArmSenders } from './experiment/input.ts';
 import { CampaignDone, campaignExample } from './record.ts';
 import { act, requireState } from './states.ts';
 
@@ -126,7 +127,11 @@ export const sendCampaign = endpoint({
       },
       async () => {
         const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
-        await refuseBrokenText(renderer, campaign, projectId);
+        await together(
+          () => refuseLocalTime(campaign.experiment, local?.localTime ?? null, 'localTime'),
+          () => refuseBrokenText(renderer, campaign, projectId),
+          () => refuseBrokenArms(renderer, campaign, projectId),
+        );
       },
     );
   },
@@ -142,6 +147,7 @@ export const sendCampaign = endpoint({
       requireState(before, 'send');
       refusePast(body.at);
       await requireVerifiedSender(db, projectId, before.from_email);
+      await requireArmSenders(db, projectId, before.experiment);
       const { total, at, isNow } = await planSending(db, before, body);
       await requireAllowance(db, config.billing, {
         projectId,
@@ -154,6 +160,7 @@ export const sendCampaign = endpoint({
         { id, action: 'send', event: 'campaign.sent' },
         async (tx, row) => {
           requireCounted(before, row);
+          refuseLocalTime(row.experiment, body.local?.localTime ?? null, 'localTime');
           const sent = { scheduled_for: at, sent_by: actorOf(caller) };
           const planned = { total_recipients: total, ...sent, ...local };
           await updateCampaign(tx, id, isNow ? planned : { ...planned, status: 'SCHEDULED' });

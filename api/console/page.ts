@@ -34,6 +34,7 @@ const doneTexts = {
   paused: 'Paused.',
   resumed: 'Resumed.',
   cancelled: 'Cancelled.',
+  decided: 'Decided. The rest is being sent.',
   replaying: 'Events of the last 24 hours that were not delivered are being sent again.',
   erasing: 'The contact is deleted. Its remaining data are being removed.',
   migrating: 'The executions are being moved to the newest version.',

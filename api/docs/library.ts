@@ -42,6 +42,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/follow-up',
       'guides/local-time',
       'guides/quiet-hours',
+      'guides/experiments',
       'guides/reading-the-numbers',
       'guides/goals',
       'guides/hold-outs',

@@ -27,6 +27,8 @@ const Recipient = named('Recipient', {
     .nullable()
     .describe('Why it was not sent; null: it was sent'),
   error: z.string().nullable().describe("The provider's text, if it failed or is unknown"),
+  arm: z.string().nullable().describe('Its arm in an experiment; null: none, or not decided yet'),
+  inTest: z.boolean().describe('True if it belongs to the test group of an experiment'),
   opens: z.int(),
   clicks: z.int(),
   sentAt: Time.nullable(),
@@ -85,6 +87,8 @@ export const recipientExample = {
         outcome: 'failed' as const,
         reasonCode: 'recipient_refused' as const,
         error: '550 5.1.1 No such user',
+        arm: null,
+        inTest: false,
         opens: 0,
         clicks: 0,
         sentAt: null,
@@ -111,19 +115,19 @@ const none = { rows: [], next: null, total: 0 };
 export async function answerRecipients(
   db: Database,
   scope: RecipientScope,
-  query: z.output<typeof recipientQuery>,
+  query: z.output<typeof recipientQuery> & { arm?: string | undefined },
   leftOut:
     | ((reason: LeftOutReason, page: Parameters<typeof listRecipients>[3]) => LeftOutPage)
     | null = null,
 ): Promise<z.input<typeof RecipientList>> {
-  const { limit, cursor: after, reason, outcome, search, link } = query;
+  const { limit, cursor: after, reason, outcome, search, link, arm } = query;
   const page = { after, limit };
   if (!isLeftOutReason(reason)) {
-    const filter = { outcome, reason, search, link };
+    const filter = { outcome, reason, search, link, arm };
     return presentList(await listRecipients(db, scope, filter, page), presentRecipient);
   }
-  // Contacts that were left out have no outcome, and have clicked nothing.
-  const canBeLeftOut = outcome === undefined && link === undefined;
+  // Contacts that were left out have no outcome and no arm, and have clicked nothing.
+  const canBeLeftOut = [outcome, link, arm].every((filter) => filter === undefined);
   const listed = leftOut && canBeLeftOut ? await leftOut(reason, page) : none;
   return presentList(listed, (row) => presentLeftOut(row, reason));
 }
@@ -152,6 +156,8 @@ function presentRecipient(row: RecipientRow): z.input<typeof Recipient> {
     executionId: row.workflow_execution_id,
     ...judged,
     error: hasText ? row.error : null,
+    arm: row.arm,
+    inTest: row.is_in_test,
     opens: row.opens,
     clicks: row.clicks,
     sentAt: time(row.sent_at),
@@ -188,6 +194,8 @@ function presentLeftOut(
     outcome: null,
     reasonCode,
     error: null,
+    arm: null,
+    inTest: false,
     opens: 0,
     clicks: 0,
     ...never,

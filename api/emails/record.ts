@@ -54,6 +54,7 @@ export const EmailSummary = named('EmailSummary', {
   sourceType: SourceType,
   templateId: z.uuid().nullable(),
   campaignId: z.uuid().nullable(),
+  arm: z.string().optional().describe('Its arm in an experiment of the campaign'),
   workflowExecutionId: z.uuid().nullable(),
   workflowStepExecutionId: z.uuid().nullable(),
   causedBy: Actor.nullable().describe(
@@ -151,6 +152,7 @@ export function presentEmail(
     providerId: row.provider_id ?? undefined,
     humanOpenedAt: row.human_opened_at?.toISOString(),
     humanClickedAt: row.human_clicked_at?.toISOString(),
+    arm: row.arm ?? undefined,
     headers: row.campaign_id ? campaignHeaders(row, apiUrl, body) : row.headers,
   });
 }

@@ -43,6 +43,10 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'If the campaign is SCHEDULED, cancel it instead. Sent mail cannot be recalled.',
   CAMPAIGN_NOT_RESUMABLE:
     'Only a PAUSED campaign can be resumed. Send a DRAFT with POST /campaigns/{id}/send.',
+  EXPERIMENT_NOT_RUNNING:
+    'Send the campaign first. A cancelled one cannot be decided; duplicate it.',
+  EXPERIMENT_NOT_FOUND: 'Give a draft an `experiment` with PUT /campaigns/{id}.',
+  EXPERIMENT_DECIDED: 'GET /campaigns/{id}/experiment shows the decision. It cannot be changed.',
   CAMPAIGN_NO_RECIPIENTS: 'Choose a larger audience, or add contacts that are subscribed.',
   CAMPAIGN_NOT_FINISHED: 'Wait until it is SENT, or cancel it with POST /campaigns/{id}/cancel.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave the time out to send now.',

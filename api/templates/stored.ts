@@ -20,12 +20,16 @@ export async function findBrokenText(
   return null;
 }
 
-/** @throws Problem VALIDATION_ERROR `invalid_template` with the line */
+/**
+ * @param path prefix of the name of a field
+ * @throws Problem VALIDATION_ERROR `invalid_template` with the line
+ */
 export async function refuseBrokenText(
   renderer: TemplateRenderer,
   texts: { subject: string; body: string },
   projectId: string,
+  path = '',
 ): Promise<void> {
   const broken = await findBrokenText(renderer, texts, projectId);
-  if (broken) throw invalidField(broken.field, 'invalid_template', broken.message);
+  if (broken) throw invalidField(`${path}${broken.field}`, 'invalid_template', broken.message);
 }

@@ -64,10 +64,11 @@ export async function requireReadable(
   renderer: TemplateRenderer,
   { body }: { body?: string | undefined },
   projectId: string,
+  field = 'body',
 ): Promise<void> {
   if (body === undefined || compileTemplate(body).isQuicklyRead) return;
   const checked = await renderer.check(body, projectId);
-  if (!checked.ok) throw invalidField('body', 'invalid_template', checked.message);
+  if (!checked.ok) throw invalidField(field, 'invalid_template', checked.message);
 }
 
 const TemplateInput = z.object({

@@ -67,6 +67,7 @@ function emailTo(row: { id: string; email: string; data: unknown }): CampaignEma
     message_class: 'MARKETING',
     source_type: 'CAMPAIGN',
     content_version: 1,
+    content_arm: '',
     attempts: 1,
     created_at: new Date(),
     scheduled_for: null,

@@ -85,6 +85,7 @@ export const securityEventNames = [
   'campaign.resumed',
   'campaign.cancelled',
   'campaign.retried',
+  'campaign.experiment_decided',
   'campaign.archived',
   'campaign.unarchived',
   'campaign.deleted',

@@ -17,9 +17,11 @@ import { hasWaiting } from '../sql/mail-status.ts';
 import type { Campaign } from '../tables.ts';
 import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { FollowUp } from '../../domain/campaign/follow-up.ts';
+import { type Experiment, testSendingSecondsMax } from '../../domain/experiment/experiment.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import type { Goal } from '../../domain/goals/goal.ts';
 import type { UtmValues } from '../../domain/links/utm.ts';
+import { openEnd } from '../../domain/outcomes/hold.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 
 export interface CampaignRef {
@@ -29,7 +31,7 @@ export interface CampaignRef {
 
 export type CampaignRow = Omit<
   Selectable<Campaign>,
-  'status' | 'audience_condition' | 'zone_policy' | 'utm' | 'goal' | 'follow_up'
+  'status' | 'audience_condition' | 'zone_policy' | 'utm' | 'goal' | 'follow_up' | 'experiment'
 > & {
   status: CampaignStatus;
   audience_condition: Condition | null;
@@ -43,18 +45,27 @@ export type CampaignRow = Omit<
   goal: Goal | null;
   /** null: not a follow-up. */
   follow_up: FollowUp | null;
+  /** Settings of its experiment; null: all recipients get the same content. */
+  experiment: Experiment | null;
 };
 
 export type NamedCampaignRow = CampaignRow & { segment_name: string | null };
 
-type Values<T> = Omit<T, 'audience_condition' | 'utm' | 'goal' | 'follow_up'> & {
+type Values<T> = Omit<T, 'audience_condition' | 'utm' | 'goal' | 'follow_up' | 'experiment'> & {
   audience_condition?: Condition | null;
   utm?: UtmValues | null;
   goal?: Goal | null;
   follow_up?: FollowUp | null;
+  experiment?: Experiment | null;
 };
 
-const jsonColumns: readonly string[] = ['audience_condition', 'utm', 'goal', 'follow_up'];
+const jsonColumns: readonly string[] = [
+  'audience_condition',
+  'utm',
+  'goal',
+  'follow_up',
+  'experiment',
+];
 
 /** Returns values as the driver stores them: it would store objects and lists in another way. */
 function stored<T extends object>(values: Values<T>) {
@@ -208,23 +219,31 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
 }
 
 /**
- * Stores the current content of a campaign as a new version, from which its messages are made. The
- * project's name is the default sender name, and its UTM parameters are those of the campaign if
- * this one does not name them.
+ * Stores the current content of a campaign as a new version, from which its messages are made. Each
+ * arm of an experiment has content of its own. The project's name is the default sender name, and
+ * its UTM parameters are those of the campaign if this one does not name them.
  */
 export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
   await sql`
     with next as (
       update campaign set content_version = content_version + 1 where id = ${id}
-        returning id, content_version, project_id, subject, body, from_name, reply_to, utm
+        returning id, content_version, project_id, subject, body, from_email, from_name, reply_to,
+          template_id, utm, experiment
     )
-    insert into campaign_content (campaign_id, version, project_id, subject, body, from_name,
-        reply_to, utm, utm_hosts)
-      select next.id, next.content_version, next.project_id, next.subject, next.body,
-          coalesce(next.from_name, project.name), next.reply_to,
+    insert into campaign_content (campaign_id, version, arm, project_id, subject, body, from_email,
+        from_name, reply_to, template_id, utm, utm_hosts)
+      select next.id, next.content_version, coalesce(arm.id, ''), next.project_id,
+          coalesce(arm.subject, next.subject), coalesce(arm.body, next.body),
+          coalesce(arm."from", next.from_email),
+          coalesce(arm."fromName", next.from_name, project.name),
+          coalesce(arm."replyTo", next.reply_to), coalesce(arm."templateId", next.template_id),
           nullif(jsonb_strip_nulls(coalesce(project.utm, '{}') || coalesce(next.utm, '{}')), '{}'),
           project.utm_hosts
-        from next join project on project.id = next.project_id`.execute(tx);
+        from next join project on project.id = next.project_id
+        left join jsonb_to_recordset(next.experiment -> 'arms') as arm(id text, subject text,
+          body text, "from" text, "fromName" text, "replyTo" text, "templateId" uuid) on true`.execute(
+    tx,
+  );
 }
 
 /** The campaigns made from a template, oldest first. */
@@ -271,7 +290,26 @@ function isResting(campaign: string): RawBuilder<boolean> {
         where inner_open.campaign_id = ${id} and inner_open.attempt_id is null
         order by inner_open.due_at limit 1),
       (select waiting.due_at from ${unqueuedOf(id)}
-        order by waiting.due_at limit 1)) > now(), false))`;
+        order by waiting.due_at limit 1)) > now(), false)
+    and not ${needsDecision(id, sql.ref(`${campaign}.experiment`))})`;
+}
+
+/**
+ * SQL that is true if the run of a sending campaign must go on with its experiment: the decision is due,
+ * its time is to be set because no mail of the test group waits, or the rest waits although it is decided.
+ */
+function needsDecision(id: RawBuilder<unknown>, experiment: RawBuilder<unknown>) {
+  const isTestSent = sql`(not exists (select from campaign_chunk inner_tested
+      where inner_tested.campaign_id = ${id} and inner_tested.due_at < ${openEnd}::timestamptz)
+    and not exists (select from email_queue inner_queued where inner_queued.campaign_id = ${id}))`;
+  return sql<boolean>`(${experiment} is not null and exists (select from experiment inner_experiment
+    where inner_experiment.campaign_id = ${id} and case
+      when inner_experiment.decided_at is not null then exists (select from campaign_chunk inner_rest
+        where inner_rest.campaign_id = ${id} and inner_rest.due_at = ${openEnd}::timestamptz)
+      when inner_experiment.decide_at is not null
+        then coalesce(inner_experiment.waits_until, inner_experiment.decide_at) <= now()
+      else inner_experiment.started_at < now() - ${testSendingSecondsMax} * interval '1 second'
+        or ${isTestSent} end))`;
 }
 
 /**

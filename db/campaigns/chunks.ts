@@ -29,19 +29,21 @@ const queuedPage = 2_000;
  * a larger statement. A chunk is due with the last of its messages. Messages that are due later
  * share a chunk only with others of the same time.
  * @param from a query with the columns `id` and `due_at`.
+ * @param by SQL of columns of `from`, with a leading comma: messages that differ in them share no chunk.
  */
 export function queueing(
   campaign: { id: string; projectId: string },
   from: RawBuilder<unknown>,
+  by: RawBuilder<unknown> = sql``,
 ): RawBuilder<unknown> {
   return sql`
     insert into campaign_chunk (campaign_id, project_id, email_ids, due_at)
       select ${campaign.id}, ${campaign.projectId}, array_agg(id order by due_at, id), max(due_at)
-        from (select id, due_at, greatest(due_at, now()) as moment, (row_number() over (
-              partition by greatest(due_at, now()) order by due_at, id) - 1)
+        from (select id, due_at, greatest(due_at, now()) as moment ${by}, (row_number() over (
+              partition by greatest(due_at, now()) ${by} order by due_at, id) - 1)
               / ${chunkSize}::int as part
           from (${from}) as waiting) as numbered
-        group by moment, part order by moment, part`;
+        group by moment, part ${by} order by moment, part ${by}`;
 }
 
 /** Puts due messages that are in no chunk into chunks. Returns their number: there may be more. */
@@ -51,7 +53,7 @@ export async function queueLeftovers(
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     with unqueued as (
-      select id, waiting.due_at from ${unqueuedOf(sql`${campaign.id}`)} join email on id = email_id
+      select id, waiting.due_at, arm from ${unqueuedOf(sql`${campaign.id}`)} join email on id = email_id
         where waiting.due_at <= now() and status = 'PENDING' and email.due_at <= now()
         order by waiting.due_at, id limit ${queuedPage}
         for update of email skip locked
@@ -59,7 +61,7 @@ export async function queueLeftovers(
       update email set due_at = null from unqueued where email.id = unqueued.id
         returning ${ledgerColumns('email')}
     ), ${following({ now: 'changed' }, ['queue'])}, queued as (
-      ${queueing(campaign, sql`select id, due_at from unqueued`)}
+      ${queueing(campaign, sql`select id, due_at, arm from unqueued`, sql`, arm`)}
     )
     select count(*)::int as count from unqueued`.execute(db);
   return rows[0]?.count ?? 0;

@@ -10,6 +10,7 @@ import { hasRouting } from '../sql/mail-claims.ts';
 import { isPolicedCampaign } from '../sql/send-policy.ts';
 import { hadLeftTopic } from '../sql/topic-choices.ts';
 import type { TextTemplate } from '../../domain/mail/skeleton.ts';
+import { openEnd } from '../../domain/outcomes/hold.ts';
 import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 
 /** Reads the limits, content, progress and messages of a campaign. */
@@ -22,6 +23,8 @@ export interface CampaignLimits {
   isPoliced: boolean;
   /** True if the project's routes may name the mail providers. */
   isRouted: boolean;
+  /** True if the campaign has an experiment. */
+  hasExperiment: boolean;
 }
 
 export async function findCampaignLimits(
@@ -30,12 +33,13 @@ export async function findCampaignLimits(
 ): Promise<CampaignLimits> {
   const { rows } = await sql<CampaignLimits>`
     select max_per_minute as "maxPerMinute", ${isPolicedCampaign('campaign')} as "isPoliced",
-        ${hasRouting(sql`campaign.project_id`)} as "isRouted"
+        ${hasRouting(sql`campaign.project_id`)} as "isRouted",
+        experiment is not null as "hasExperiment"
       from campaign where id = ${campaignId}`.execute(db);
-  return rows[0] ?? { maxPerMinute: null, isPoliced: false, isRouted: false };
+  return rows[0] ?? { maxPerMinute: null, isPoliced: false, isRouted: false, hasExperiment: false };
 }
 
-/** Content from which the messages of one campaign version are made. */
+/** Content from which the messages of one version, and one arm of an experiment, are made. */
 export interface CampaignContent {
   subject: string;
   body: string;
@@ -51,18 +55,19 @@ export interface CampaignContent {
 export async function findCampaignContent(
   db: Database,
   campaignId: string,
-  version: number,
+  { version, arm }: { version: number; arm: string },
 ): Promise<CampaignContent | undefined> {
   return db
     .selectFrom('campaign_content as content')
     .innerJoin('campaign', 'campaign.id', 'content.campaign_id')
     .leftJoin('topic', 'topic.id', 'campaign.topic_id')
-    .leftJoin('template', 'template.id', 'campaign.template_id')
+    .leftJoin('template', 'template.id', 'content.template_id')
     .select(['content.subject', 'content.body', 'topic.key as topicKey'])
     .select(['content.utm', 'content.utm_hosts as utmHosts'])
     .select(['campaign.name as campaignName', 'template.name as templateName'])
     .where('content.campaign_id', '=', campaignId)
     .where('content.version', '=', version)
+    .where('content.arm', '=', arm)
     .executeTakeFirst();
 }
 
@@ -87,7 +92,10 @@ export async function insertBodyTemplate(
 
 /** The remaining work of a campaign, without a full count. */
 export interface CampaignWork {
-  /** Milliseconds until its next message is due; null: no message waits. */
+  /**
+   * Milliseconds until its next message is due; null: no message waits, except for the decision of an
+   * experiment.
+   */
   nextDueMs: number | null;
   /** True if the outcome of some messages is still unknown. */
   isUnsettled: boolean;
@@ -101,6 +109,7 @@ export async function findCampaignWork(db: Database, campaignId: string): Promis
       ${millisecondsToWait(sql`least(
         (select due_at from campaign_chunk
           where campaign_id = ${campaignId} and attempt_id is null
+            and due_at < ${openEnd}::timestamptz
           order by due_at limit 1),
         (select due_at from ${unqueuedOf(sql`${campaignId}`)}
           order by due_at limit 1))`)} as "nextDueMs",

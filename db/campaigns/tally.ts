@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { openEnd } from '../../domain/outcomes/hold.ts';
 import type { CampaignTally } from '../../domain/outcomes/tally.ts';
 import { references } from '../columns.ts';
 import type { Database } from '../database.ts';
@@ -48,6 +49,7 @@ export async function findCampaignTally(
         from size join campaign on campaign.id = size.id
         join campaign_chunk on campaign_id = campaign.id
         where campaign_chunk.attempt_id is null and campaign_chunk.due_at > now()
+            and campaign_chunk.due_at < ${openEnd}::timestamptz
           or campaign_chunk.lease_until < now()
     )
     select ${references(columns.campaign, 'campaign')},
@@ -57,11 +59,18 @@ export async function findCampaignTally(
         (select coalesce(sum(count) filter (where "isOfMoment" and not "isUnsettled"), 0) from chunk)::int
           as scheduled,
         (select coalesce(sum(count) filter (where not "isOfMoment" and not "isUnsettled"), 0)
-          from chunk)::int as retrying
+          from chunk)::int as retrying,
+        case when campaign.experiment is not null and exists (select from experiment
+              where experiment.campaign_id = campaign.id and decided_at is null)
+          then queued.count + (select count(*)::int from campaign_chunk tested
+            join email on email.id = any(tested.email_ids) and email.status = 'PENDING'
+            where tested.campaign_id = campaign.id and tested.due_at < ${openEnd}::timestamptz)
+          end as testing
       from size join campaign on campaign.id = size.id, queued`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
   const { failures, quiet_hours, frequency_cap, warm_up, unsettled, scheduled, retrying } = row;
+  const { testing } = row;
   const tally = {
     status: row.status,
     totalRecipients: row.total_recipients,
@@ -72,6 +81,7 @@ export async function findCampaignTally(
     unsettled,
     scheduled,
     retrying,
+    testing,
   };
   return { campaign: row, tally };
 }
@@ -89,7 +99,10 @@ export async function countCampaignMail(db: Database, id: string): Promise<numbe
 /** Campaigns with more messages are counted without reading these. */
 const countedMax = 1_000;
 
-type Counted = Pick<CampaignTally, 'failures' | 'unsettled' | 'scheduled' | 'retrying'> &
+type Counted = Pick<
+  CampaignTally,
+  'failures' | 'unsettled' | 'scheduled' | 'retrying' | 'testing'
+> &
   CampaignTally['held'];
 
 /**

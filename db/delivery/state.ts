@@ -69,7 +69,8 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
       where ${own} and ${where}), 0)`;
   const isOpen = sql`attempt_id is null
     and exists (select from campaign where campaign.id = campaign_id and status = 'SENDING')`;
-  const isLater = sql`${isOpen} and due_at > now() and waits_for is null`;
+  const isLater = sql`${isOpen} and due_at > now() and due_at < ${openEnd}::timestamptz
+    and waits_for is null`;
   const later = sql`(select due_at, email_id from ${direct} where waits_for is null) waiting
     join email on id = email_id`;
   const isRetry = sql`(waiting.due_at > now() and attempts > 0
@@ -115,7 +116,7 @@ export async function countCampaignMail(
         coalesce(sum(cardinality(email_ids)) filter (where due_at > now() and ${isOfMoment}), 0)::int
           as scheduled,
         min(due_at) filter (where attempt_id is null and due_at <= now()) as "oldestDueAt",
-        greatest(max(due_at) filter (where due_at > now()), (select max(held_until) from email_queue
+        greatest(max(due_at) filter (where due_at > now() and due_at < ${openEnd}::timestamptz), (select max(held_until) from email_queue
           where project_id = ${projectId} and campaign_id = ${id} and held_until > now()
             and held_until < ${openEnd}::timestamptz)) as "lastAt"
       from campaign_chunk where campaign_id = ${id}`.execute(db);

@@ -118,6 +118,8 @@ create table campaign (
   sent_by text,
   -- UTM parameters over those of the project, by key; a key with null has no parameter.
   utm jsonb,
+  -- Settings of its experiment; null: all recipients get the same content.
+  experiment jsonb,
   -- Set for a follow-up: {campaignId, outcome, ignoreMachines, asOf}, and its recipients.
   follow_up jsonb,
   follow_up_list uuid references follow_up_list,
@@ -168,18 +170,46 @@ comment on table audience_page is 'When the pages of a campaign''s audience were
 create table campaign_content (
   campaign_id uuid not null references campaign on delete cascade,
   version integer not null,
+  -- The arm of its experiment; empty: it has no experiment.
+  arm text not null default '',
   project_id uuid not null,
   subject text not null,
   body text not null,
+  from_email text not null,
   from_name text not null,
   reply_to text,
   -- UTM parameters of its links, those of the project included; null: none.
   utm jsonb,
   utm_hosts text[] not null default '{}',
+  template_id uuid,
   created_at timestamptz(3) not null default now(),
-  primary key (campaign_id, version)
+  primary key (campaign_id, version, arm)
 );
 comment on table campaign_content is 'The content of a campaign, by version: edits while it is paused make a new one.';
+
+-- The experiment of a campaign that has begun to send.
+create table experiment (
+  campaign_id uuid primary key references campaign on delete cascade,
+  project_id uuid not null,
+  started_at timestamptz(3) not null,
+  -- When it is decided; null: mail of the test group still waits.
+  decide_at timestamptz(3),
+  -- Set while it waits for a manual decision: why the numbers do not decide, and until when it waits.
+  draw text check (draw in ('too_few', 'tie')),
+  waits_until timestamptz(3),
+  decided_at timestamptz(3),
+  -- The arm that the rest gets, why, and who has decided: an actor.
+  arm text,
+  decided_by text check (decided_by in ('metric', 'too_few', 'tie', 'manual')),
+  actor text,
+  -- The numbers of the arms at the decision: [{id, sent, hits, rate, probabilityBest}].
+  numbers jsonb,
+  check ((draw is null) = (waits_until is null)),
+  check ((decided_at is null) = (arm is null) and (arm is null) = (decided_by is null)
+    and (arm is null) = (numbers is null))
+);
+comment on table experiment is 'The experiment of a campaign that has begun to send, and its decision.';
+create index experiment_project on experiment (project_id);
 
 -- The body of messages that differ in a few values: texts and the slots between them, `{texts,
 -- slots}`. A slot names its value: `contactId`, `emailId`, or a value by number. The row outlives its
@@ -203,6 +233,7 @@ create table campaign_chunk (
   number bigint generated always as identity,
   project_id uuid not null,
   email_ids uuid[] not null,
+  -- In the year 9999 while its messages wait for the decision of the experiment.
   due_at timestamptz(3) not null default now(),
   -- Set while it is claimed.
   attempt_id uuid,

@@ -108,6 +108,8 @@ create table email (
   retried_at timestamptz(3),
   refusal text
       check (refusal in ('provider_refused', 'recipient_refused', 'provider_unavailable')),
+  -- Its arm, if it belongs to the test group of an experiment.
+  arm text,
   check ((status = 'SENDING') = (lease_until is not null))
 ) with (fillfactor = 40);
 comment on table email is 'The ledger: one row for each message to one recipient, written before anything is sent.';
@@ -141,6 +143,7 @@ create index email_campaign_failed
 create index email_campaign_reported on email (campaign_id, created_at desc, id desc)
   where campaign_id is not null
     and (bounced_at is not null or complained_at is not null or unsubscribed_at is not null);
+create index email_arm on email (campaign_id, arm) where arm is not null;
 -- Mail to the simulator does not count for the reputation. There is little of it.
 create index email_simulated on email (project_id) where to_email like '%@simulator.test';
 create index email_scheduled on email (project_id, created_at desc, id desc)

@@ -29,6 +29,35 @@ export function trackingHost(email: string): RawBuilder<string | null> {
 }
 
 /**
+ * SQL that returns the arm of a message in the experiment of its campaign: its own in the test group,
+ * else the one of the decision; null: it has none.
+ * @param email the table with `arm` and `campaign_id`, or its alias.
+ */
+export function armOf(email: string): RawBuilder<string | null> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<
+    string | null
+  >`coalesce(${column('arm')}, case when ${column('campaign_id')} is not null
+    then (select inner_decided.arm from experiment inner_decided
+      where inner_decided.campaign_id = ${column('campaign_id')}) end)`;
+}
+
+/**
+ * SQL that returns the arm whose content a message gets, as `campaign_content.arm` has it. All messages
+ * of a chunk have the same.
+ * @param campaign the table or its alias.
+ */
+export function contentArm(campaign: string, emailId: RawBuilder<unknown>): RawBuilder<string> {
+  const column = (name: string) => sql.ref(`${campaign}.${name}`);
+  return sql<string>`case when ${column('experiment')} is null then '' else coalesce(
+    (select inner_armed.arm from email inner_armed where inner_armed.id = ${emailId}),
+    (select inner_won.arm from experiment inner_won
+      where inner_won.campaign_id = ${column('id')}),
+    -- All messages of the chunk were deleted.
+    ${column('experiment')} -> 'arms' -> 0 ->> 'id') end`;
+}
+
+/**
  * SQL that reads the start of a message's first attempt from its trace, or of its first attempt after
  * it had failed and was retried. Use it only if this attempt was not accepted, because the trace of an
  * accepted first attempt may not have it: see `traceOf`.

@@ -54,13 +54,17 @@ export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean>
 
 /**
  * SQL that selects the status of the campaign of a message that is PENDING or SENDING; null for
- * other messages.
+ * other messages. It is UNDECIDED instead of SENDING while the message waits for the decision of an
+ * experiment.
  */
 export function campaignStatusOf(email: string): RawBuilder<string | null> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   return sql<string | null>`case when ${column('status')} in ('PENDING', 'SENDING') then
-    (select inner_mailing.status from campaign inner_mailing
-      where inner_mailing.id = ${column('campaign_id')}) end`;
+    (select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null
+          and ${column('arm')} is null and exists (select from experiment inner_undecided
+            where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
+      from campaign inner_mailing where inner_mailing.id = ${column('campaign_id')}) end`;
 }
 
 /**
@@ -100,6 +104,7 @@ export function reasonOf(
     when ${column('status')} not in ('PENDING', 'SENDING') then null
     when ${isUnsettled(email, projectId)} then 'delivery_unsettled'
     when ${campaignStatusOf(email)} = 'PAUSED' then 'campaign_paused'
+    when ${campaignStatusOf(email)} = 'UNDECIDED' then 'experiment'
     when ${column('status')} = 'SENDING' or ${isClaimedByChunk(email, projectId)} then 'queued'
     else coalesce(${holdReasonOf(email)}, 'queued') end`;
 }

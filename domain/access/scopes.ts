@@ -82,6 +82,7 @@ const exceptions: Readonly<Record<string, string | null>> = {
   'GET /api-keys/@me': null,
   'GET /contacts/{id}/export': 'privacy:read',
   'POST /campaigns/audience': 'campaigns:read',
+  'POST /campaigns/{id}/experiment/decide': 'campaigns:send',
   'POST /campaigns/{id}/resume': 'campaigns:send',
   'POST /campaigns/{id}/send': 'campaigns:send',
   'POST /campaigns/{id}/test': 'campaigns:send',

@@ -121,13 +121,15 @@ export function absenceOf(
   return null;
 }
 
+type WaitReason = 'retry' | 'outcome' | 'decision';
+
 /** The phase of a campaign, for its run. `sent` and `total` are numbers of messages. */
 export type CampaignPhase =
   | { phase: 'scheduled'; waitMs: number; startsAt: string }
   /** Messages must be inserted or sent; for a paused campaign only inserted. */
   | { phase: 'sending'; sent: number; total: number }
-  /** Waits for the next retry, or for unknown outcomes. */
-  | { phase: 'waiting'; for: 'retry' | 'outcome'; waitMs: number; sent: number; total: number }
+  /** Waits for the next retry, for unknown outcomes, or for the decision of its experiment. */
+  | { phase: 'waiting'; for: WaitReason; waitMs: number; sent: number; total: number }
   | { phase: 'paused'; sent: number; total: number }
   /** The waiting messages must get the status FAILED. */
   | { phase: 'cancelled' }

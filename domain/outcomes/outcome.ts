@@ -34,6 +34,7 @@ export type WithheldReason = (typeof withheldReasons)[number];
 const pendingReasons = [
   'awaiting_start',
   'campaign_paused',
+  'experiment',
   'schedule',
   'retry',
   'queued',
@@ -82,6 +83,7 @@ export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
   warm_up: 'The message waits: a warm-up ramp limits how much may be sent now.',
   awaiting_start: 'The campaign has not begun to send.',
   campaign_paused: 'The campaign is paused.',
+  experiment: 'The message waits for the decision of the experiment.',
   schedule: 'The message waits for its scheduled time.',
   retry: 'The provider could not accept the message; it will be retried.',
   queued: 'The message is being sent, or waits for its turn.',
@@ -100,7 +102,10 @@ export interface JudgedMail extends HeldMail {
   error: string | null;
   /** One of `refusals`; null: the provider has not refused the message. */
   refusal: string | null;
-  /** The status of its campaign; null: it has none, or the message has been sent or has failed. */
+  /**
+   * The status of its campaign, or UNDECIDED while it waits for the decision of an experiment. null: it
+   * has no campaign, or it has been sent or has failed.
+   */
   campaign_status: string | null;
   /** True if its attempt has ended, and it is unknown whether the provider accepted the message. */
   is_unsettled: boolean;
@@ -113,6 +118,7 @@ export function outcomeOf(mail: JudgedMail, now: Date): MailOutcome {
   }
   if (mail.is_unsettled) return { outcome: 'unknown', reasonCode: 'delivery_unsettled' };
   if (mail.campaign_status === 'PAUSED') return pendingIn('PAUSED');
+  if (mail.campaign_status === 'UNDECIDED') return { outcome: 'pending', reasonCode: 'experiment' };
   const hold = holdOf(mail, now);
   if (!hold) return { outcome: 'pending', reasonCode: 'queued' };
   const { reason } = hold;

@@ -32,6 +32,11 @@ export interface CampaignTally {
   scheduled: number;
   /** Messages that wait for another attempt. */
   retrying: number;
+  /**
+   * Waiting messages of the test group, while the rest waits for the decision of the experiment; null:
+   * no message waits for a decision.
+   */
+  testing: number | null;
 }
 
 export interface OutcomeCounts {
@@ -75,7 +80,7 @@ export function countOutcomes(counted: readonly ReasonCount[]): OutcomeCounts {
 /** The sum of `outcomes` is the number of recipients. */
 export function campaignOutcomes(tally: CampaignTally): OutcomeCounts {
   const counter = new Counter();
-  const { status, failures, held, unsettled, scheduled, retrying } = tally;
+  const { status, failures, held, unsettled, scheduled, retrying, testing } = tally;
   const sum = (numbers: readonly number[]) => numbers.reduce((one, other) => one + other, 0);
   const sent = tally.sent - sum(failures.map((failure) => failure.sent));
   let waiting = tally.made - sent - sum(failures.map(({ count }) => count));
@@ -85,6 +90,9 @@ export function campaignOutcomes(tally: CampaignTally): OutcomeCounts {
     counter.add(outcome, count);
     waiting -= count;
   };
+  if (testing !== null && status === 'SENDING') {
+    take({ outcome: 'pending', reasonCode: 'experiment' }, waiting - testing);
+  }
   take({ outcome: 'unknown', reasonCode: 'delivery_unsettled' }, unsettled);
   if (status !== 'PAUSED') {
     for (const hold of policyHolds) take({ outcome: 'held', reasonCode: hold }, held[hold]);

@@ -8,7 +8,13 @@ import { mayReceive } from '../../db/reads/audience.ts';
 import { hasRamp, heldUntil, holdsMail, isPolicedCampaign } from '../../db/sql/send-policy.ts';
 import { type Database, transact } from '../../db/database.ts';
 import { endedBy } from '../../db/sql/mail-status.ts';
-import { hasRouting, isSenderGone, trackingHost } from '../../db/sql/mail-claims.ts';
+import {
+  armOf,
+  contentArm,
+  hasRouting,
+  isSenderGone,
+  trackingHost,
+} from '../../db/sql/mail-claims.ts';
 import { countMoments, momentsOf } from '../../db/sql/mail-moments.ts';
 import { unqueuedOf, waitingOf } from '../../db/sql/mail-queue.ts';
 import {
@@ -178,6 +184,7 @@ const mails = (tenant: number) => ({
   held_until: null,
   retried_at: null,
   from_email: 'shop@shop.example',
+  arm: null,
   trace: '[]',
 });
 const events = (tenant: number) => ({
@@ -235,6 +242,15 @@ const plays: Readonly<Record<string, Play>> = {
     rows: both((tenant) => ({ id: idOf(tenant, contact), subscribed: String(tenant === 1) })),
     fragment: (name) => mayReceive({ messageClass: 'MARKETING', topicId: idOf(2, topic) }, name),
     answers: [true, false],
+  },
+  armOf: { rows: both(mails), fragment: armOf, answers: ['b', null] },
+  contentArm: {
+    rows: both((tenant) => ({
+      id: idOf(tenant, campaign),
+      experiment: '{"arms": [{"id": "a"}]}',
+    })),
+    fragment: (name) => contentArm(name, sql`null::uuid`),
+    answers: ['b', 'a'],
   },
   trackingHost: {
     rows: both(mails),
@@ -435,6 +451,7 @@ const types: Readonly<Record<string, string>> = {
   lease_until: 'timestamptz',
   at: 'timestamptz',
   trace: 'jsonb',
+  experiment: 'jsonb',
   earlier: 'jsonb',
   enabled: 'boolean',
   subscribed: 'boolean',
@@ -474,6 +491,12 @@ async function insertTenants(tx: Database): Promise<void> {
     await insert('campaign', { ...own, id: mine(campaign), status });
     await insert('send_policy', { ...own, caps: isFirst ? '[{}]' : '[]' });
     if (isFirst) await insert('holdout', { ...own, slots: 100 });
+    await insert('experiment', {
+      ...own,
+      campaign_id: mine(campaign),
+      started_at: 'now',
+      ...(isFirst && { decided_at: 'now', arm: 'b', decided_by: 'metric', numbers: '[]' }),
+    });
     if (isFirst) await insert('mail_routing', { ...own, routes: '[]' });
     if (isFirst) await insert('email_link', clickedLink);
     await insert('ramp', {

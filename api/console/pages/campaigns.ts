@@ -25,6 +25,7 @@ import {
 } from '../parts.ts';
 import { limitWords } from './delivery.ts';
 import { reasonText, whyNot } from './mail/emails.ts';
+import { experimentPages, experimentSection } from './mail/experiment.ts';
 
 type Campaign = z.output<typeof getCampaign.response>;
 type Stats = z.output<typeof getCampaignStats.response>;
@@ -77,6 +78,7 @@ const showCampaign = projectPage({
         ask(call, listEmails, { query: { campaignId: id, status, limit: unreachedShown } }),
       ),
     ]);
+    const experiment = await experimentSection(call, campaign, { token, path });
     const { name, status, subject, scheduledFor, sentAt, pausedReason } = campaign;
     return {
       title: name,
@@ -86,6 +88,7 @@ const showCampaign = projectPage({
         html`${bar(stats)}${campaignFigures(stats)}${pace(stats)}${reasonTable(stats)}`,
         html`<a href="${path(`/campaigns/${id}/over-time`)}">Over time</a>`,
       )}
+      ${experiment}
       ${section(
         'Message',
         facts([
@@ -230,6 +233,7 @@ const campaignForms = [
 ] as const;
 
 export const campaignPages = [
+  ...experimentPages,
   showCampaigns,
   showCampaign,
   ...campaignForms.map(([endpoint, name, done]) =>

@@ -20,6 +20,7 @@ import {
   type MailClicks,
   newestClicked,
 } from './clicked-link.ts';
+import { armOf } from '../../sql/mail-claims.ts';
 import {
   campaignStatusOf,
   hasFailedBy,
@@ -45,6 +46,8 @@ export interface RecipientFilter {
   search?: string | undefined;
   /** The id of a link that was clicked. */
   link?: string | undefined;
+  /** The id of an arm of an experiment. */
+  arm?: string | undefined;
 }
 
 export interface RecipientPage<Row> {
@@ -63,6 +66,9 @@ export interface RecipientRow extends JudgedMail {
   address: string;
   workflow_execution_id: string | null;
   created_at: Date;
+  /** Its arm in an experiment, and whether it belongs to the test group. */
+  arm: string | null;
+  is_in_test: boolean;
   opens: number;
   clicks: number;
   sent_at: Date | null;
@@ -99,7 +105,7 @@ export async function listRecipients(
   const { rows: found } = await sql<RecipientRow>`
     select ${references(shown, 'email')}, ${statusOf('email')} as status,
         ${campaignStatusOf('email')} as campaign_status, ${isUnsettled('email')} as is_unsettled,
-        ${address} as address
+        ${address} as address, ${armOf('email')} as arm, email.arm is not null as is_in_test
         ${search.link ? sql`, (${clicksIn('found', search.link)}) as link` : sql``}
       from ${source} found
       cross join lateral (select ${references(read, 'inner_found')} from email inner_found
@@ -148,6 +154,7 @@ const read = [
   ...shown,
   'project_id',
   'campaign_id',
+  'arm',
   'to_email',
   'status',
   'lease_until',
@@ -174,7 +181,7 @@ interface Search {
 async function searchFor(
   db: Database,
   scope: RecipientScope,
-  { outcome, reason, search: text, link: linkId }: RecipientFilter,
+  { outcome, reason, search: text, link: linkId, arm }: RecipientFilter,
 ): Promise<Search> {
   const event = outcome && isRecipientEvent(outcome) ? outcome : undefined;
   const selection = selectionOf(
@@ -189,6 +196,7 @@ async function searchFor(
   const link = linkId === undefined ? null : { ownerId: scope.id, linkId };
   const isExact =
     text === undefined &&
+    arm === undefined &&
     (selection === null
       ? event === undefined || (isRare && !link)
       : !link && parts !== null && ids !== false && ids?.length === 0 && event === undefined);
@@ -201,11 +209,12 @@ async function searchFor(
     matches: allOf([
       ...(selection ? [isSelected(scope, selection, ids || null)] : []),
       ...(event ? [hasHappened('email', event)] : []),
+      ...(arm === undefined ? [] : [sql`${armOf('email')} = ${arm}`]),
       ...(text === undefined ? [] : [sql`position(${lowerAscii(text)} in ${address}) > 0`]),
     ]),
     isExact,
     readsAddress: text !== undefined,
-    isWhole: selection === null && event === undefined && text === undefined,
+    isWhole: [outcome, reason, text, arm].every((filter) => filter === undefined),
     link,
   };
 }

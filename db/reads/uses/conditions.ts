@@ -144,6 +144,7 @@ export async function findEventUsers(
     campaigns: withNames([
       ...campaigns.filter(names),
       ...(await listOpenGoals(db, projectId, eventName)),
+      ...(await listOpenExperiments(db, projectId, eventName)),
     ]),
   };
 }
@@ -159,6 +160,23 @@ async function listOpenGoals(db: Database, projectId: string, eventName: string)
     .where('campaign.status', 'in', openCampaignStatuses)
     .orderBy('campaign.name')
     .orderBy('campaign.id')
+    .execute();
+}
+
+/** Lists campaigns that have not ended and whose experiment counts an event. */
+async function listOpenExperiments(
+  db: Database,
+  projectId: string,
+  eventName: string,
+): Promise<Named[]> {
+  return db
+    .selectFrom('campaign')
+    .select(['id', 'name'])
+    .where('project_id', '=', projectId)
+    .where('status', 'in', openCampaignStatuses)
+    .where(sql<boolean>`experiment ->> 'eventName' = ${eventName}`)
+    .orderBy('name')
+    .orderBy('id')
     .execute();
 }
 

@@ -6,7 +6,8 @@ import {
   updateCampaign,
   insertCampaignContent,
 } from '../../campaigns/campaigns.ts';
-import { findCampaignWork } from '../../campaigns/emails.ts';
+import { type CampaignWork, findCampaignWork } from '../../campaigns/emails.ts';
+import { advanceExperiment, insertExperiment } from '../../campaigns/experiments.ts';
 import { type Database, transact } from '../../database.ts';
 import { readCircuit } from '../../delivery/provider-circuit.ts';
 import {
@@ -16,7 +17,9 @@ import {
 } from '../../delivery/send-rate.ts';
 import { findSenderDomain } from '../../domains/domains.ts';
 import { readSendPolicy } from '../../projects/send-policy.ts';
+import { decideExperiment } from '../campaigns/decide-experiment.ts';
 import type { CampaignPhase } from '../../../domain/campaign/campaign.ts';
+import type { Experiment } from '../../../domain/experiment/experiment.ts';
 import { domainOf } from '../../../domain/email-address.ts';
 import type { ZonePolicy } from '../../../domain/time/zones.ts';
 
@@ -24,15 +27,37 @@ import type { ZonePolicy } from '../../../domain/time/zones.ts';
 const unsettledMs = 15_000;
 
 /**
- * Starts, cancels or completes a campaign if its row and the time require it, and returns its
- * phase. May be repeated.
+ * Starts, cancels or completes a campaign if its row and the time require it, or decides its
+ * experiment, and returns its phase. May be repeated.
  * @param sending.isForAll true if routes of the installation decide about all mail
  */
 export async function advanceCampaign(
   db: Database,
-  { projectId, campaignId }: CampaignRef,
-  sending: { provider: string; rates: SendingRates; isForAll: boolean },
+  ref: CampaignRef,
+  sending: SendingLimits,
 ): Promise<CampaignPhase> {
+  const reached = await findPhase(db, ref, sending);
+  if (!('due' in reached)) return reached;
+  await decideExperiment(db, ref, reached.due);
+  return advanceCampaign(db, ref, sending);
+}
+
+interface SendingLimits {
+  provider: string;
+  rates: SendingRates;
+  isForAll: boolean;
+}
+
+/** An experiment that must be decided, before the phase of its campaign is known. */
+interface DueExperiment {
+  due: Experiment;
+}
+
+async function findPhase(
+  db: Database,
+  { projectId, campaignId }: CampaignRef,
+  sending: SendingLimits,
+): Promise<CampaignPhase | DueExperiment> {
   return transact(db, async (tx) => {
     const row = await lockCampaign(tx, projectId, campaignId);
     // The campaign was deleted, maybe while messages were still waiting.
@@ -76,8 +101,7 @@ async function scheduledPhase(tx: Database, row: CampaignRow): Promise<CampaignP
   if (ms > 0) {
     return { phase: 'scheduled', waitMs: ms, startsAt: row.scheduled_for?.toISOString() ?? '' };
   }
-  const domain = await findSenderDomain(tx, row.project_id, domainOf(row.from_email));
-  if (disabled || domain?.status !== 'verified') {
+  if (disabled || !(await areSendersVerified(tx, row))) {
     await updateCampaign(tx, row.id, { status: 'CANCELLED' });
     return { phase: 'cancelled' };
   }
@@ -85,14 +109,63 @@ async function scheduledPhase(tx: Database, row: CampaignRow): Promise<CampaignP
   return { phase: 'sending', ...countsOf(row) };
 }
 
+/** Returns true if all domains that the mail of a campaign is sent from are verified. */
+async function areSendersVerified(tx: Database, row: CampaignRow): Promise<boolean> {
+  const arms = row.experiment?.arms ?? [];
+  const senders = [row.from_email, ...arms.flatMap(({ from }) => from ?? [])];
+  for (const domain of new Set(senders.map(domainOf))) {
+    const found = await findSenderDomain(tx, row.project_id, domain);
+    if (found?.status !== 'verified') return false;
+  }
+  return true;
+}
+
 async function sendingPhase(
   tx: Database,
   row: CampaignRow,
-  { provider, rates, isForAll }: { provider: string; rates: SendingRates; isForAll: boolean },
-): Promise<CampaignPhase> {
+  sending: SendingLimits,
+): Promise<CampaignPhase | DueExperiment> {
   const counts = countsOf(row);
   if (!row.audience_fixed) return { phase: 'sending', ...counts };
-  const { nextDueMs, isUnsettled, isRouted } = await findCampaignWork(tx, row.id);
+  const work = await findCampaignWork(tx, row.id);
+  if (row.experiment) {
+    const isTestSent = work.nextDueMs === null && !work.isUnsettled;
+    const { waitMs, hasRest } = await advanceExperiment(tx, row.id, isTestSent);
+    if (waitMs === 0) return { due: row.experiment };
+    if (hasRest) work.nextDueMs = 0;
+    const phase = await workingPhase(tx, row, work, sending);
+    if (waitMs !== null) return untilDecision(phase, waitMs, counts);
+    if (phase) return phase;
+  } else {
+    const phase = await workingPhase(tx, row, work, sending);
+    if (phase) return phase;
+  }
+  await deleteCampaignBucket(tx, row.id);
+  const { rows } = await sql<{ total: number }>`
+    update campaign set status = 'SENT', sent_at = coalesce(sent_at, now()), updated_at = now()
+      where id = ${row.id}
+      returning total_recipients as total`.execute(tx);
+  return { phase: 'over', ...counts, ...rows[0] };
+}
+
+/** Returns the phase of a campaign whose experiment must be looked at again in `waitMs`. */
+function untilDecision(
+  phase: CampaignPhase | null,
+  waitMs: number,
+  counts: { sent: number; total: number },
+): CampaignPhase {
+  if (phase && (phase.phase !== 'waiting' || phase.waitMs <= waitMs)) return phase;
+  return { phase: 'waiting', for: 'decision', waitMs, ...counts };
+}
+
+/** Returns the phase of a campaign that has messages to send or to settle; null: it has none. */
+async function workingPhase(
+  tx: Database,
+  row: CampaignRow,
+  { nextDueMs, isUnsettled, isRouted }: CampaignWork,
+  { provider, rates, isForAll }: SendingLimits,
+): Promise<CampaignPhase | null> {
+  const counts = countsOf(row);
   if (nextDueMs === 0) {
     // With routes, mail that waits for a provider is due later.
     const circuit = isRouted || isForAll ? null : await readCircuit(tx, provider);
@@ -102,13 +175,7 @@ async function sendingPhase(
     return { phase: 'sending', ...counts };
   }
   if (nextDueMs !== null) return { phase: 'waiting', for: 'retry', waitMs: nextDueMs, ...counts };
-  if (isUnsettled) return { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts };
-  await deleteCampaignBucket(tx, row.id);
-  const { rows } = await sql<{ total: number }>`
-    update campaign set status = 'SENT', sent_at = coalesce(sent_at, now()), updated_at = now()
-      where id = ${row.id}
-      returning total_recipients as total`.execute(tx);
-  return { phase: 'over', ...counts, ...rows[0] };
+  return isUnsettled ? { phase: 'waiting', for: 'outcome', waitMs: unsettledMs, ...counts } : null;
 }
 
 /**
@@ -131,6 +198,7 @@ export async function startCampaign(
     .where('id', '=', id)
     .execute();
   await insertCampaignContent(tx, id);
+  await insertExperiment(tx, id);
 }
 
 type StartedCampaign = Pick<CampaignRow, 'id' | 'project_id' | 'local_time'>;

@@ -2,7 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { endChunk } from '../../campaigns/chunks.ts';
 import { type Database, transact } from '../../database.ts';
 import { isoTime } from '../../expressions.ts';
-import { isSenderGone, firstAttemptAt, isBound, trackingHost } from '../../sql/mail-claims.ts';
+import {
+  contentArm,
+  firstAttemptAt,
+  isBound,
+  isSenderGone,
+  trackingHost,
+} from '../../sql/mail-claims.ts';
 import { isPolicedCampaign } from '../../sql/send-policy.ts';
 import { hasLeftTopic } from '../../sql/topic-choices.ts';
 import { findSuppressionsOf } from '../../suppression/marks.ts';
@@ -27,6 +33,8 @@ export interface CampaignEmail {
   message_class: MessageClass;
   source_type: 'CAMPAIGN';
   content_version: number;
+  /** The arm of its content; empty: its campaign has no experiment. */
+  content_arm: string;
   attempts: number;
   created_at: Date;
   scheduled_for: Date | null;
@@ -108,6 +116,7 @@ async function withShared(
     message_class: row.message_class,
     source_type: 'CAMPAIGN',
     content_version: shared.contentVersion,
+    content_arm: shared.contentArm,
     attempts: row.attempts,
     created_at: new Date(row.created_at),
     scheduled_for: dateOrNull(row.scheduled_for),
@@ -159,6 +168,8 @@ interface SharedByChunk {
   refusedInRow: number;
   /** Version of the newest content of their campaign. */
   contentVersion: number;
+  /** The arm of an experiment; empty: there is none. */
+  contentArm: string;
   fromName: string;
   replyTo: string | null;
   topicId: string | null;
@@ -172,20 +183,23 @@ interface SharedByChunk {
   hasSuppressions: boolean;
 }
 
-function sharedBy(campaignId: string): RawBuilder<SharedByChunk> {
+/** @param emailId one of the messages of the chunk */
+function sharedBy(campaignId: string, emailId: RawBuilder<unknown>): RawBuilder<SharedByChunk> {
   return sql`(select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute,
       'refusedInRow', inner_campaign.refused_in_row, 'contentVersion', inner_content.version,
+      'contentArm', inner_content.arm,
       'fromName', inner_content.from_name, 'replyTo', inner_content.reply_to,
       'topicId', inner_campaign.topic_id,
       'isProjectDisabled', inner_project.disabled_reason is not null,
       'language', inner_project.language, 'tracking', inner_project.tracking,
-      'trackingHost', ${trackingHost('inner_campaign')},
+      'trackingHost', ${trackingHost('inner_content')},
       'hasBadge', inner_project.subscription is null,
       'hasSuppressions', exists (select from suppression_key inner_key
         where inner_key.owner_id = coalesce(inner_project.public_id, inner_project.id)))
     from campaign inner_campaign
     join campaign_content inner_content on inner_content.campaign_id = inner_campaign.id
       and inner_content.version = inner_campaign.content_version
+      and inner_content.arm = ${contentArm('inner_campaign', emailId)}
     join project inner_project on inner_project.id = inner_campaign.project_id
     where inner_campaign.id = ${campaignId})`;
 }
@@ -287,7 +301,7 @@ async function claimChunk(db: Database, given: ChunkClaim): Promise<ClaimedChunk
         returning chunk.email_ids, due.due_at, chunk.claimed_at
     )
     select ${isoTime(sql`due_at`)} as "dueAt", ${isoTime(sql`claimed_at`)} as "claimedAt",
-        ${sharedBy(given.campaignId)} as shared, ${claimedMessages(sql`claimed.email_ids`)} as emails
+        ${sharedBy(given.campaignId, sql`claimed.email_ids[1]`)} as shared, ${claimedMessages(sql`claimed.email_ids`)} as emails
       from claimed`.execute(db);
   const [claimed] = rows;
   return claimed && { ...claimed, attemptId: given.attemptId };

@@ -15,6 +15,8 @@ import { listMoments, zoneText } from '../../reads/campaign-moments.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import type { CampaignAudience } from '../../../domain/campaign/campaign.ts';
+import { armOf, type Experiment } from '../../../domain/experiment/experiment.ts';
+import { openEnd } from '../../../domain/outcomes/hold.ts';
 
 /**
  * Inserts the next messages of a campaign that is sending or paused. It continues during a pause,
@@ -69,34 +71,23 @@ export async function insertCampaignEmails(
       where project_id = ${projectId} and created_at <= ${frozenAt} and ${after}
       order by created_at, id limit ${freezePage}`;
   return transact(db, async (tx) => {
-    const own = await momentsOf(tx, campaign, page);
-    const { rows } = await sql<{
-      rows_read: number;
-      at: Date | null;
-      id: string | null;
-      isMoved: boolean;
-      /**
-       * A time after the snapshot, so every change of consent that the snapshot sees was recorded
-       * earlier.
-       */
-      fixedAt: string;
-      made: number;
-      unsubscribed: number;
-      topicLeft: number;
-    }>`
+    const own = campaign.experiment
+      ? await armsOf(tx, { ...campaign, experiment: campaign.experiment }, page)
+      : await momentsOf(tx, campaign, page);
+    const { rows } = await sql<FrozenPage>`
       with page as materialized (${page}), made as (
         insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
             source_type, template_id, topic_id, campaign_id, due_at ${own.columns})
-          select ${projectId}, contact.id, contact.email, ${campaign.subject},
-              ${campaign.from_email}, ${campaign.message_class}, 'CAMPAIGN',
-              ${campaign.template_id}, ${campaign.topic_id}, ${id}, null::timestamptz ${own.values}
+          select ${projectId}, contact.id, contact.email, ${own.content.subject},
+              ${own.content.fromEmail}, ${campaign.message_class}, 'CAMPAIGN',
+              ${own.content.templateId}, ${campaign.topic_id}, ${id}, null::timestamptz ${own.values}
             from page as contact ${own.join}
             where ${mayReceive(kind)} and ${holds}
             order by contact.created_at, contact.id
           on conflict (campaign_id, contact_id) where campaign_id is not null do nothing
           returning ${own.returned}
       ), ${own.followed} queued as (
-        ${queueing({ id, projectId }, own.waiting)}
+        ${queueing({ id, projectId }, own.waiting, own.queuedBy)}
       ), left_out as (
         select count(*) filter (where not ${isSubscribedFor(kind)})::int as unsubscribed,
             count(*) filter (where ${isSubscribedFor(kind)})::int as "topicLeft"
@@ -113,27 +104,105 @@ export async function insertCampaignEmails(
     // A contact's zone was changed since the moments were computed: try again.
     if (last?.isMoved) throw new StaleRow();
     const isMore = last?.rows_read === freezePage;
-    const frozen = sql`frozen_count + ${last?.made ?? 0}`;
-    const { rows: noted } = await sql`
-      update campaign set
-          frozen_to_at = coalesce(${last?.at ?? null}, frozen_to_at),
-          frozen_to_id = coalesce(${last?.id ?? null}, frozen_to_id),
-          audience_fixed = ${!isMore}, frozen_count = ${frozen},
-          total_recipients = ${isMore ? sql`greatest(total_recipients, ${frozen})` : frozen},
-          left_unsubscribed = left_unsubscribed + ${last?.unsubscribed ?? 0},
-          left_topic = left_topic + ${last?.topicLeft ?? 0}
-        where id = ${id} and status in ('SENDING', 'PAUSED') and not audience_fixed
-          and frozen_to_id is not distinct from ${campaign.frozen_to_id}
-        returning id`.execute(tx);
-    // The campaign was cancelled meanwhile, or another call has inserted this page: roll back.
-    if (noted.length === 0) throw new StaleRow();
-    if (last?.id) {
-      await sql`
-        insert into audience_page (campaign_id, project_id, to_at, to_id, fixed_at)
-          values (${id}, ${projectId}, ${last.at}, ${last.id}, ${last.fixedAt})`.execute(tx);
-    }
+    await storePosition(tx, campaign, last, isMore);
     return { isMore };
   });
+}
+
+/** The numbers of a page, and its last contact. */
+interface FrozenPage {
+  rows_read: number;
+  at: Date | null;
+  id: string | null;
+  isMoved: boolean;
+  /**
+   * A time after the snapshot, so every change of consent that the snapshot sees was recorded
+   * earlier.
+   */
+  fixedAt: string;
+  made: number;
+  unsubscribed: number;
+  topicLeft: number;
+}
+
+/**
+ * Stores up to which contact the audience is fixed.
+ * @throws StaleRow if the campaign was cancelled meanwhile, or another call has inserted this page
+ */
+async function storePosition(
+  tx: Database,
+  campaign: CampaignRow,
+  last: FrozenPage | undefined,
+  isMore: boolean,
+): Promise<void> {
+  const { id, project_id: projectId } = campaign;
+  const frozen = sql`frozen_count + ${last?.made ?? 0}`;
+  const { rows: noted } = await sql`
+    update campaign set
+        frozen_to_at = coalesce(${last?.at ?? null}, frozen_to_at),
+        frozen_to_id = coalesce(${last?.id ?? null}, frozen_to_id),
+        audience_fixed = ${!isMore}, frozen_count = ${frozen},
+        total_recipients = ${isMore ? sql`greatest(total_recipients, ${frozen})` : frozen},
+        left_unsubscribed = left_unsubscribed + ${last?.unsubscribed ?? 0},
+        left_topic = left_topic + ${last?.topicLeft ?? 0}
+      where id = ${id} and status in ('SENDING', 'PAUSED') and not audience_fixed
+        and frozen_to_id is not distinct from ${campaign.frozen_to_id}
+      returning id`.execute(tx);
+  // The campaign was cancelled meanwhile, or another call has inserted this page: roll back.
+  if (noted.length === 0) throw new StaleRow();
+  if (last?.id) {
+    await sql`
+      insert into audience_page (campaign_id, project_id, to_at, to_id, fixed_at)
+        values (${id}, ${projectId}, ${last.at}, ${last.id}, ${last.fixedAt})`.execute(tx);
+  }
+}
+
+/** SQL of the content that all messages share before they are rendered. */
+function contentOf(campaign: CampaignRow) {
+  return {
+    subject: sql`${campaign.subject}`,
+    fromEmail: sql`${campaign.from_email}`,
+    templateId: sql`${campaign.template_id}::uuid`,
+  };
+}
+
+/**
+ * SQL for the further columns of the messages of a page, if the campaign has an experiment. The test
+ * group is due at once, each arm in chunks of its own; the rest is due when the arm is decided.
+ */
+async function armsOf(
+  tx: Database,
+  campaign: CampaignRow & { experiment: Experiment },
+  page: RawBuilder<unknown>,
+) {
+  const { id: campaignId, experiment } = campaign;
+  const { rows } = await sql<{ id: string }>`select id from (${page}) page`.execute(tx);
+  const ids = rows.map(({ id }) => id);
+  const arms = ids.map((id) => armOf(experiment, campaignId, id)?.id ?? null);
+  const shared = contentOf(campaign);
+  const parts = JSON.stringify(
+    experiment.arms.map(({ id, subject, from, templateId }) => ({ id, subject, from, templateId })),
+  );
+  return {
+    columns: sql`, arm`,
+    values: sql`, drawn.arm`,
+    content: {
+      subject: sql`coalesce(arm.subject, ${shared.subject})`,
+      fromEmail: sql`coalesce(arm."from", ${shared.fromEmail})`,
+      templateId: sql`coalesce(arm."templateId", ${shared.templateId})`,
+    },
+    join: sql`
+      join unnest(${ids}::uuid[], ${arms}::text[]) as drawn(id, arm) on drawn.id = contact.id
+      left join jsonb_to_recordset(${parts}::jsonb)
+        as arm(id text, subject text, "from" text, "templateId" uuid) on arm.id = drawn.arm`,
+    returned: sql`id, arm`,
+    followed: sql``,
+    waiting: sql`select id, arm,
+      case when arm is null then ${openEnd}::timestamptz else now() end as due_at from made`,
+    queuedBy: sql`, arm`,
+    isMoved: sql<boolean>`exists (select from page where not exists (
+      select from unnest(${ids}::uuid[]) as read(id) where read.id = page.id))`,
+  };
 }
 
 /**
@@ -149,10 +218,12 @@ async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<u
     return {
       columns: none,
       values: none,
+      content: contentOf(campaign),
       join: none,
       returned: sql`id`,
       followed: none,
       waiting,
+      queuedBy: none,
       isMoved: sql<boolean>`false`,
     };
   }
@@ -168,6 +239,7 @@ async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<u
   const late = traceEntry('withheld', sql`jsonb_build_object('reason', 'late')`);
   return {
     columns: sql`, scheduled_for, status, error, trace`,
+    content: contentOf(campaign),
     values: sql`, moment.at, case when moment.skipped then 'FAILED' else 'PENDING' end,
       case when moment.skipped then 'late' end,
       ${scheduled} || case when moment.skipped then ${late} else '[]' end`,
@@ -177,6 +249,7 @@ async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<u
     followed: sql`${following({ now: 'made' }, ['campaignTally'])},`,
     waiting: sql`select id, greatest(scheduled_for, now()) as due_at from made
       where status = 'PENDING'`,
+    queuedBy: sql``,
     isMoved: sql<boolean>`exists (select from made where scheduled_for is null)`,
   };
 }

@@ -6,7 +6,7 @@ import { type Database, transact } from '../../database.ts';
 import { isoTime } from '../../expressions.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
-import { firstAttemptAt } from '../../sql/mail-claims.ts';
+import { contentArm, firstAttemptAt } from '../../sql/mail-claims.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import type { ChunkOrigin } from './claims.ts';
 import { deliveryRunId } from '../../../domain/runs/execution.ts';
@@ -67,7 +67,7 @@ export async function findLeftClaim(db: Database, attempt: LeftAttempt): Promise
       where queued.project_id = ${projectId} and queued.lease_until is not null
         and ${isClaimedBy('mail', attemptId)}`.execute(db);
   if (campaignId === null) return { messages, origin: null, hasChunk: false };
-  return { messages, ...(await findOrigin(db, attempt, campaignId)) };
+  return { messages, ...(await findOrigin(db, attempt, campaignId, messages[0]?.id ?? null)) };
 }
 
 /** SQL that is true if an attempt has claimed a message, and nothing is known of its outcome. */
@@ -81,6 +81,7 @@ async function findOrigin(
   db: Database,
   { attemptId, content }: LeftAttempt,
   campaignId: string,
+  emailId: string | null,
 ): Promise<Omit<LeftClaim, 'messages'>> {
   const { rows } = await sql<{
     version: number | null;
@@ -94,9 +95,8 @@ async function findOrigin(
       from (select) as always
       left join campaign on campaign.id = ${campaignId}
       left join campaign_content content on content.campaign_id = campaign.id
-        and content.version = coalesce(${content?.version ?? null}::int, campaign.content_version)`.execute(
-    db,
-  );
+        and content.version = coalesce(${content?.version ?? null}::int, campaign.content_version)
+        and content.arm = ${contentArm('campaign', sql`${emailId}::uuid`)}`.execute(db);
   const [found] = rows;
   const claimedAt = found?.claimedAt ?? null;
   const origin = {

@@ -221,6 +221,7 @@ export const goneWithParent = [
   'import_file',
   'job_batch',
   'campaign_content',
+  'experiment',
   'audience_page',
   'follow_up_recipient',
   'idempotency_email',

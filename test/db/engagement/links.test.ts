@@ -173,7 +173,8 @@ describe('the address of a link', () => {
   it('becomes what the author wrote, and stays so when the content changes', async () => {
     const campaignId = await insertTestCampaign(db, projectId);
     const body = `<a href="${written}">x</a>`;
-    const content = { campaign_id: campaignId, project_id: projectId, subject: '', from_name: '' };
+    const sender = { from_email: '', from_name: '' };
+    const content = { campaign_id: campaignId, project_id: projectId, subject: '', ...sender };
     await db
       .insertInto('campaign_content')
       .values([
@@ -196,6 +197,7 @@ describe('the address of a link', () => {
         version: 1,
         project_id: projectId,
         subject: '',
+        from_email: '',
         from_name: '',
         body: `<a href="${sale}">x</a>`,
       })

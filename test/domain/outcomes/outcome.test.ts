@@ -94,6 +94,7 @@ describe('the outcomes of a campaign', () => {
     unsettled: 1,
     scheduled: 10,
     retrying: 7,
+    testing: null,
   };
 
   it.each(['SENDING', 'PAUSED', 'CANCELLED'])('add up while it is %s', (status) => {

@@ -1,8 +1,13 @@
 insert into campaign (subject, body, from_name, reply_to, segment_id, audience_type, follow_up_list,
-    message_class, topic_id, max_per_minute, name, from_email, audience_condition, project_id,
-    total_recipients, created_by)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    message_class, topic_id, max_per_minute, experiment, name, from_email, audience_condition,
+    project_id, total_recipients, created_by)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 returning id
+
+insert into experiment (campaign_id, project_id, started_at)
+select id, project_id, frozen_at
+from campaign
+where id = $1 and experiment is not null
 
 select
 from campaign
@@ -23,13 +28,13 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
-    campaign.follow_up, campaign.follow_up_list, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.goal, campaign.human_clicked_count, campaign.human_opened_count, campaign.id,
-    campaign.late, campaign.left_topic, campaign.left_unsubscribed, campaign.local_time,
-    campaign.machine_clicked_count, campaign.machine_opened_count, campaign.max_per_minute,
-    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
-    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
+    campaign.experiment, campaign.follow_up, campaign.follow_up_list, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.goal, campaign.human_clicked_count, campaign.human_opened_count,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
+    campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
+    campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
@@ -42,13 +47,13 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
-    campaign.follow_up, campaign.follow_up_list, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.goal, campaign.human_clicked_count, campaign.human_opened_count, campaign.id,
-    campaign.late, campaign.left_topic, campaign.left_unsubscribed, campaign.local_time,
-    campaign.machine_clicked_count, campaign.machine_opened_count, campaign.max_per_minute,
-    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
-    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
+    campaign.experiment, campaign.follow_up, campaign.follow_up_list, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.goal, campaign.human_clicked_count, campaign.human_opened_count,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
+    campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
+    campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
@@ -63,13 +68,13 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
-    campaign.follow_up, campaign.follow_up_list, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.goal, campaign.human_clicked_count, campaign.human_opened_count, campaign.id,
-    campaign.late, campaign.left_topic, campaign.left_unsubscribed, campaign.local_time,
-    campaign.machine_clicked_count, campaign.machine_opened_count, campaign.max_per_minute,
-    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
-    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
+    campaign.experiment, campaign.follow_up, campaign.follow_up_list, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.goal, campaign.human_clicked_count, campaign.human_opened_count,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
+    campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
+    campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
@@ -92,11 +97,24 @@ select case when email.status = 'FAILED' then case when coalesce(email.refusal, 
   where inner_expired.project_id = $1::uuid and inner_expired.attempt_id is not null and
       inner_expired.lease_until < now()) else false end then 'delivery_unsettled' when case when
       email.status in ('PENDING', 'SENDING') then (
-  select inner_mailing.status
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
   from campaign inner_mailing
-  where inner_mailing.id = email.campaign_id) end = 'PAUSED' then 'campaign_paused' when
-      email.status = 'SENDING' or (email.status = 'PENDING' and email.campaign_id is not null and
-      email.id in (
+  where inner_mailing.id = email.campaign_id) end = 'PAUSED' then 'campaign_paused' when case when
+      email.status in ('PENDING', 'SENDING') then (
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end = 'UNDECIDED' then 'experiment' when email.status
+      = 'SENDING' or (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = $2::uuid and inner_claimed.attempt_id is not null)) then
@@ -137,60 +155,60 @@ where id = $4
 select case when least( (
     select due_at
     from campaign_chunk
-    where campaign_id = $1 and attempt_id is null
+    where campaign_id = $1 and attempt_id is null and due_at < $2::timestamptz
     order by due_at
     limit 1), (
     select due_at
     from (
       select inner_unqueued.due_at, inner_unqueued.email_id
       from email_queue inner_unqueued
-      where inner_unqueued.campaign_id = $2 and inner_unqueued.lease_until is null) waiting
+      where inner_unqueued.campaign_id = $3 and inner_unqueued.lease_until is null) waiting
     order by due_at
     limit 1)) is not null then least(case when least( (
       select due_at
       from campaign_chunk
-      where campaign_id = $3 and attempt_id is null
+      where campaign_id = $4 and attempt_id is null and due_at < $5::timestamptz
       order by due_at
       limit 1), (
       select due_at
       from (
         select inner_unqueued.due_at, inner_unqueued.email_id
         from email_queue inner_unqueued
-        where inner_unqueued.campaign_id = $4 and inner_unqueued.lease_until is null) waiting
+        where inner_unqueued.campaign_id = $6 and inner_unqueued.lease_until is null) waiting
       order by due_at
       limit 1)) is not null then greatest(0, ceil(extract(epoch from least( (
             select due_at
             from campaign_chunk
-            where campaign_id = $5 and attempt_id is null
+            where campaign_id = $7 and attempt_id is null and due_at < $8::timestamptz
             order by due_at
             limit 1), (
             select due_at
             from (
               select inner_unqueued.due_at, inner_unqueued.email_id
               from email_queue inner_unqueued
-              where inner_unqueued.campaign_id = $6 and inner_unqueued.lease_until is null) waiting
+              where inner_unqueued.campaign_id = $9 and inner_unqueued.lease_until is null) waiting
             order by due_at
-            limit 1)) - clock_timestamp()) * 1000)::float8) end, $7) end as "nextDueMs", exists (
+            limit 1)) - clock_timestamp()) * 1000)::float8) end, $10) end as "nextDueMs", exists (
   select
   from campaign_chunk
-  where campaign_id = $8 and attempt_id is not null) or exists (
+  where campaign_id = $11 and attempt_id is not null) or exists (
   select
   from email_queue
-  where campaign_id = $9 and lease_until is not null) as "isUnsettled", exists (
+  where campaign_id = $12 and lease_until is not null) as "isUnsettled", exists (
   select
   from mail_routing inner_routing
   where inner_routing.project_id = (
     select project_id
     from campaign
-    where id = $10)) as "isRouted"
+    where id = $13)) as "isRouted"
 
 select content.subject, content.body, topic.key as "topicKey", content.utm, content.utm_hosts as
     "utmHosts", campaign.name as "campaignName", template.name as "templateName"
 from campaign_content as content
 inner join campaign on campaign.id = content.campaign_id
 left join topic on topic.id = campaign.topic_id
-left join template on template.id = campaign.template_id
-where content.campaign_id = $1 and content.version = $2
+left join template on template.id = content.template_id
+where content.campaign_id = $1 and content.version = $2 and content.arm = $3
 
 select count(*)::int as total
 from campaign
@@ -217,7 +235,12 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
         then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
         'SENDING') then (
-  select inner_mailing.status
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
   from campaign inner_mailing
   where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
       'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
@@ -230,7 +253,10 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     select inner_holding_ramp.day_ends_at
     from ramp inner_holding_ramp
     where inner_holding_ramp.id = email.ramp_id), email.held_until) else email.held_until end as
-        held_until, coalesce(caused_by, (
+        held_until, coalesce(email.arm, case when email.campaign_id is not null then (
+    select inner_decided.arm
+    from experiment inner_decided
+    where inner_decided.campaign_id = email.campaign_id) end) as arm, coalesce(caused_by, (
     select inner_sent.sent_by
     from campaign inner_sent
     where inner_sent.id = email.campaign_id), (
@@ -264,7 +290,12 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
         then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
         'SENDING') then (
-  select inner_mailing.status
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
   from campaign inner_mailing
   where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
       'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
@@ -277,7 +308,10 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     select inner_holding_ramp.day_ends_at
     from ramp inner_holding_ramp
     where inner_holding_ramp.id = email.ramp_id), email.held_until) else email.held_until end as
-        held_until, coalesce(caused_by, (
+        held_until, coalesce(email.arm, case when email.campaign_id is not null then (
+    select inner_decided.arm
+    from experiment inner_decided
+    where inner_decided.campaign_id = email.campaign_id) end) as arm, coalesce(caused_by, (
     select inner_sent.sent_by
     from campaign inner_sent
     where inner_sent.id = email.campaign_id), (
@@ -301,7 +335,12 @@ select email.id, email.contact_id, email.workflow_execution_id, email.created_at
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
         then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
         'SENDING') then (
-  select inner_mailing.status
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
   from campaign inner_mailing
   where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
       'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
@@ -310,7 +349,11 @@ select email.id, email.contact_id, email.workflow_execution_id, email.created_at
   from campaign_chunk inner_expired
   where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
       inner_expired.lease_until < now()) else false end as is_unsettled, coalesce(receiver.email,
-      email.to_email) as address
+      email.to_email) as address, coalesce(email.arm, case when email.campaign_id is not null then (
+    select inner_decided.arm
+    from experiment inner_decided
+    where inner_decided.campaign_id = email.campaign_id) end) as arm, email.arm is not null as
+        is_in_test
 from (
   select inner_checked.id, inner_checked.created_at
   from email inner_checked
@@ -325,8 +368,9 @@ cross join lateral (
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
       inner_found.opened_at, inner_found.clicked_at, inner_found.human_opened_at,
       inner_found.human_clicked_at, inner_found.bounced_at, inner_found.converted_at,
-      inner_found.project_id, inner_found.campaign_id, inner_found.to_email, inner_found.status,
-      inner_found.lease_until, inner_found.complained_at, inner_found.unsubscribed_at
+      inner_found.project_id, inner_found.campaign_id, inner_found.arm, inner_found.to_email,
+      inner_found.status, inner_found.lease_until, inner_found.complained_at,
+      inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -349,7 +393,12 @@ select email.id, email.contact_id, email.workflow_execution_id, email.created_at
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
         then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
         'SENDING') then (
-  select inner_mailing.status
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
   from campaign inner_mailing
   where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
       'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
@@ -358,7 +407,11 @@ select email.id, email.contact_id, email.workflow_execution_id, email.created_at
   from campaign_chunk inner_expired
   where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
       inner_expired.lease_until < now()) else false end as is_unsettled, coalesce(receiver.email,
-      email.to_email) as address
+      email.to_email) as address, coalesce(email.arm, case when email.campaign_id is not null then (
+    select inner_decided.arm
+    from experiment inner_decided
+    where inner_decided.campaign_id = email.campaign_id) end) as arm, email.arm is not null as
+        is_in_test
 from (
   select inner_checked.id, inner_checked.created_at
   from email inner_checked
@@ -372,8 +425,9 @@ cross join lateral (
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
       inner_found.opened_at, inner_found.clicked_at, inner_found.human_opened_at,
       inner_found.human_clicked_at, inner_found.bounced_at, inner_found.converted_at,
-      inner_found.project_id, inner_found.campaign_id, inner_found.to_email, inner_found.status,
-      inner_found.lease_until, inner_found.complained_at, inner_found.unsubscribed_at
+      inner_found.project_id, inner_found.campaign_id, inner_found.arm, inner_found.to_email,
+      inner_found.status, inner_found.lease_until, inner_found.complained_at,
+      inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -396,7 +450,12 @@ select email.id, email.contact_id, email.workflow_execution_id, email.created_at
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
         then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
         'SENDING') then (
-  select inner_mailing.status
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
   from campaign inner_mailing
   where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
       'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
@@ -405,7 +464,11 @@ select email.id, email.contact_id, email.workflow_execution_id, email.created_at
   from campaign_chunk inner_expired
   where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
       inner_expired.lease_until < now()) else false end as is_unsettled, coalesce(receiver.email,
-      email.to_email) as address
+      email.to_email) as address, coalesce(email.arm, case when email.campaign_id is not null then (
+    select inner_decided.arm
+    from experiment inner_decided
+    where inner_decided.campaign_id = email.campaign_id) end) as arm, email.arm is not null as
+        is_in_test
 from (
   select inner_checked.id, inner_checked.created_at
   from email inner_checked
@@ -419,8 +482,9 @@ cross join lateral (
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
       inner_found.opened_at, inner_found.clicked_at, inner_found.human_opened_at,
       inner_found.human_clicked_at, inner_found.bounced_at, inner_found.converted_at,
-      inner_found.project_id, inner_found.campaign_id, inner_found.to_email, inner_found.status,
-      inner_found.lease_until, inner_found.complained_at, inner_found.unsubscribed_at
+      inner_found.project_id, inner_found.campaign_id, inner_found.arm, inner_found.to_email,
+      inner_found.status, inner_found.lease_until, inner_found.complained_at,
+      inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -443,7 +507,12 @@ select email.id, email.contact_id, email.workflow_execution_id, email.created_at
     where inner_claimed.project_id = email.project_id and inner_claimed.attempt_id is not null))
         then 'SENDING' else email.status end as status, case when email.status in ('PENDING',
         'SENDING') then (
-  select inner_mailing.status
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
   from campaign inner_mailing
   where inner_mailing.id = email.campaign_id) end as campaign_status, case email.status when
       'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null and
@@ -452,7 +521,11 @@ select email.id, email.contact_id, email.workflow_execution_id, email.created_at
   from campaign_chunk inner_expired
   where inner_expired.project_id = email.project_id and inner_expired.attempt_id is not null and
       inner_expired.lease_until < now()) else false end as is_unsettled, coalesce(receiver.email,
-      email.to_email) as address
+      email.to_email) as address, coalesce(email.arm, case when email.campaign_id is not null then (
+    select inner_decided.arm
+    from experiment inner_decided
+    where inner_decided.campaign_id = email.campaign_id) end) as arm, email.arm is not null as
+        is_in_test
 from (
   select part.id, part.created_at
   from ((
@@ -584,8 +657,9 @@ cross join lateral (
       inner_found.opens, inner_found.clicks, inner_found.sent_at, inner_found.delivered_at,
       inner_found.opened_at, inner_found.clicked_at, inner_found.human_opened_at,
       inner_found.human_clicked_at, inner_found.bounced_at, inner_found.converted_at,
-      inner_found.project_id, inner_found.campaign_id, inner_found.to_email, inner_found.status,
-      inner_found.lease_until, inner_found.complained_at, inner_found.unsubscribed_at
+      inner_found.project_id, inner_found.campaign_id, inner_found.arm, inner_found.to_email,
+      inner_found.status, inner_found.lease_until, inner_found.complained_at,
+      inner_found.unsubscribed_at
   from email inner_found
   where inner_found.id = found.id offset 0) email
 left join lateral (
@@ -675,7 +749,8 @@ select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' a
         "isPoliced", exists (
   select
   from mail_routing inner_routing
-  where inner_routing.project_id = campaign.project_id) as "isRouted"
+  where inner_routing.project_id = campaign.project_id) as "isRouted", experiment is not null as
+      "hasExperiment"
 from campaign
 where id = $1
 
@@ -693,11 +768,24 @@ select step.step_id as "stepId", email.status = 'FAILED' as "isFailed", case whe
   where inner_expired.project_id = $1::uuid and inner_expired.attempt_id is not null and
       inner_expired.lease_until < now()) else false end then 'delivery_unsettled' when case when
       email.status in ('PENDING', 'SENDING') then (
-  select inner_mailing.status
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
   from campaign inner_mailing
-  where inner_mailing.id = email.campaign_id) end = 'PAUSED' then 'campaign_paused' when
-      email.status = 'SENDING' or (email.status = 'PENDING' and email.campaign_id is not null and
-      email.id in (
+  where inner_mailing.id = email.campaign_id) end = 'PAUSED' then 'campaign_paused' when case when
+      email.status in ('PENDING', 'SENDING') then (
+  select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+      email.arm is null and exists (
+    select
+    from experiment inner_undecided
+    where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+        then 'UNDECIDED' else inner_mailing.status end
+  from campaign inner_mailing
+  where inner_mailing.id = email.campaign_id) end = 'UNDECIDED' then 'experiment' when email.status
+      = 'SENDING' or (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
     from campaign_chunk inner_claimed
     where inner_claimed.project_id = $2::uuid and inner_claimed.attempt_id is not null)) then
@@ -832,14 +920,15 @@ with due as (
 select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "dueAt",
     to_char(claimed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "claimedAt", (
   select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute, 'refusedInRow',
-      inner_campaign.refused_in_row, 'contentVersion', inner_content.version, 'fromName',
-      inner_content.from_name, 'replyTo', inner_content.reply_to, 'topicId',
-      inner_campaign.topic_id, 'isProjectDisabled', inner_project.disabled_reason is not null,
-      'language', inner_project.language, 'tracking', inner_project.tracking, 'trackingHost', (
+      inner_campaign.refused_in_row, 'contentVersion', inner_content.version, 'contentArm',
+      inner_content.arm, 'fromName', inner_content.from_name, 'replyTo', inner_content.reply_to,
+      'topicId', inner_campaign.topic_id, 'isProjectDisabled', inner_project.disabled_reason is not
+      null, 'language', inner_project.language, 'tracking', inner_project.tracking, 'trackingHost',
+      (
       select inner_tracked.tracking_subdomain || '.' || inner_tracked.name
       from domain inner_tracked
-      where inner_tracked.project_id = inner_campaign.project_id and inner_tracked.name =
-          split_part(inner_campaign.from_email, '@', -1) and inner_tracked.status = 'verified' and
+      where inner_tracked.project_id = inner_content.project_id and inner_tracked.name =
+          split_part(inner_content.from_email, '@', -1) and inner_tracked.status = 'verified' and
           inner_tracked.tracking_active), 'hasBadge', inner_project.subscription is null,
           'hasSuppressions', exists (
       select
@@ -847,7 +936,15 @@ select to_char(due_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "d
           inner_project.id)))
   from campaign inner_campaign
   join campaign_content inner_content on inner_content.campaign_id = inner_campaign.id and
-      inner_content.version = inner_campaign.content_version
+      inner_content.version = inner_campaign.content_version and inner_content.arm = case when
+      inner_campaign.experiment is null then '' else coalesce( (
+      select inner_armed.arm
+      from email inner_armed
+      where inner_armed.id = claimed.email_ids[1]), (
+      select inner_won.arm
+      from experiment inner_won
+      where inner_won.campaign_id = inner_campaign.id), inner_campaign.experiment -> 'arms' -> 0 ->>
+          'id') end
   join project inner_project on inner_project.id = inner_campaign.project_id
   where inner_campaign.id = $9) as shared, (
   select coalesce(json_agg(message
@@ -924,19 +1021,19 @@ with failed as materialized (
   from size
   join campaign on campaign.id = size.id
   join campaign_chunk on campaign_id = campaign.id
-  where campaign_chunk.attempt_id is null and campaign_chunk.due_at > now() or
-      campaign_chunk.lease_until < now() )
+  where campaign_chunk.attempt_id is null and campaign_chunk.due_at > now() and
+      campaign_chunk.due_at < $10::timestamptz or campaign_chunk.lease_until < now() )
 select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.audience_fixed, campaign.audience_type, campaign.body, campaign.bounced_count,
     campaign.clicked_count, campaign.complained_count, campaign.content_version,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
-    campaign.follow_up, campaign.follow_up_list, campaign.from_email, campaign.from_name,
-    campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at, campaign.frozen_to_id,
-    campaign.goal, campaign.human_clicked_count, campaign.human_opened_count, campaign.id,
-    campaign.late, campaign.left_topic, campaign.left_unsubscribed, campaign.local_time,
-    campaign.machine_clicked_count, campaign.machine_opened_count, campaign.max_per_minute,
-    campaign.message_class, campaign.name, campaign.opened_count, campaign.paused_reason,
-    campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
+    campaign.experiment, campaign.follow_up, campaign.follow_up_list, campaign.from_email,
+    campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
+    campaign.frozen_to_id, campaign.goal, campaign.human_clicked_count, campaign.human_opened_count,
+    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
+    campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
+    campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
+    campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
     campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
     campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
     campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
@@ -952,7 +1049,14 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
   from chunk)::int as scheduled, (
   select coalesce(sum(count) filter (
       where not "isOfMoment" and not "isUnsettled"), 0)
-  from chunk)::int as retrying
+  from chunk)::int as retrying, case when campaign.experiment is not null and exists (
+  select
+  from experiment
+  where experiment.campaign_id = campaign.id and decided_at is null) then queued.count + (
+  select count(*)::int
+  from campaign_chunk tested
+  join email on email.id = any(tested.email_ids) and email.status = 'PENDING'
+  where tested.campaign_id = campaign.id and tested.due_at < $11::timestamptz) end as testing
 from size
 join campaign on campaign.id = size.id, queued
 
@@ -960,15 +1064,20 @@ with next as (
   update campaign
   set content_version = content_version + 1
   where id = $1
-  returning id, content_version, project_id, subject, body, from_name, reply_to, utm )
-insert into campaign_content (campaign_id, version, project_id, subject, body, from_name, reply_to,
-    utm, utm_hosts)
-select next.id, next.content_version, next.project_id, next.subject, next.body,
-    coalesce(next.from_name, project.name), next.reply_to,
-    nullif(jsonb_strip_nulls(coalesce(project.utm, '{}') || coalesce(next.utm, '{}')), '{}'),
-    project.utm_hosts
+  returning id, content_version, project_id, subject, body, from_email, from_name, reply_to,
+      template_id, utm, experiment )
+insert into campaign_content (campaign_id, version, arm, project_id, subject, body, from_email,
+    from_name, reply_to, template_id, utm, utm_hosts)
+select next.id, next.content_version, coalesce(arm.id, ''), next.project_id, coalesce(arm.subject,
+    next.subject), coalesce(arm.body, next.body), coalesce(arm.
+  from, next.from_email), coalesce(arm."fromName", next.from_name, project.name),
+      coalesce(arm."replyTo", next.reply_to), coalesce(arm."templateId", next.template_id),
+      nullif(jsonb_strip_nulls(coalesce(project.utm, '{}') || coalesce(next.utm, '{}')), '{}'),
+      project.utm_hosts
 from next
 join project on project.id = next.project_id
+left join jsonb_to_recordset(next.experiment -> 'arms') as arm(id text, subject text, body text,
+  from text, "fromName" text, "replyTo" text, "templateId" uuid) on true
 
 with page as (
   select ctid as row, campaign_id, code
@@ -1057,8 +1166,25 @@ with page as materialized (
             where inner_unqueued.campaign_id = campaign.id and inner_unqueued.lease_until is null)
                 waiting
           order by waiting.due_at
-          limit 1)) > now(), false)) when 'SCHEDULED' then scheduled_for < now() - interval '1
-              minute' else frozen_at is not null and (exists (
+          limit 1)) > now(), false) and not (campaign.experiment is not null and exists (
+        select
+        from experiment inner_experiment
+        where inner_experiment.campaign_id = campaign.id and case when inner_experiment.decided_at
+            is not null then exists (
+          select
+          from campaign_chunk inner_rest
+          where inner_rest.campaign_id = campaign.id and inner_rest.due_at = $1::timestamptz) when
+              inner_experiment.decide_at is not null then coalesce(inner_experiment.waits_until,
+              inner_experiment.decide_at) <= now() else inner_experiment.started_at < now() - $2 *
+              interval '1 second' or (not exists (
+            select
+            from campaign_chunk inner_tested
+            where inner_tested.campaign_id = campaign.id and inner_tested.due_at < $3::timestamptz)
+                and not exists (
+            select
+            from email_queue inner_queued
+            where inner_queued.campaign_id = campaign.id)) end))) when 'SCHEDULED' then
+                scheduled_for < now() - interval '1 minute' else frozen_at is not null and (exists (
       select
       from campaign_chunk inner_chunk
       where inner_chunk.campaign_id = campaign.id) or exists (
@@ -1072,7 +1198,7 @@ with page as materialized (
   where reconciled_at < now() - interval '2 minutes' and status in ('SCHEDULED', 'SENDING',
       'CANCELLED')
   order by reconciled_at
-  limit $1
+  limit $4
   for update skip locked )
 update campaign
 set reconciled_at = case when page.status = 'CANCELLED' and not has_work then 'infinity' else now()

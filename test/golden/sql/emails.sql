@@ -213,8 +213,8 @@ select ((
       where project_id = $17 and attempt_id is null and exists (
         select
         from campaign
-        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and waits_for is
-            null and not exists (
+        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and due_at <
+            $18::timestamptz and waits_for is null and not exists (
         select
         from email inner_scheduled
         where inner_scheduled.id = any(campaign_chunk.email_ids) and inner_scheduled.scheduled_for =
@@ -227,21 +227,21 @@ select ((
         from (
           select inner_waiting.due_at, inner_waiting.email_id, inner_waiting.waits_for
           from email_queue inner_waiting
-          where inner_waiting.project_id = $18 and inner_waiting.campaign_id is null and
+          where inner_waiting.project_id = $19 and inner_waiting.campaign_id is null and
               inner_waiting.lease_until is null) waiting
         where waits_for is null) waiting
       join email on id = email_id
       where waiting.due_at > now() and not (waiting.due_at > now() and attempts > 0 and
           coalesce(scheduled_for < waiting.due_at, true)) and not (hold_reason is not null and
           held_until > now())
-      limit $19) mail) + coalesce((
+      limit $20) mail) + coalesce((
       select sum(cardinality(email_ids))
       from campaign_chunk
-      where project_id = $20 and attempt_id is null and exists (
+      where project_id = $21 and attempt_id is null and exists (
         select
         from campaign
-        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and waits_for is
-            null and exists (
+        where campaign.id = campaign_id and status = 'SENDING') and due_at > now() and due_at <
+            $22::timestamptz and waits_for is null and exists (
         select
         from email inner_scheduled
         where inner_scheduled.id = any(campaign_chunk.email_ids) and inner_scheduled.scheduled_for =
@@ -252,20 +252,10 @@ select ((
       from (
         select email_id
         from email_queue
-        where project_id = $21 and held_until > now()) held
-      join email on id = email_id
-      where hold_reason = 'quiet_hours'
-      limit $22) mail))::int as "quietHours", ((
-    select count(*)
-    from (
-      select
-      from (
-        select email_id
-        from email_queue
         where project_id = $23 and held_until > now()) held
       join email on id = email_id
-      where hold_reason = 'frequency_cap'
-      limit $24) mail))::int as "frequencyCap", ((
+      where hold_reason = 'quiet_hours'
+      limit $24) mail))::int as "quietHours", ((
     select count(*)
     from (
       select
@@ -274,8 +264,18 @@ select ((
         from email_queue
         where project_id = $25 and held_until > now()) held
       join email on id = email_id
+      where hold_reason = 'frequency_cap'
+      limit $26) mail))::int as "frequencyCap", ((
+    select count(*)
+    from (
+      select
+      from (
+        select email_id
+        from email_queue
+        where project_id = $27 and held_until > now()) held
+      join email on id = email_id
       where hold_reason = 'warm_up'
-      limit $26) mail))::int as "warmUp"
+      limit $28) mail))::int as "warmUp"
 
 select (count(*) filter (
     where at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from now() -
@@ -999,7 +999,7 @@ with page as materialized (
   limit $3), made as (
   insert into email (project_id, contact_id, to_email, subject, from_email, message_class,
       source_type, template_id, topic_id, campaign_id, due_at )
-  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8, $9, $10, null::timestamptz
+  select $4, contact.id, contact.email, $5, $6, $7, 'CAMPAIGN', $8::uuid, $9, $10, null::timestamptz
   from page as contact
   where contact.subscribed and true
   order by contact.created_at, contact.id
@@ -1010,7 +1010,7 @@ with page as materialized (
   select $11, $12, array_agg(id
     order by due_at, id), max(due_at)
   from (
-    select id, due_at, greatest(due_at, now()) as moment, (row_number() over ( partition by
+    select id, due_at, greatest(due_at, now()) as moment , (row_number() over ( partition by
         greatest(due_at, now())
         order by due_at, id) - 1) / $13::int as part
     from (
@@ -1311,7 +1311,7 @@ select campaign_id
 from settled
 
 with unqueued as (
-  select id, waiting.due_at
+  select id, waiting.due_at, arm
   from (
     select inner_unqueued.due_at, inner_unqueued.email_id
     from email_queue inner_unqueued
@@ -1352,14 +1352,14 @@ with unqueued as (
   select $3, $4, array_agg(id
     order by due_at, id), max(due_at)
   from (
-    select id, due_at, greatest(due_at, now()) as moment, (row_number() over ( partition by
-        greatest(due_at, now())
+    select id, due_at, greatest(due_at, now()) as moment , arm, (row_number() over ( partition by
+        greatest(due_at, now()) , arm
         order by due_at, id) - 1) / $5::int as part
     from (
-      select id, due_at
+      select id, due_at, arm
       from unqueued) as waiting) as numbered
-  group by moment, part
-  order by moment, part )
+  group by moment, part , arm
+  order by moment, part , arm )
 select count(*)::int as count
 from unqueued
 

@@ -294,7 +294,12 @@ select page.kind, page.type, page.id, to_char(page.at at time zone 'utc',
           where inner_holding_ramp.id = email.ramp_id), email.held_until) else email.held_until end
               at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'refusal', email.refusal,
               'campaign_status', case when email.status in ('PENDING', 'SENDING') then (
-      select inner_mailing.status
+      select case when inner_mailing.status = 'SENDING' and inner_mailing.experiment is not null and
+          email.arm is null and exists (
+        select
+        from experiment inner_undecided
+        where inner_undecided.campaign_id = inner_mailing.id and inner_undecided.decided_at is null)
+            then 'UNDECIDED' else inner_mailing.status end
       from campaign inner_mailing
       where inner_mailing.id = email.campaign_id) end, 'is_unsettled', case email.status when
           'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id is not null

@@ -23,7 +23,15 @@ export const campaignChanges: Play[] = [
   {
     id: 'createCampaign',
     event: 'campaign.created',
-    body: draft('Spring'),
+    body: {
+      ...draft('Spring'),
+      experiment: {
+        arms: [{ id: 'a' }, { id: 'b' }],
+        testPercent: 50,
+        decideAfterSeconds: 60,
+        metric: 'human_click',
+      },
+    },
     makes: 'campaign',
     async prepare({ api, project: { secretKey: key } }) {
       await api.request('POST', '/domains', { key, body: { domain: 'changes.test' } });
@@ -38,6 +46,7 @@ export const campaignChanges: Play[] = [
   { id: 'sendCampaign', event: 'campaign.sent', body: {} },
   { id: 'pauseCampaign', event: 'campaign.paused' },
   { id: 'resumeCampaign', event: 'campaign.resumed' },
+  { id: 'decideExperiment', event: 'campaign.experiment_decided', body: { arm: 'b' } },
   {
     id: 'retryFailedCampaign',
     event: 'campaign.retried',

@@ -60,6 +60,30 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await act(engine, id, 'cancel');
     return `campaign-${id}`;
   },
+  async 'campaign-experiment-decided'(engine) {
+    await insertContacts(engine, 20);
+    const id = await createExperiment(engine, { decideAfterSeconds: 1, minPerArm: 100 });
+    await act(engine, id, 'send');
+    await campaignIn(engine, id, 'SENT');
+    return `campaign-${id}`;
+  },
+  async 'campaign-experiment-decided-by-a-person'(engine) {
+    await insertContacts(engine, 20);
+    const id = await createExperiment(engine, { decideAfterSeconds: 3_600 });
+    await act(engine, id, 'send');
+    await testIsSent(engine, id);
+    await act(engine, id, 'experiment/decide', { arm: 'b' });
+    await campaignIn(engine, id, 'SENT');
+    return `campaign-${id}`;
+  },
+  async 'campaign-experiment-cancelled'(engine) {
+    await insertContacts(engine, 20);
+    const id = await createExperiment(engine, { decideAfterSeconds: 3_600 });
+    await act(engine, id, 'send');
+    await testIsSent(engine, id);
+    await act(engine, id, 'cancel');
+    return `campaign-${id}`;
+  },
   async 'system-mail'(engine) {
     const id = await createCampaign(engine);
     const to = `${randomUUID()}@people.test`;
@@ -68,6 +92,21 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     return `campaign-test-${mail?.id}`;
   },
 };
+
+function createExperiment(engine: Engine, given: object): Promise<string> {
+  const arms = [{ id: 'a' }, { id: 'b', subject: 'Only today' }];
+  const experiment = { arms, testPercent: 50, metric: 'human_click', ...given };
+  return createCampaign(engine, { experiment });
+}
+
+/** Waits until the run of a campaign waits for the decision of its experiment. */
+async function testIsSent(engine: Engine, id: string): Promise<void> {
+  await waitFor('the test', async () => {
+    const { body } = await engine.call('GET', `/campaigns/${id}/experiment`);
+    return body.data.decideAt;
+  });
+  await runIsThere(engine, `campaign-${id}`);
+}
 
 /** Waits until a run has read its row and waits. */
 async function runIsThere(engine: Engine, runId: string): Promise<void> {

@@ -53,6 +53,7 @@ async function insertContent(subject: string, body: string, hasUtm = false): Pro
       project_id: shop.project.id,
       subject,
       body,
+      from_email: 'news@shop.test',
       from_name: 'The Shop é',
       ...(hasUtm && {
         utm: JSON.stringify({ source: 'the shop', campaign: '{campaign}', term: '{step}' }),
@@ -75,6 +76,7 @@ function emailTo(given: Partial<CampaignEmail>): CampaignEmail {
     message_class: 'MARKETING',
     source_type: 'CAMPAIGN',
     content_version: 1,
+    content_arm: '',
     attempts: 1,
     created_at: new Date('2026-11-21T08:30:00.000Z'),
     scheduled_for: null,

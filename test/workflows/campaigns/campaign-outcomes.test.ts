@@ -337,6 +337,14 @@ describe('a campaign', { timeout: 120_000 }, () => {
     await act(engine, next, 'cancel');
   });
 
+  it('says who waits for the decision of an experiment', async () => {
+    await contacts(12);
+    const rules = { testPercent: 30, decideAfterSeconds: 3_600, metric: 'human_click' };
+    const id = await frozen({ experiment: { arms: [{ id: 'a' }, { id: 'b' }], ...rules } });
+    expect(Object.values(await agreed(id))).toContain('experiment');
+    await act(engine, id, 'cancel');
+  });
+
   it('says that mail waits for the next day of a ramp', async () => {
     await contacts(2);
     const given = { domain: engine.domain, startPerDay: 1, days: 2 };
