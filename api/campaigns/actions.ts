@@ -5,13 +5,9 @@ import {
   insertCampaignContent,
   updateCampaign,
 } from '../../db/campaigns/campaigns.ts';
-import { transact } from '../../db/database.ts';
-import { requireVerifiedSender } from '../../db/domains/domains.ts';
-import { isMemberAddress } from '../../db/accounts/members.ts';
-import { findProject } from '../../db/projects/projects.ts';
-import { insertSystemMail } from '../../db/emails/system-mail.ts';
-import { Problem, found } from '../../domain/errors.ts';
+import { found } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
+import { sendTest } from '../emails/test-mail.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Email, ById } from '../http/schemas.ts';
 import { Campaign, CampaignDone, campaignExample } from './record.ts';
@@ -164,35 +160,20 @@ export const testCampaign = endpoint({
     const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     requireArm(campaign.experiment, arm);
   },
-  async handle({ db, config, caller: { projectId }, params: { id }, body, keyUse }) {
-    const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+  async handle(call) {
+    const { db, caller, params, body } = call;
+    const { id } = params;
+    const campaign = found('CAMPAIGN', id, await findCampaign(db, caller.projectId, id));
     const arm = typeof body.arm === 'string' ? requireArm(campaign.experiment, body.arm) : null;
-    const from = arm?.from ?? campaign.from_email;
-    if (
-      config.mail.sender.testsToMembersOnly &&
-      !(await isMemberAddress(db, projectId, body.email))
-    ) {
-      throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
-    }
-    await requireVerifiedSender(db, projectId, from);
-    const project = found('PROJECT', projectId, await findProject(db, projectId));
-    const answer = { success: true as const, message: `A test is on its way to ${body.email}.` };
-    await transact(db, async (tx) => {
-      await insertSystemMail(tx, {
-        kind: 'campaign-test',
-        project_id: projectId,
-        message_class: campaign.message_class,
-        topic_id: campaign.topic_id,
-        to_email: body.email,
-        from_email: from,
-        from_name: arm?.fromName ?? campaign.from_name ?? project.name,
-        reply_to: arm?.replyTo ?? campaign.reply_to,
-        subject: `[TEST] ${arm?.subject ?? campaign.subject}`,
-        html: arm?.body ?? campaign.body,
-      });
-      await keyUse?.completeIn(tx, answer);
+    return sendTest(call, body.email, {
+      message_class: campaign.message_class,
+      topic_id: campaign.topic_id,
+      from_email: arm?.from ?? campaign.from_email,
+      from_name: arm?.fromName ?? campaign.from_name,
+      reply_to: arm?.replyTo ?? campaign.reply_to,
+      subject: arm?.subject ?? campaign.subject,
+      html: arm?.body ?? campaign.body,
     });
-    return answer;
   },
 });
 
