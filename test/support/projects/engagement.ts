@@ -19,9 +19,10 @@ export interface TrackedRequest {
   from?: string;
 }
 
-/** Sends mail with links, plays requests to it, and settles them at once. */
-export function engagementOf(api: TestApi, project: { id: string }, contactId: string) {
+/** Plays requests to the pixel and the links of a mail. */
+export function trackedMail(api: TestApi, id: string, links: readonly string[]) {
   const sign = createSigner(api.services.config.jwtSecret, 'tracking links');
+  const { pixelUrl, clickUrl } = trackingLinks('', id, sign);
 
   async function ask(url: string, { method = 'GET', agent = browser, from }: TrackedRequest) {
     const headers = { 'User-Agent': agent, ...(from && { 'X-Forwarded-For': from }) };
@@ -31,22 +32,25 @@ export function engagementOf(api: TestApi, project: { id: string }, contactId: s
   }
 
   return {
+    id,
+    open: (request: TrackedRequest = {}) => ask(pixelUrl, request),
+    click: (request: TrackedRequest & { link?: number } = {}) => {
+      const target = links[request.link ?? 0]!;
+      const link = { target, linkId: linkIdOf(target), linkCount: links.length };
+      return ask(clickUrl(link), request);
+    },
+  };
+}
+
+/** Sends mail with links, plays requests to it, and settles them at once. */
+export function engagementOf(api: TestApi, project: { id: string }, contactId: string) {
+  return {
     /** @param seconds how long ago it was delivered */
     async sentMail(links: readonly string[] = ['https://shop.example/'], seconds = 60) {
       const campaignId = await insertTestCampaign(api.db, project.id);
       const id = await insertTestEmail(api.db, { projectId: project.id, contactId, campaignId });
       await setDelivered(id, new Date(Date.now() - seconds * 1000));
-      const { pixelUrl, clickUrl } = trackingLinks('', id, sign);
-      return {
-        id,
-        campaignId,
-        open: (request: TrackedRequest = {}) => ask(pixelUrl, request),
-        click: (request: TrackedRequest & { link?: number } = {}) => {
-          const target = links[request.link ?? 0]!;
-          const link = { target, linkId: linkIdOf(target), linkCount: links.length };
-          return ask(clickUrl(link), request);
-        },
-      };
+      return { campaignId, ...trackedMail(api, id, links) };
     },
     setDelivered,
     /** Ends the pause of all requests, and settles them as the sweep does. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { useEngine } from '../../support/engine.ts';
@@ -8,6 +9,7 @@ import {
   deleteContacts,
   insertContacts,
 } from '../../support/projects/campaigns.ts';
+import { trackedMail } from '../../support/projects/engagement.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -122,6 +124,40 @@ describe('an experiment', { timeout: 60_000 }, () => {
       restRecipients: 0,
       decision: { arm: 'a', by: 'tie', actor: null },
     });
+  });
+
+  it('is decided by the clicks of people, not by those of scanners, and shows conversions', async () => {
+    await insertContacts(engine, 40);
+    const goal = { eventName: 'ordered', valueField: 'total', windowDays: 1, touch: 'sent' };
+    const id = await tested(
+      { metric: 'human_click', eventName: null, decideAfterSeconds: 14 },
+      { goal },
+    );
+    await act(engine, id, 'send');
+    await testSent(id);
+    const test = (await mailsOf(id)).filter(({ arm }) => arm !== null);
+    // A click right after the delivery is that of a machine.
+    await sleep(2_500);
+    for (const { id: emailId, arm } of test) {
+      const mail = trackedMail(engine.api, emailId, ['https://shop.example/']);
+      await mail.click(arm === 'a' ? { agent: 'curl/8.5.0' } : {});
+    }
+    const { email } = test.find(({ arm }) => arm === 'b')!;
+    await engine.call('POST', '/v1/track', { email, event: 'ordered', data: { total: 12.5 } });
+    const { decision, arms: shownArms } = await inState(id, 'DECIDED');
+    expect(decision).toMatchObject({ arm: 'b', by: 'metric' });
+    const ofArm = (arm: string) => test.filter((mail) => mail.arm === arm).length;
+    expect(decision.numbers).toMatchObject([
+      { id: 'a', sent: ofArm('a'), hits: 0, rate: 0 },
+      { id: 'b', sent: ofArm('b'), hits: ofArm('b'), rate: 100 },
+    ]);
+    expect(shownArms).toMatchObject([
+      { id: 'a', humanClicked: 0, converted: 0, value: 0 },
+      { id: 'b', humanClicked: ofArm('b'), converted: 1, value: 12.5 },
+    ]);
+    await campaignIn(engine, id, 'SENT');
+    const rest = (await mailsOf(id)).filter(({ arm }) => arm === null);
+    expect(new Set(rest.map(({ subject }) => subject))).toEqual(new Set(['Second']));
   });
 
   it('sends the rest the arm that more contacts answered, once, and keeps the numbers', async () => {
