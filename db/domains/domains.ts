@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { deleteKeys, insertKeys, isKept, isReturnPathFound, type NewKey } from './keys.ts';
 import { lockDomainName } from './ses-identities.ts';
@@ -338,17 +338,23 @@ export async function listDomainUsers(
   campaigns: { id: string; name: string }[];
   consentPolicy: boolean;
 }> {
-  const usersIn = (table: 'template' | 'campaign') =>
+  const usersIn = (table: 'template' | 'campaign', uses: RawBuilder<boolean>) =>
     db
       .selectFrom(table)
       .select(['id', 'name'])
       .where('project_id', '=', project_id)
-      .where(addressDomain(sql`from_email`), '=', name)
+      .where(uses)
       .orderBy('created_at')
       .orderBy('id');
+  const isSender = sql<boolean>`${addressDomain(sql`from_email`)} = ${name}`;
+  const isSenderOfArm = sql<boolean>`exists (
+    select from jsonb_array_elements(experiment -> 'arms') arm
+      where ${addressDomain(sql`arm ->> 'from'`)} = ${name})`;
   const [templates, campaigns, policies] = await Promise.all([
-    usersIn('template').execute(),
-    usersIn('campaign').where('status', 'in', openCampaignStatuses).execute(),
+    usersIn('template', isSender).execute(),
+    usersIn('campaign', sql<boolean>`(${isSender} or ${isSenderOfArm})`)
+      .where('status', 'in', openCampaignStatuses)
+      .execute(),
     db
       .selectFrom('project')
       .select('id')

@@ -187,6 +187,28 @@ describe('DELETE /domains/{id}', () => {
     },
   );
 
+  it('refuses a domain that an arm of an experiment sends from', async () => {
+    const [domain, other] = [await add(newName('test')), await add(newName('test'))];
+    const { body } = await call('POST', '/campaigns', {
+      name: 'Sale',
+      subject: 's',
+      body: 'b',
+      from: `me@${other.domain}`,
+      audienceType: 'ALL',
+      experiment: {
+        arms: [{ id: 'a' }, { id: 'b', from: `Me <me@${domain.domain}>` }],
+        testPercent: 20,
+        decideAfterSeconds: 60,
+        metric: 'human_click',
+      },
+    });
+    const refused = await remove(domain);
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'DOMAIN_IN_USE']);
+    expect(refused.body.error.details.campaigns).toEqual([{ id: body.data.id, name: 'Sale' }]);
+    await call('DELETE', `/campaigns/${body.data.id}`);
+    expect((await remove(domain)).status).toBe(200);
+  });
+
   it('needs the role ADMIN or OWNER, and is 404 for strangers', async () => {
     const domain = await add();
     const [member, stranger] = [await api.signUp(), await api.signUp()];
