@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { ContactSelection } from '../../db/reads/contacts/matching.ts';
+import { selection } from '../../domain/filter/selection.ts';
 import { limits } from '../../domain/limits.ts';
 import { ConditionInput, placedCondition, refuseTwoMeanings } from '../segments/conditions.ts';
 
 /** Contacts that a request selects by a condition, a part of the address, or the subscription. */
 
-export const SelectionFields = z.object({
+export const SelectionFields = selection({
   condition: ConditionInput.nullish().describe('As in segments'),
   filters: ConditionInput.nullish().describe('Instead of condition'),
   search: z

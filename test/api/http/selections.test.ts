@@ -113,9 +113,11 @@ describe('a selection with a key that it does not know', () => {
   it.each<readonly [string, readonly [string, string, object], string]>([
     [
       'of contacts by a query',
-      ['POST', '/contacts/bulk-delete', { mode: 'query', filter: { condition } }],
-      'filter.condition',
+      ['POST', '/contacts/bulk-delete', { mode: 'query', filter: { segment: 'vip' } }],
+      'filter.segment',
     ],
+    ['of contacts that are listed', ['POST', '/contacts/query', { segment: 'vip' }], 'segment'],
+    ['of contacts that are exported', ['POST', '/contacts/export', { segment: 'vip' }], 'segment'],
     [
       'of contacts, misspelt',
       ['POST', '/contacts/bulk-unsubscribe', { mode: 'query', filter: {}, excludeIDs: [] }],
