@@ -84,7 +84,10 @@ it('changes the hold-out and the parameters of links', async () => {
   expect(html).toContain('name="medium" value=""');
   expect(html).toContain('value="a.test b.test"');
   const refused = await visitor.submit(`${page}/mail/links`, { source: '{nope}' });
-  expect([refused.status, refused.html.includes('There is no placeholder {nope}.')]).toEqual([422, true]);
+  expect([refused.status, refused.html.includes('There is no placeholder {nope}.')]).toEqual([
+    422,
+    true,
+  ]);
 });
 
 it('shows a member the settings of marketing mail without forms', async () => {
