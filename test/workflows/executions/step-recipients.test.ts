@@ -59,6 +59,10 @@ it('lists who was sent the mail of a step, also of a step that is gone, and coun
     opened: 0,
     clicked: 0,
     bounced: 0,
+    humanOpened: 0,
+    machineOpened: 0,
+    humanClicked: 0,
+    machineClicked: 0,
   });
   const ofTemplate = await engine.call('GET', `/templates/${templateId}/recipients`);
   expect(ofTemplate.body).toEqual(body);
