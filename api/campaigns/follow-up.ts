@@ -42,6 +42,9 @@ const FollowUpRequest = z.object({
 
 const message = 'The follow-up is a draft.';
 
+const onlyFinished =
+  'Only a campaign that is SENT, or was cancelled while it was sent, can have a follow-up.';
+
 export const followUpCampaign = endpoint({
   id: 'followUpCampaign',
   method: 'POST',
@@ -98,7 +101,7 @@ export const followUpCampaign = endpoint({
     const { outcome, ignoreMachines, ...content } = body;
     const first = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
     const isFrozen = first.frozen_at !== null;
-    if (!isFinished({ status: first.status, isFrozen })) throw notFinished(first);
+    if (!isFinished({ status: first.status, isFrozen })) throw notFinished(first, onlyFinished);
     const { id: listId, asOf } = await insertFollowUpList(db, projectId);
     const followUp = { campaignId: id, outcome, ignoreMachines, asOf };
     await fillFollowUpList(db, projectId, listId, followUp);

@@ -17,6 +17,8 @@ import { notFinished } from './states.ts';
 
 const count = z.int().min(0);
 
+const onlySent = 'Only the mails of a SENT campaign can be tried again.';
+
 export const retryFailedCampaign = endpoint({
   id: 'retryFailedCampaign',
   method: 'POST',
@@ -56,7 +58,7 @@ export const retryFailedCampaign = endpoint({
     const { db, caller, params, body } = call;
     const { projectId } = caller;
     const row = found('CAMPAIGN', params.id, await findCampaign(db, projectId, params.id));
-    if (row.status !== 'SENT') throw notFinished(row);
+    if (row.status !== 'SENT') throw notFinished(row, onlySent);
     const campaign = { projectId, campaignId: params.id };
     const notRetried = await countNotRetried(db, campaign, body.reasons);
     let retried = 0;
@@ -82,7 +84,7 @@ async function retryAll(
       const isFirst = before + retried === 0;
       const isOpen = await reopenCampaign(tx, campaign, isFirst);
       const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
-      if (!isOpen) throw notFinished(row);
+      if (!isOpen) throw notFinished(row, onlySent);
       await signalCampaign(tx, row);
       if (!isFirst) return done;
       const target = { type: 'campaign', id } as const;

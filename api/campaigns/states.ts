@@ -34,9 +34,18 @@ export function requireState({ status }: CampaignRow, action: Action): void {
   });
 }
 
-export function notFinished({ status }: CampaignRow): Problem {
+/** What to do with a campaign, by its status, so that it is sent. */
+const nextSteps: Readonly<Record<string, string>> = {
+  DRAFT: 'Send it with POST /campaigns/{id}/send.',
+  PAUSED: 'Resume it with POST /campaigns/{id}/resume.',
+  CANCELLED: 'Duplicate it with POST /campaigns/{id}/duplicate, and send the copy.',
+};
+
+/** @param rule which campaigns are allowed, as a sentence */
+export function notFinished({ status }: CampaignRow, rule: string): Problem {
   return new Problem('CAMPAIGN_NOT_FINISHED', {
-    message: `${problems.CAMPAIGN_NOT_FINISHED[1]} It has the status ${status}.`,
+    message: `${rule} This one has the status ${status}.`,
+    suggestion: nextSteps[status],
     details: { status },
   });
 }

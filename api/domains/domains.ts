@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { recordDomainCheck } from '../../db/domains/checks.ts';
 import {
+  findSenderDomain,
   type DomainRow,
   abandonDomain,
   claimOf,
@@ -26,7 +27,7 @@ import { requireDomain } from './access.ts';
 import { makeKeys } from './keys.ts';
 import { Domain, domainExample, type DomainFields, domainFields, presentDomain } from './record.ts';
 import { requireAllowed, signingEndpoints } from './signing.ts';
-import { transact } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 
 const DomainName = z
   .string()
@@ -263,13 +264,24 @@ async function claimDomain(
   await abandonDomain(db, claim);
   // No row: the claim was deleted with its project. `taken`: another project has verified the name.
   if (!made) throw notFound('PROJECT', projectId);
-  throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
+  throw await domainExists(db, projectId, name);
+}
+
+async function domainExists(db: Database, projectId: string, name: string): Promise<Problem> {
+  const isOwn = await findSenderDomain(db, projectId, name);
+  return new Problem('DOMAIN_EXISTS', {
+    ...(isOwn && {
+      message: 'This project already has this domain.',
+      suggestion: 'Use it: GET /domains lists it.',
+    }),
+    details: { domain: name },
+  });
 }
 
 async function insertClaim({ db }: Services, projectId: string, name: string): Promise<NewClaim> {
   for (const until = Date.now() + releaseMs; Date.now() < until; await sleep(200)) {
     const claim = await insertDomain(db, { projectId, name });
-    if (claim === 'taken') throw new Problem('DOMAIN_EXISTS', { details: { domain: name } });
+    if (claim === 'taken') throw await domainExists(db, projectId, name);
     if (claim !== 'releasing') return claim;
   }
   throw new Problem('SERVICE_UNAVAILABLE', {

@@ -48,7 +48,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   EXPERIMENT_NOT_FOUND: 'Give a draft an `experiment` with PUT /campaigns/{id}.',
   EXPERIMENT_DECIDED: 'GET /campaigns/{id}/experiment shows the decision. It cannot be changed.',
   CAMPAIGN_NO_RECIPIENTS: 'Choose a larger audience, or add contacts that are subscribed.',
-  CAMPAIGN_NOT_FINISHED: 'Wait until it is SENT, or cancel it with POST /campaigns/{id}/cancel.',
+  CAMPAIGN_NOT_FINISHED: 'Wait until it is SENT.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave the time out to send now.',
   ROUTE_NOT_FOUND: 'Find the path in /docs/reference or /openapi.json.',
   EMAIL_NOT_PENDING:
@@ -90,7 +90,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   RESERVED_EVENT: 'Only your own events can be deleted; GET /events/names lists them.',
   MISSING_AUTH:
     'Add this header. Or log in, and send the id of the project in the header X-Project-Id.',
-  INVALID_API_KEY: 'Use the secret key of the project. The public key can only track events.',
+  INVALID_API_KEY: 'Use a secret key of the project. The public key can only track events.',
   UNAUTHORIZED: 'Log in with POST /auth/login. This endpoint does not accept API keys.',
   INVALID_CREDENTIALS:
     'Try again, or ask for a new password with POST /auth/request-password-reset.',
@@ -134,7 +134,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   IDEMPOTENCY_IN_PROGRESS: 'Repeat the request with the same key in a few seconds.',
   CONFLICT: 'Read the current data again, then correct the request.',
   MEMBER_MANAGED:
-    'Change the groups of the user at the identity provider, or change the rule in the sign-in policy.',
+    'The role follows from the groups of the user at the identity provider. Change these groups, or the rule with PUT /users/@me/projects/{id}/sign-in-policy.',
   MEMBER_EXISTS: 'Change the role with PATCH /projects/{id}/members/{userId}.',
   CONTACT_EXISTS: 'Change that contact instead; POST /contacts/lookup finds it.',
   CONTACT_SUPPRESSED:
@@ -145,7 +145,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   API_KEY_EXPIRED: 'Send a new `expiresAt` when you rotate the key.',
   RAMP_EXISTS: 'Delete the ramp in `details.id`, or wait until it is DONE.',
   RAMP_NOT_RUNNING: 'Only a RUNNING ramp can be paused; GET /ramps/{id} shows its status.',
-  RAMP_NOT_PAUSED: 'Only a PAUSED or STOPPED ramp can be resumed.',
+  RAMP_NOT_PAUSED:
+    'A RUNNING ramp needs no resume. If it is DONE, make a new one with POST /ramps.',
   TOPIC_EXISTS: 'Change that topic instead; GET /topics lists them.',
   DOMAIN_NOT_SIGNING:
     'To sign with keys of Everpost, first set `signing` to `own` with PATCH /domains/{id}.',

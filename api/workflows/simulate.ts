@@ -70,7 +70,7 @@ const Happening = z
   })
   .refine(({ after, at }) => (after === undefined) !== (at === undefined), {
     path: ['after'],
-    ...fault('required', 'Send either `after` or `at`.'),
+    ...fault('required', 'Send one of `after` and `at`, not both.'),
     ...whenRight('after', 'at'),
   });
 

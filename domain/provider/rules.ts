@@ -138,7 +138,7 @@ function feedbackFaults(
     const message =
       kind === 'ses'
         ? 'Must be ses for a provider of the kind ses.'
-        : 'Is only for providers of the kind ses.';
+        : '`ses` is only for providers of the kind ses. Choose another value, such as dsn.';
     return [fault('feedback', 'not_allowed', message)];
   }
   const { feedbackSecret } = given;

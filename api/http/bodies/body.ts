@@ -172,7 +172,7 @@ export function readJson(bytes: Buffer): unknown {
   const { depth, items } = measureJson(bytes, limits.jsonItems);
   // Checked before parsing, because a parsed value may take tens of times the memory of its text.
   if (items > limits.jsonItems) {
-    const message = `The body has too many values. All its objects and lists together may have at most ${limits.jsonItems}.`;
+    const message = `The body has more than ${limits.jsonItems} values. Each object, each list and each value inside them counts. Send less in one request.`;
     throw invalidField('', 'too_big', message);
   }
   const json = new TextDecoder().decode(bytes);

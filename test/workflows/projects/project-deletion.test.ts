@@ -37,7 +37,10 @@ describe('the tables of a project', () => {
       ...keptOnReset,
       'outbox',
     ];
-    expect(known.toSorted()).toEqual(await projectTables(engine));
+    // Counts of links name a campaign, a template or a step instead of the project.
+    const ofLinks = ['email_link', 'link_tally'];
+    const tables = [...(await projectTables(engine)), ...ofLinks];
+    expect(known.toSorted()).toEqual(tables.toSorted());
   });
 
   it('are found by an index, so that a page costs no look at the whole table', async () => {
