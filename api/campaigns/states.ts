@@ -34,7 +34,7 @@ export function requireState({ status }: CampaignRow, action: Action): void {
   });
 }
 
-/** What to do with a campaign, by its status, so that it is sent. */
+/** Advice for a campaign that is not sent yet, by its status. */
 const nextSteps: Readonly<Record<string, string>> = {
   DRAFT: 'Send it with POST /campaigns/{id}/send.',
   PAUSED: 'Resume it with POST /campaigns/{id}/resume.',

@@ -12,7 +12,7 @@ import { newAddress } from '../../support/projects/shop.ts';
 import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What waits for people is not ended by machines. */
+/** Machines do not end a wait for a person. */
 
 const engine = await useEngine();
 const scanner = { agent: 'curl/8.5.0' };
