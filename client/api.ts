@@ -830,7 +830,7 @@ export interface Api {
           startDate?: string;
           /** A date-time with an offset, or a day of `timeZone` */
           endDate?: string;
-          /** What each point counts */
+          /** Length of the time that each point counts */
           interval?: 'day' | 'hour' | 'minute';
           /** Default: the zone of the send policy */
           timeZone?: string;
@@ -4402,7 +4402,7 @@ export type GoalInput = {
   valueField?: string;
   /** How long after the touch the event counts, in days of 24 hours */
   windowDays: number;
-  /** What the recipient must have done before; `sent`: the mail was only sent */
+  /** The recipient must have opened or clicked the mail before; `sent`: it was only sent */
   touch?: 'sent' | 'open' | 'click';
 };
 

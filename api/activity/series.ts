@@ -24,7 +24,7 @@ import { startOfLastDays, zonedBounds, zonedRangeQuery } from './zoned-range.ts'
 const owners = ['campaignId', 'workflowId', 'templateId'] as const;
 
 const Query = zonedRangeQuery({
-  interval: z.enum(intervals).default('day').describe('What each point counts'),
+  interval: z.enum(intervals).default('day').describe('Length of the time that each point counts'),
   timeZone: Zone.optional().describe('Default: the zone of the send policy'),
   campaignId: Uuid.optional().describe('Only the mail of this campaign'),
   workflowId: Uuid.optional().describe('Only the mail of this workflow'),

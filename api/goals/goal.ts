@@ -35,7 +35,9 @@ export const GoalInput = z
     touch: z
       .enum(touches)
       .default('click')
-      .describe('What the recipient must have done before; `sent`: the mail was only sent'),
+      .describe(
+        'The recipient must have opened or clicked the mail before; `sent`: it was only sent',
+      ),
   })
   .meta({ id: 'GoalInput' });
 
