@@ -118,7 +118,7 @@ describe('a limit of its own', () => {
       await takeAllowances(api.db, rules, project.id, mails.slice(0, 2));
       await writeMail(api.db, (tx) =>
         sql`update email set status = 'SENDING', attempt_id = gen_random_uuid(),
-      lease_until = now() where id = ${mails[1]!.id}`.execute(tx),
+      lease_until = now() - interval '1 minute' where id = ${mails[1]!.id}`.execute(tx),
       );
       await project.put({ [category]: 3 });
       const room = (units: number) =>

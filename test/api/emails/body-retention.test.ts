@@ -88,7 +88,12 @@ describe('bodies of mail', () => {
     const { project_id: projectId } = await writeMail(shop.api.db, (tx) =>
       tx
         .updateTable('email')
-        .set({ status: 'SENDING', attempt_id: attemptId, attempts: 1, lease_until: new Date() })
+        .set({
+          status: 'SENDING',
+          attempt_id: attemptId,
+          attempts: 1,
+          lease_until: new Date(Date.now() - 60_000),
+        })
         .where('id', '=', id)
         .returning('project_id')
         .executeTakeFirstOrThrow(),

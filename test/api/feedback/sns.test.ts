@@ -320,7 +320,7 @@ describe('a message whose outcome is unknown', () => {
     attempt_id: randomUUID(),
   } as const;
   const states: [string, Parameters<typeof insertTestEmail>[2]][] = [
-    ['uncertain', { ...unknown, status: 'SENDING', lease_until: new Date() }],
+    ['uncertain', { ...unknown, status: 'SENDING', lease_until: new Date(Date.now() - 60_000) }],
     ['given up', { ...unknown, status: 'FAILED', error: 'delivery_unknown' }],
     ['due once more', { ...unknown, status: 'PENDING' }],
   ];

@@ -293,7 +293,9 @@ it('queues messages that are in no chunk, once', async () => {
   await started(2);
   await sql`delete from campaign_chunk where campaign_id = ${campaignId}`.execute(db);
   await writeMail(db, (tx) =>
-    sql`update email set due_at = now() where campaign_id = ${campaignId}`.execute(tx),
+    sql`update email set due_at = now() - interval '1 minute' where campaign_id = ${campaignId}`.execute(
+      tx,
+    ),
   );
   expect(await findCampaignWork(db, campaignId)).toMatchObject({ nextDueMs: 0 });
   expect(await queueLeftovers(db, { id: campaignId, projectId })).toBe(2);

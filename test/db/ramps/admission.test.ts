@@ -212,7 +212,7 @@ describe('claims', () => {
     await record(first.attemptId, [accepted(sent)]);
     await sql`update ramp set day_ends_at = clock_timestamp() where id = ${id}`.execute(db);
     await writeMail(db, (tx) =>
-      sql`update email set due_at = now(), held_until = now()
+      sql`update email set due_at = now() - interval '1 minute', held_until = now() - interval '1 minute'
         where project_id = ${projectId} and status = 'PENDING'`.execute(tx),
     );
     // The message that is still being sent counts for the new day.

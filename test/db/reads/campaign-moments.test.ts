@@ -109,7 +109,7 @@ it('a campaign that waits for a moment is left alone by the sweep, until one has
     return rows.length > 0;
   }
   expect(await isFound()).toBe(false);
-  await sql`update campaign_chunk set due_at = now() where campaign_id = ${id}
+  await sql`update campaign_chunk set due_at = now() - interval '1 minute' where campaign_id = ${id}
     and due_at = ${moments[2]}::timestamptz`.execute(db);
   expect(await isFound()).toBe(true);
 });

@@ -527,7 +527,9 @@ describe('a campaign', { timeout: 120_000 }, () => {
 
     const hold = await frozen();
     await writeMail(db, (tx) =>
-      sql`update email set held_until = now() where campaign_id = ${hold}`.execute(tx),
+      sql`update email set held_until = now() - interval '1 minute' where campaign_id = ${hold}`.execute(
+        tx,
+      ),
     );
     await sql`update domain set status = 'failed' where project_id = ${projectId}`.execute(db);
     await finished(hold);

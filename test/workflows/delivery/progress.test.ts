@@ -23,6 +23,7 @@ const get = async (path: string) => {
 const progressOf = async (id: string) => (await get(`/campaigns/${id}/stats`)).data.progress;
 
 it('shows how fast a campaign is sent, what limits it and when it ends', async () => {
+  await waitFor('the worker', async () => (await get('/delivery')).workers === 1);
   expect(await get('/delivery')).toEqual({
     due: 0,
     oldestDueAt: null,
@@ -100,7 +101,7 @@ it('shows within 30 seconds that no worker runs, also of executions, and that on
   );
 
   await engine.startWorker();
-  await waitFor('the worker to be told', async () => (await get('/delivery')).workers === 1);
+  await waitFor('the next worker', async () => (await get('/delivery')).workers === 1);
   const done = async () => (await get(`${path}/${execution}`)).status === 'EXITED';
   await waitFor('the execution to go on', done, 60_000);
   expect((await get('/executions?stuck=true')).total).toBe(0);
@@ -116,7 +117,7 @@ it('shows that a worker process was killed', async () => {
     return { workers, limitedBy };
   };
   const worker = await useWorkerProcess(other);
-  await waitFor('the worker to be told', async () => (await fleet()).workers === 1, 30_000);
+  await waitFor('the next worker', async () => (await fleet()).workers === 1, 30_000);
   expect(await fleet()).toEqual({ workers: 1, limitedBy: null });
   await worker.kill();
   await waitFor('its death to be told', async () => (await fleet()).workers === 0, 30_000);

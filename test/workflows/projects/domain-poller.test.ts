@@ -40,6 +40,9 @@ const checked = (domain: AnsweredDomain, after: Date | null) =>
     return row.last_checked_at?.getTime() === after?.getTime() ? null : row;
   });
 
+/** Due for a minute, so that a clock that steps back does not make it early. */
+const past = sql<Date>`now() - interval '1 minute'`;
+
 /** Makes the next check due, `days` after the domain was added. */
 async function timePasses(domain: AnsweredDomain, days = 0, on = engine) {
   const { db } = on.api;
@@ -47,7 +50,7 @@ async function timePasses(domain: AnsweredDomain, days = 0, on = engine) {
   await transact(db, async (tx) => {
     await tx
       .updateTable('domain')
-      .set({ next_check_at: sql<Date>`now()`, daily_check_at: sql<Date>`now()` })
+      .set({ next_check_at: past, daily_check_at: past })
       .$if(days > 0, (query) =>
         query.set({ created_at: sql<Date>`now() - ${days} * interval '1 day'` }),
       )
@@ -214,7 +217,9 @@ describe('the run of a domain that Everpost signs for', async () => {
     const { db } = smtp.api;
     for (let round = 0; round < 4; round += 1) {
       const last = (await rowOf(domain, smtp)).last_checked_at;
-      await sql`update domain set next_check_at = now() where id = ${domain.id}`.execute(db);
+      await sql`update domain set next_check_at = now() - interval '1 minute' where id = ${domain.id}`.execute(
+        db,
+      );
       await transact(db, async (tx) => {
         const input = { projectId: smtp.project.id, domainId: domain.id, name: domain.domain };
         await enqueue(tx, { kind: 'domainPoller', input, summary: 'test' });
@@ -315,7 +320,9 @@ describe('with SES', async () => {
     const claim = (await insertDomain(db, { projectId: hosted.project.id, name })) as NewClaim;
     await insertSesIdentity(db, name);
     await services.identities.create(name);
-    await sql`update domain set next_check_at = now() where id = ${claim.id}`.execute(db);
+    await sql`update domain set next_check_at = now() - interval '1 minute' where id = ${claim.id}`.execute(
+      db,
+    );
     services.dispatcher.dispatch([{ runId: `domain-${claim.id}`, projectId: hosted.project.id }]);
     await forgotten(name);
     const rows = await db.selectFrom('domain').select('id').where('id', '=', claim.id).execute();

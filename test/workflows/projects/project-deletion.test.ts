@@ -139,7 +139,7 @@ describe('a deletion', () => {
     await writeMail(db, (tx) =>
       tx
         .updateTable('email')
-        .set({ lease_until: sql<Date>`now()` })
+        .set({ lease_until: sql<Date>`now() - interval '1 minute'` })
         .where('id', '=', claim!.id)
         .execute(),
     );

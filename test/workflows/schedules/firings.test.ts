@@ -64,7 +64,7 @@ async function scheduled(triggerConfig: object = often, more: object = {}) {
     since: (next: Date) =>
       db
         .updateTable('workflow_schedule')
-        .set({ next_at: next, next_reconcile_at: new Date() })
+        .set({ next_at: next, next_reconcile_at: new Date(Date.now() - 60_000) })
         .where('workflow_id', '=', workflow.id)
         .execute(),
     /** Begins the firing of `at`, as its run does. */

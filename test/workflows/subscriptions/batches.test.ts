@@ -178,7 +178,7 @@ it('probes with a batch that waits, as a whole', async () => {
   await untilDeliveries(engine, shop.id, (all) => all.every((one) => one.attempts.length === 1));
   await engine.api.db
     .updateTable('event_subscription')
-    .set({ failures: 10, probe_at: new Date() })
+    .set({ failures: 10, probe_at: new Date(Date.now() - 60_000) })
     .where('id', '=', shop.id)
     .execute();
   await untilDeliveries(engine, shop.id, (all) => all.every((one) => one.attempts.length > 4));

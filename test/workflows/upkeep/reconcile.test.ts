@@ -34,7 +34,7 @@ const rowOf = (id: string) =>
 const becomeDue = (id: string) =>
   db
     .updateTable('execution')
-    .set({ next_reconcile_at: sql<Date>`now()` })
+    .set({ next_reconcile_at: sql<Date>`now() - interval '1 minute'` })
     .where('id', '=', id)
     .execute();
 
