@@ -182,10 +182,11 @@ export const decideExperiment = endpoint({
   path: '/campaigns/{id}/experiment/decide',
   summary: 'Decide an experiment: the rest of the recipients gets this arm',
   description:
-    'Possible as soon as the campaign has begun, before or instead of the decision by the metric. ' +
+    'Possible as soon as the audience is fixed, before or instead of the decision by the metric. ' +
     'If the campaign is paused, the rest is sent when it resumes. EXPERIMENT_NOT_RUNNING: the ' +
-    'campaign has not begun, or was cancelled. EXPERIMENT_DECIDED: it was decided before, for the ' +
-    'arm in `details.arm`.',
+    'campaign has not begun, or was cancelled; or `details.state` is TESTING, and its audience is ' +
+    'still being fixed: try again shortly. EXPERIMENT_DECIDED: it was decided before, for the arm ' +
+    'in `details.arm`.',
   access: 'secret',
   wrapped: true,
   bodyBytesMax: limits.contentBodyBytes,
@@ -237,7 +238,8 @@ export function requireArm(experiment: Experiment | null, arm: string) {
 }
 
 /** @throws Problem EXPERIMENT_NOT_RUNNING, EXPERIMENT_DECIDED */
-async function requireUndecided(db: Database, { id, status }: Tested): Promise<void> {
+async function requireUndecided(db: Database, campaign: Tested): Promise<void> {
+  const { id, status, audience_fixed: isFixed } = campaign;
   const run = (await findExperiment(db, id)) ?? null;
   const state = stateOf(status, run);
   if (state === 'DECIDED') {
@@ -246,6 +248,14 @@ async function requireUndecided(db: Database, { id, status }: Tested): Promise<v
   }
   if (state === 'DRAFT' || state === 'CANCELLED') {
     throw new Problem('EXPERIMENT_NOT_RUNNING', { details: { state } });
+  }
+  // Until then only a part of the test group exists, or none of it.
+  if (!isFixed) {
+    throw new Problem('EXPERIMENT_NOT_RUNNING', {
+      message: 'The audience is still being fixed, so the test group is not complete.',
+      suggestion: 'Try again in a few seconds.',
+      details: { state },
+    });
   }
 }
 

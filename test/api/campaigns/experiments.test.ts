@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts';
+import { holdBackAt } from '../../support/held-insert.ts';
 import { useCampaignShop } from '../../support/projects/campaign-shop.ts';
 import { refusal } from '../../support/projects/shop.ts';
 
@@ -157,6 +160,44 @@ it('refuses a decision before the start, and for an unknown arm', async () => {
   expect(early.body.error.details).toEqual({ state: 'DRAFT' });
   const unknown = await shop.call('POST', path, { arm: 'c' });
   expect(refusal(unknown)).toEqual([422, 'VALIDATION_ERROR', 'arm invalid_enum_value']);
+});
+
+it('refuses a decision until the whole audience is fixed, also while that commits', async () => {
+  const contacts = 6_000;
+  const { db } = shop.api;
+  await sql`
+    insert into contact (project_id, email, subscribed, data)
+      select ${shop.project.id}, ${randomUUID()}::text || n || '@people.test', true,
+          '{"plan": "large"}' from generate_series(1, ${contacts}::int) n`.execute(db);
+  const condition = { field: 'data.plan', operator: 'equals', value: 'large' };
+  const audienceFilter = { operator: 'AND', conditions: [condition] };
+  const { id } = await made({ audienceType: 'FILTERED', audienceFilter, experiment: settings });
+  await shop.call('POST', `/campaigns/${id}/send`);
+  const decide = () => shop.call('POST', `/campaigns/${id}/experiment/decide`, { arm: 'b' });
+  const expectRefused = async () => {
+    const early = await decide();
+    expect(refusal(early)).toEqual([400, 'EXPERIMENT_NOT_RUNNING']);
+    expect(early.body.error.details).toEqual({ state: 'TESTING' });
+    expect(early.body.error.suggestion).toBe('Try again in a few seconds.');
+  };
+  await expectRefused();
+  const page = () => freezeCampaign(db, { projectId: shop.project.id, campaignId: id });
+  expect(await page()).toEqual({ isMore: true });
+  await expectRefused();
+  const held = await holdBackAt(
+    db,
+    sql`update on campaign for each row when (new.audience_fixed and not old.audience_fixed)`,
+  );
+  const last = page();
+  await held.isReached();
+  await expectRefused();
+  await held.release();
+  expect(await last).toEqual({ isMore: false });
+  const { status, body } = await decide();
+  const { testRecipients, restRecipients, decision } = body.data;
+  expect([status, decision.arm, testRecipients + restRecipients]).toEqual([200, 'b', contacts]);
+  // Four standard deviations of the share of 20 percent.
+  expect(Math.abs(testRecipients - 1_200)).toBeLessThan(4 * Math.sqrt(960));
 });
 
 it('uses its event, so that the event is not deleted', async () => {

@@ -46,7 +46,18 @@ export const campaignChanges: Play[] = [
   { id: 'sendCampaign', event: 'campaign.sent', body: {} },
   { id: 'pauseCampaign', event: 'campaign.paused' },
   { id: 'resumeCampaign', event: 'campaign.resumed' },
-  { id: 'decideExperiment', event: 'campaign.experiment_decided', body: { arm: 'b' } },
+  {
+    id: 'decideExperiment',
+    event: 'campaign.experiment_decided',
+    body: { arm: 'b' },
+    async prepare({ api: { db }, ids }) {
+      await db
+        .updateTable('campaign')
+        .set({ audience_fixed: true })
+        .where('id', '=', ids['campaign']!)
+        .execute();
+    },
+  },
   {
     id: 'retryFailedCampaign',
     event: 'campaign.retried',
