@@ -20,7 +20,7 @@ export const activityTypes = [
 
 export type ActivityType = (typeof activityTypes)[number];
 
-/** Types of future items; all others have happened. */
+/** Types of items that are still to come. Items of all other types have happened. */
 export const upcomingTypes = [
   'campaign.scheduled',
   'workflow.email.scheduled',
@@ -34,13 +34,13 @@ export const pastTypes = activityTypes.filter((type): type is PastType => {
   return !upcoming.includes(type);
 });
 
-/** How an item's id is formed: the row's id between these texts. */
+/** The form of an item's id: the id of its row between a prefix and a suffix. */
 export interface ItemForm {
   prefix: string;
   suffix: string;
 }
 
-/** The id forms of the items of each past type. */
+/** The form of the ids, by item type. Types of future items are not included. */
 export const itemForms: Readonly<Record<PastType, ItemForm>> = {
   'event.triggered': { prefix: '', suffix: '' },
   'contact.subscribed': { prefix: '', suffix: '' },
@@ -63,7 +63,7 @@ export function isItemId(text: string): boolean {
   return itemId.test(text);
 }
 
-/** An upper bound of row ids; `inclusive` if it includes the row with this id. */
+/** An upper bound of row ids; `inclusive`: the row with this id is within the bound. */
 export interface RowBound {
   id: string;
   inclusive: boolean;
@@ -71,12 +71,12 @@ export interface RowBound {
 
 const noRow: RowBound = { id: '00000000-0000-0000-0000-000000000000', inclusive: false };
 const everyRow: RowBound = { id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
-/** The rows whose ids, which are hexadecimal, sort before the word "campaign". */
+/** The bound of all row ids, as hexadecimal text, that sort before the word "campaign". */
 const beforeCampaigns: RowBound = { id: 'caffffff-ffff-ffff-ffff-ffffffffffff', inclusive: true };
 
 /**
- * Returns the bound of the rows whose items sort before `id`, compared as texts. With this bound, an
- * index on the row ids finds a page that begins at any item.
+ * Returns the bound of the row ids whose items sort before the item `id`, compared as texts. With
+ * this bound, an index on the row ids finds a page that begins at any item.
  * @param id the id of an item; '': no item sorts before it
  */
 export function rowsBefore({ prefix, suffix }: ItemForm, id: string): RowBound {

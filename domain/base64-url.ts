@@ -1,6 +1,6 @@
 /** Texts encoded with letters, digits, `-` and `_` (RFC 4648, 5), for use in URLs. */
 
-/** The bytes of a text (UTF-8) in base64url without padding. */
+/** Encodes a text (as UTF-8) in base64url without padding. */
 export function toBase64Url(text: string): string {
   const isAscii = /^[\0-\x7f]*$/.test(text);
   const bytes = isAscii ? [] : new TextEncoder().encode(text);
@@ -8,7 +8,7 @@ export function toBase64Url(text: string): string {
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** The text that `toBase64Url` has encoded; null for any other input. */
+/** Decodes a text that `toBase64Url` has encoded; null for any other input. */
 export function fromBase64Url(encoded: string): string | null {
   if (!/^[\w-]+$/.test(encoded)) return null;
   try {

@@ -17,7 +17,7 @@ export function categoryOf(sourceType: string): Category {
   return category;
 }
 
-/** Returns how many mails a message counts as, for the column `billed_units`. */
+/** Returns the units in which a message is billed, for the column `billed_units`. */
 export function unitsOf({ attachments }: { attachments: number }): number {
   return attachments > 0 ? 2 : 1;
 }
@@ -31,14 +31,14 @@ export type OwnLimits = Record<Category, number | null>;
 /** The limit that applies to a category of mail. */
 export interface Cap {
   limit: number;
-  /** The categories whose mail counts. */
+  /** The categories whose mail counts towards this limit. */
   counts: readonly Category[];
 }
 
 /**
- * Returns the limit that applies to a category of mail; null: none. A project with a subscription or
- * with limits of its own has one limit for each category. Other projects have the free tier, which
- * is one limit for all categories together.
+ * Returns the limit for a category of mail; null: no limit. A project with a subscription or with
+ * limits of its own has one limit for each category. Other projects share one limit of the free
+ * tier among all categories.
  */
 export function capOf(
   category: Category,
@@ -53,14 +53,20 @@ export function capOf(
   return limit === null ? null : { limit, counts: [category] };
 }
 
-/** Returns whether the use of a limit requires a warning, and whether it blocks more mail. */
+/**
+ * Returns whether the project has used enough of a limit for a warning, and whether more mail is
+ * blocked.
+ */
 export function usedUp(cap: Cap | null, usage: Record<Category, number>) {
   const used = cap ? cap.counts.reduce((sum, category) => sum + usage[category], 0) : 0;
   const percent = cap ? percentOf(used, cap.limit) : 0;
   return { isWarning: percent >= warningPercent, isBlocked: percent >= 100 };
 }
 
-/** Returns the percentage used, which may exceed 100. A limit of 0 is always used up. */
+/**
+ * Returns the used part of a limit in percent, which may exceed 100. A limit of 0 always counts as
+ * used up.
+ */
 export function percentOf(usage: number, limit: number): number {
   return limit === 0 ? 100 : (usage / limit) * 100;
 }

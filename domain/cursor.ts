@@ -3,38 +3,38 @@ import { isUuid } from './ids.ts';
 import { hasForbiddenText } from './text-rules.ts';
 
 /**
- * List cursors: opaque texts with the position after a page. They stay valid when rows are deleted,
- * because they refer to no row. They contain no project, because the query of the list selects the
- * project.
+ * Cursors of lists: opaque texts for the position after a page. A cursor holds a sort value and an
+ * id, so it stays valid when the row is deleted. It holds no project, because the query of the list
+ * selects the project.
  */
 
-/** The position after the item with this sort value and id. */
+/** The position directly after the item with this sort value and id. */
 export interface Position {
   /**
-   * The value of the sort column. Times are ISO 8601 in UTC with milliseconds, instants with
-   * microseconds.
+   * The value of the sort column. Times have milliseconds, instants have microseconds; both are in
+   * ISO 8601 and UTC.
    */
   value: string;
   id: string;
 }
 
-/** The form of the cursors of one order of one list. */
+/** The cursors of a list in one order. */
 export interface CursorForm {
-  /** The name of the list and its order. A cursor of another list or order is refused. */
+  /** The name of the list and of its order. The cursor of another list or order is refused. */
   order: string;
   value: 'time' | 'instant' | 'text';
-  /** The valid ids; uuids by default. */
+  /** Returns true for a valid id; by default, for a uuid. */
   isId?: (id: string) => boolean;
 }
 
-/** The cursor of a position: only letters, digits, `-` and `_`. */
+/** Returns the cursor of a position: only letters, digits, `-` and `_`. */
 export function encodeCursor({ order }: CursorForm, { value, id }: Position): string {
   return toBase64Url(JSON.stringify([order, value, id]));
 }
 
 /**
- * Returns the position in a cursor; null: the text is not a cursor of this order. The result is
- * safe in a query even if the client forged the cursor.
+ * Returns the position in a cursor; null: the text is no cursor of this list and order. The result
+ * is safe in a query even if the client forged the cursor.
  */
 export function decodeCursor(form: CursorForm, cursor: string): Position | null {
   const parts = readParts(cursor);

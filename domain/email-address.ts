@@ -1,4 +1,4 @@
-/** Maximum number of characters of an address (RFC 5321). The local part has at most 64. */
+/** Maximum number of characters of an address (RFC 5321). The part before the @ has at most 64. */
 const addressMax = 254;
 const localPart = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
 const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -27,8 +27,8 @@ export function normaliseEmail(value: string): string | null {
 }
 
 /**
- * Converts ASCII letters to lower case, as addresses are compared. Other letters stay: the Kelvin
- * sign is not the letter k, although its lower case is.
+ * Converts ASCII letters to lower case, for the comparison of addresses. Other letters stay: the
+ * Kelvin sign has the lower case k, but is another letter.
  */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
@@ -46,7 +46,7 @@ export function maskEmail(email: string): string {
 
 export interface Mailbox {
   name: string | null;
-  /** In its stored form. */
+  /** The address in its stored form. */
   address: string;
 }
 
@@ -123,8 +123,8 @@ function readToken(text: string, start: number): { token: Token; end: number } {
 }
 
 /**
- * Returns the text between two characters, without the backslashes of quoted pairs. `open` may be
- * nested.
+ * Returns the text between two characters, without the backslashes of quoted pairs. The pair of
+ * characters may be nested if the characters differ.
  */
 function enclosed(
   text: string,
@@ -150,7 +150,7 @@ function enclosed(
   return { token: { kind: 'fault', text: '' }, end: text.length };
 }
 
-/** Writes mailboxes as header text, which `parseMailboxes` can read. */
+/** Formats mailboxes as header text, which `parseMailboxes` can read. */
 export function formatMailboxes(mailboxes: readonly Mailbox[]): string {
   return mailboxes
     .map(({ name, address }) =>

@@ -221,12 +221,18 @@ export type FieldCode =
   | 'unknown_field'
   | 'too_common';
 
-/** Returns the last argument of Zod's `refine` or `regex`: the message of the issue, and our code. */
+/**
+ * Returns the last argument of Zod's `refine` or `regex`, which sets the message and the code of
+ * the issue.
+ */
 export function fault(code: FieldCode, message: string) {
   return { params: { code }, message };
 }
 
-/** One issue of a request. `field`: a dot path in the body, a parameter name, or '' (the body). */
+/**
+ * One problem of a request. `field`: a dot path in the body, a parameter name, or '' for the whole
+ * body.
+ */
 export interface FieldProblem {
   field: string;
   message: string;
@@ -248,9 +254,9 @@ export class Problem extends Error {
       message?: string;
       details?: Record<string, unknown>;
       errors?: readonly FieldProblem[];
-      /** The next step in a sentence; by default the suggestion of the code. */
+      /** A sentence about what to do next. Default: the suggestion for the code. */
       suggestion?: string | undefined;
-      /** The HTTP status, for a code that has several. */
+      /** The HTTP status, for a code that can have several. */
       status?: number;
       cause?: unknown;
     } = {},
@@ -282,14 +288,14 @@ export class Refusals {
   readonly #errors: FieldProblem[] = [];
   #other: Problem | undefined;
 
-  /** Adds an error that a check has thrown. @throws any other error than Problem */
+  /** Adds the Problem that a check has thrown. @throws the error, if it is not a Problem */
   add(error: unknown): void {
     if (!(error instanceof Problem)) throw error;
     if (error.code === 'VALIDATION_ERROR') this.#errors.push(...(error.errors ?? []));
     else this.#other ??= error;
   }
 
-  /** Runs a check. Returns undefined when it refuses. */
+  /** Runs a check. If the check throws a Problem, collects it and returns undefined. */
   try<T>(check: () => T): T | undefined {
     try {
       return check();
@@ -299,14 +305,20 @@ export class Refusals {
     }
   }
 
-  /** @throws Problem VALIDATION_ERROR with all invalid fields; without any, the first other problem */
+  /**
+   * Throws if anything was collected. @throws Problem VALIDATION_ERROR with all invalid fields; if
+   * no field is invalid, the first other problem
+   */
   throw(): void {
     if (this.#errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors: this.#errors });
     if (this.#other) throw this.#other;
   }
 }
 
-/** Runs all checks, one after the other. @throws Problem as `Refusals` does */
+/**
+ * Runs all checks in order and throws their problems together. @throws Problem as `Refusals.throw`
+ * does
+ */
 export async function together(...checks: readonly (() => unknown)[]): Promise<void> {
   const refusals = new Refusals();
   for (const check of checks) {
@@ -320,9 +332,9 @@ export async function together(...checks: readonly (() => unknown)[]): Promise<v
 }
 
 /**
- * Returns the last argument of `refine` or `superRefine`, for a rule about `fields` of an object.
- * The rule is checked whenever these fields are valid. By default a schema checks no rule while any
- * field is invalid.
+ * Returns the last argument of `refine` or `superRefine` for a rule about `fields` of an object.
+ * With it, the rule is checked as soon as these fields are valid. Zod's default would skip the rule
+ * while any field is invalid.
  */
 export function whenRight(...fields: readonly string[]) {
   return {
@@ -352,7 +364,7 @@ export function notFound(resource: Resource, id: string): Problem {
   });
 }
 
-/** Returns the row, or throws 404 when there is none. */
+/** Returns the row; throws 404 if the row is undefined. */
 export function found<Row>(resource: Resource, id: string, row: Row | undefined): Row {
   if (row === undefined) throw notFound(resource, id);
   return row;

@@ -17,14 +17,20 @@ export const mailEvents: readonly string[] = [
   'email.received',
 ];
 
-/** A ramp has stopped. The event has no contact, so only event subscriptions get it. */
+/**
+ * The event of a ramp that has stopped. It belongs to no contact, so only event subscriptions
+ * receive it.
+ */
 export const rampStoppedEvent = 'email.ramp_stopped';
 
-/** The end of a named key is near, or has come. These events have no contact, either. */
+/** The events of a named key that expires soon or has expired. They belong to no contact. */
 export const keyExpiringEvent = 'api_key.expiring';
 export const keyExpiredEvent = 'api_key.expired';
 
-/** Returns true for a name that begins with `email.` and that no event of a contact ever has. */
+/**
+ * Returns true for a name that begins with `email.` but is no event that the system records for a
+ * contact.
+ */
 export function isUnmadeEvent(name: string): boolean {
   return name.startsWith('email.') && !mailEvents.includes(name);
 }
@@ -46,12 +52,14 @@ export function eventNameFault(name: string): { code: FieldCode; message: string
     : { code: 'invalid_string', message: 'Must be one line, without control characters.' };
 }
 
-/** Returns true for a reserved name: a customer can neither track nor delete it. */
+/**
+ * Returns true for a reserved name. Customers can neither track nor delete events with such a name.
+ */
 export function isReservedEvent(name: string): boolean {
   return reserved.test(name);
 }
 
-/** Returns true if a list has this name, a beginning of it as `<prefix>.*`, or `*`. */
+/** Returns true if a list has this name, a prefix of it in the form `<prefix>.*`, or `*`. */
 export function fitsEventList(name: string, list: readonly string[]): boolean {
   return list.some(
     (item) =>

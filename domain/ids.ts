@@ -5,7 +5,7 @@ export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && uuid.test(value);
 }
 
-/** When a UUID of version 7 was made, in milliseconds since 1970 (RFC 9562 §5.7). */
+/** Returns when a UUID of version 7 was created, in milliseconds since 1970 (RFC 9562 §5.7). */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
 }

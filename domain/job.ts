@@ -10,22 +10,22 @@ export type ExecutionJobKind = (typeof executionJobKinds)[number];
 
 export type JobState = 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled';
 
-/** The progress of a job after a time slice. */
+/** The result of a slice: how far a job got in the time of one activity. */
 export interface JobProgress {
   state: JobState;
   done: number;
   total: number;
   failedReason: string | null;
   /**
-   * Milliseconds to wait before the next slice, because the job must not go faster. Absent: the next
+   * Milliseconds to wait before the next slice, for a job with a limited pace. Absent: the next
    * slice begins at once.
    */
   pauseMs?: number;
 }
 
 /**
- * A job on executions as shown. `totalRequested`: null until the job has ended, unless the request
- * named the executions.
+ * A job on executions, as the API shows it. `totalRequested` is null until the job has ended,
+ * unless the request listed the executions.
  */
 export interface ExecutionJobData {
   projectId: string;
@@ -38,11 +38,11 @@ export interface ExecutionJobData {
 export interface ReplayData {
   projectId: string;
   subscriptionId: string;
-  /** In ISO 8601, as `to`. The replay covers the events created between the two. */
+  /** The replay covers the events created from `from` to `to`, both in ISO 8601. */
   from: string;
   to: string;
   eventName: string | null;
-  /** Only events that the subscription has not delivered. */
+  /** True: only events that were not delivered to the subscription. */
   onlyFailed: boolean;
 }
 

@@ -1,24 +1,27 @@
-/** Valid JSON that a request body must not contain. */
+/** Finds valid JSON that a request body must not contain. */
 
 /**
- * A number that parsing JSON would silently change: an integer with more digits than a double keeps
- * (9007199254740993 would become …992), or a number beyond the range of doubles (1e999 would become
- * Infinity, which is stored as null).
+ * A number whose value would silently change when JSON is parsed: an integer with more digits than
+ * a double keeps (9007199254740993 would become …992), or a number beyond the range of doubles
+ * (1e999 would become Infinity, which is stored as null).
  */
 export interface LossyNumber {
-  /** Keys and indexes from the outside in. */
+  /** Keys and indexes from the outermost to the innermost value. */
   path: (string | number)[];
   literal: string;
 }
 
-/** Matches every lossy number. Most texts do not match and need no further check. */
+/**
+ * Matches every text with a lossy number, and few others. A text without a match needs no further
+ * check.
+ */
 const suspicious = /\d{16}|\d[eE]\+?\d{3}/;
 
-/** The first number in a JSON text that parsing would change; null: there is none. */
+/** Returns the first lossy number in a JSON text; null: there is none. */
 export function findLossyNumber(json: string): LossyNumber | null {
   if (!suspicious.test(json)) return null;
   const token = /["[\]{},:]|-?\d[\d.eE+-]*/g;
-  // The current key or index in each enclosing object and list.
+  // The current key or index at each level, from the outermost object or list inwards.
   const path: (string | number)[] = [];
   let expectsKey = false;
   for (let match = token.exec(json); match; match = token.exec(json)) {
@@ -56,7 +59,9 @@ export function findLossyNumber(json: string): LossyNumber | null {
   return null;
 }
 
-/** The position after the closing quotation mark of a text that began before `start`. */
+/**
+ * Returns the position after the closing quotation mark of the JSON string that contains `start`.
+ */
 function endOfText(json: string, start: number): number {
   for (let quote = json.indexOf('"', start); ; quote = json.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -65,14 +70,17 @@ function endOfText(json: string, start: number): number {
   }
 }
 
-/** Rounding a fraction is normal, but an integer must keep its digits. */
+/** Rounding a fraction is normal, but an integer must keep all its digits. */
 function isLossy(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return true;
   return /^-?\d+$/.test(literal) && BigInt(literal) !== wholeNumber(value);
 }
 
-/** Returns a whole number with the shortest digits that identify it, then zeros: `1e+22` is 10²². */
+/**
+ * Returns the whole number that JavaScript prints for a double: its shortest digits, then zeros.
+ * `1e+22` is 10²².
+ */
 function wholeNumber(value: number): bigint {
   const [digits = '', exponent = '0'] = value.toString().split('e+');
   const [whole = '', behind = ''] = digits.split('.');
@@ -80,17 +88,17 @@ function wholeNumber(value: number): bigint {
 }
 
 export interface JsonSize {
-  /** Greatest nesting depth of objects and lists. */
+  /** Greatest number of objects and lists inside one another. */
   depth: number;
   /** Number of values, including objects and lists. An empty object or list counts twice. */
   items: number;
 }
 
 /**
- * Measures JSON before it is parsed, in one pass and without allocating memory. For invalid JSON
- * the numbers have no meaning.
- * @param json as UTF-8.
- * @param itemsMax the pass stops when it has counted more items than this.
+ * Measures JSON before it is parsed, in one pass and without allocating memory. For invalid JSON,
+ * the result has no meaning.
+ * @param json as UTF-8
+ * @param itemsMax the pass stops when it has counted more values than this
  */
 export function measureJson(json: Uint8Array, itemsMax: number): JsonSize {
   let [depth, deepest, items] = [0, 0, 1];
@@ -116,7 +124,7 @@ export function measureJson(json: Uint8Array, itemsMax: number): JsonSize {
   return { depth: deepest, items };
 }
 
-/** The position of the closing quotation mark; the end if there is none. */
+/** Returns the position of the closing quotation mark, or the end of the JSON if it is missing. */
 function endOfTextBytes(json: Uint8Array, start: number): number {
   for (let quote = json.indexOf(0x22, start); ; quote = json.indexOf(0x22, quote + 1)) {
     if (quote < 0) return json.length;

@@ -1,28 +1,28 @@
 /** Fixed limits of the API. Sizes are in bytes, lengths of texts in characters. */
 export const limits = {
-  /** Longest chain of executions that start each other by events of their steps and mails. */
+  /** Longest chain of executions in which each was started by an event of the one before. */
   chainDepth: 10,
-  /** Executions that other executions start, per workflow, contact and hour. */
+  /** Executions that events of other executions may start, per workflow, contact and hour. */
   causedPerHour: 100,
   /** Active executions of one contact in a workflow that runs them in parallel. */
   parallelExecutions: 100,
-  /** Active executions with different keys of one contact in one workflow. */
+  /** Active executions of one contact in one workflow, each with another key. */
   activeKeys: 1000,
-  /** Length of an execution key, and of the path in an event at which the key is found. */
+  /** Length of an execution key, and of the path under which an event has the key. */
   executionKeyChars: 200,
   reentrySecondsMax: 31_536_000,
-  /** A body that anyone may send, without credentials. */
+  /** Bytes of a body that anyone may send without credentials. */
   openBodyBytes: 16 * 1024,
-  /** Any other body that contains no mail text. */
+  /** Bytes of a body that contains no mail text. */
   jsonBodyBytes: 1024 * 1024,
-  /** The body of a template or a campaign. */
+  /** Bytes of the body with a template or a campaign. */
   contentBodyBytes: 5 * 1024 * 1024,
-  /** The body of a mail to be sent, with its attachments. */
+  /** Bytes of the body with a mail to be sent and its attachments. */
   sendBodyBytes: 50 * 1024 * 1024,
   nameChars: 100,
   descriptionChars: 500,
   subjectChars: 998,
-  /** A header name must leave room in its line. */
+  /** Shorter than a header value, because the name and the value share a line. */
   headerNameChars: 500,
   headerValueChars: 998,
   recipients: 1000,
@@ -33,7 +33,7 @@ export const limits = {
   contactDataBytes: 64 * 1024,
   contactDataKeys: 500,
   contactDataKeyChars: 100,
-  /** Columns of one export of contacts, and the length of their names. */
+  /** Columns of one export of contacts, and characters of a column's name. */
   exportedColumns: 100,
   exportedColumnChars: 120,
   eventDataBytes: 64 * 1024,
@@ -58,15 +58,15 @@ export const limits = {
   delayDaysMax: 365,
   waitSecondsMax: 31_536_000,
   exitReasonChars: 200,
-  /** The largest `max` of a DIGEST, which is the number of events at which it closes early. */
+  /** The largest `max` of a DIGEST, which closes early after `max` events. */
   digestEventsMax: 1000,
-  /** Events in the context after a DIGEST, and their bytes as JSON. */
+  /** Events that a DIGEST puts into the context, and their bytes as JSON. */
   digestEvents: 100,
   digestBytes: 32 * 1024,
   /** Characters of a UTM value, and hosts of a link policy. */
   utmChars: 100,
   utmHosts: 50,
-  /** Frequency caps of a project, and the messages and days of one cap. */
+  /** Frequency caps of a project, and the largest number of messages of a cap. */
   caps: 5,
   capMail: 1000,
   capDays: 365,
@@ -78,91 +78,99 @@ export const limits = {
   holdoutScopeIds: 100,
   valueFieldChars: 200,
   goalWindowDays: 90,
-  /** Number of the newest mails of a contact that an event is attributed among. */
+  /**
+   * An event is attributed to one of the newest mails of its contact: at most so many are
+   * considered.
+   */
   goalMails: 1_000,
-  /** Name of the contact field with the time zone. */
+  /** Characters of the name of the contact field with the time zone. */
   zoneFieldChars: 200,
   zoneChars: 64,
-  /** Maximum number of messages per minute that a campaign may set. */
+  /** Largest sending rate that a campaign may set, in messages per minute. */
   mailPerMinuteMax: 1_000_000,
-  /** The customer's description of how a contact consented. */
+  /** Characters of the customer's description of how a contact consented. */
   proofTextChars: 2000,
   proofAgentChars: 500,
-  /** The longest delay of an opt-in request's reminder and expiry: a year. */
+  /** Longest delay of the reminder and the expiry of an opt-in request: a year. */
   optInSeconds: 31_536_000,
-  /** Topics of a project, and of one request. */
+  /** Topics of a project, and topics in one request. */
   topics: 100,
-  /** Named keys of a project that are not revoked, and items of each list of a key. */
+  /** Named keys of a project that are not revoked, and items in each list of a key. */
   apiKeys: 50,
   /** Second factors of a user. */
   factors: 10,
-  /** Users of identity providers by which a user signs in. */
+  /** Accounts at identity providers with which one user can sign in. */
   identities: 50,
-  /** Rules of a project by which users of identity providers become members. */
+  /** Rules of a project that make users of identity providers members. */
   signInRules: 50,
   claimChars: 100,
   claimValueChars: 200,
   apiKeyItems: 50,
-  /** The longest overlap of a rotation: seven days. */
+  /** Longest time for which the old key stays valid after a rotation: seven days. */
   keyOverlapSeconds: 604_800,
   keyLifeYears: 10,
-  /** Ramps of a project, also finished ones. */
+  /** Ramps of a project, including finished ones. */
   ramps: 20,
   rampDays: 90,
   rampStartPerDay: 1_000_000,
-  /** Lines of a contact's consent log that are listed. */
+  /** Entries of a contact's consent log that the API lists. */
   consentLines: 1000,
-  /** Secrets of a project, the length of a secret, and the hosts that one secret can be bound to. */
+  /** Secrets of a project, characters of a secret, and hosts of one secret. */
   secrets: 50,
   secretChars: 4096,
   secretHosts: 10,
-  /** Mail providers of a project, their credentials, and the sender domains of one. */
+  /**
+   * Mail providers of a project, characters of a credential, and sender domains of one provider.
+   */
   providers: 20,
   credentialChars: 500,
   feedbackSecretChars: 1000,
   providerDomains: 100,
-  /** Routes of a project, providers of one, items of each part of its match, and the largest weight. */
+  /**
+   * Routes of a project, providers of a route, items of each part of its match, and the largest
+   * weight.
+   */
   routes: 50,
   routeProviders: 10,
   routeItems: 100,
   routeWeight: 1000,
-  /** Event subscriptions of a project, and the limits of one. */
+  /** Event subscriptions of a project, and characters of a subscription's URL. */
   subscriptions: 20,
   subscriptionUrlChars: 2000,
   subscriptionItems: 50,
   subscriptionHeaders: 20,
-  /** The total of all header names and values. */
+  /** Bytes of all header names and values of a subscription together. */
   subscriptionHeaderBytes: 8 * 1024,
-  /** Number of days that a replay may go back: as long as deliveries are kept. */
+  /** Days that a replay may go back. Deliveries are kept for the same time. */
   replayDays: 30,
-  /** Deliveries of one request, and bytes of its body. */
+  /** Deliveries in one request, and bytes of its body. */
   subscriptionBatch: 100,
   subscriptionBatchBytes: 1_048_576,
-  /** Attempts that a delivery lists, and bytes of a response that it stores. */
+  /** Attempts that a delivery lists, and bytes that it stores of a response. */
   deliveryAttempts: 20,
   deliveryResponseBytes: 1024,
   conditionBranches: 20,
-  /** Conditions of a trigger, or of a wait. */
+  /** Conditions of a trigger or of a wait. */
   whereItems: 10,
   /**
-   * The value of one condition of a trigger or wait, as JSON. It is short, because an event may be
-   * compared with a thousand waits.
+   * Characters of a value in a condition of a trigger or wait, as JSON. The limit is low, because
+   * each event may be compared with a thousand waits.
    */
   whereValueChars: 1000,
-  /** Filters of one condition, in all its groups, and how deep conditions nest. */
+  /** Filters of one condition in all its groups, and levels of nested conditions. */
   filters: 100,
   filterDepth: 5,
-  /** The name of a field in a filter. It is longer than any real path. */
+  /** Characters of a field name in a filter: more than any real path has. */
   filterFieldChars: 1000,
   /** Segments that a condition refers to, directly or indirectly. */
   segmentReach: 50,
   segmentMembersAtOnce: 500,
-  /** Links of a campaign, a template or a step whose clicks are counted one by one. */
+  /** Links of a campaign, a template or a step that have a click count of their own. */
   linksMax: 500,
   linkIdChars: 100,
-  /** How long the database may evaluate a condition over all contacts. */
+  /** Milliseconds that PostgreSQL may take to evaluate a condition over all contacts. */
   conditionTimeMs: 20_000,
-  /** How long the database may take for one statistic of a workflow. */
+  /** Milliseconds that PostgreSQL may take for one statistic of a workflow. */
   statsTimeMs: 20_000,
   bulkIds: 1000,
   bulkExcludeIds: 10_000,
@@ -170,48 +178,48 @@ export const limits = {
   lookupEmails: 500,
   fieldValues: 200,
   fieldValuesDefault: 100,
-  /** Newest values that determine a field's type. */
+  /** Number of the newest values from which the type of a contact field is inferred. */
   fieldTypeValues: 100,
   /**
-   * Greatest nesting depth of a body. Writing JSON is recursive, in Node.js and in PostgreSQL; both
-   * work up to some thousand levels.
+   * Levels of nesting in a body. Writing JSON is recursive in Node.js and in PostgreSQL, and fails
+   * after some thousand levels.
    */
   jsonDepth: 1000,
   /**
-   * Values in one body: three times as many as in the largest `POST /v1/send`, with 1,000 recipients
-   * and 64 KB of data. Parsing 100,000 values blocks the process for some 10 ms.
+   * Values in one body. The largest `POST /v1/send`, with 1,000 recipients and 64 KB of data, has a
+   * third of this. Parsing 100,000 values blocks the process for about 10 ms.
    */
   jsonItems: 100_000,
   importBytes: 5 * 1024 * 1024,
-  /** A message that arrives from a mail server. */
+  /** Bytes of a message that a mail server sends to us. */
   incomingBytes: 10 * 1024 * 1024,
-  /** A body of a mail service's webhook, its events, and the values in them. */
+  /** Bytes of the body of a mail service's webhook, and events in it. */
   feedbackBytes: 5 * 1024 * 1024,
   feedbackEvents: 10_000,
   feedbackItems: 500_000,
   imageBytes: 10 * 1024 * 1024,
   /** Errors that a job lists. Its counts include all errors. */
   jobErrors: 1000,
-  /** How long a finished job can be read. */
+  /** Days for which a finished job can be read. */
   jobDays: 30,
-  /** Steps and transitions of one workflow, as JSON. */
+  /** Bytes of the steps and transitions of one workflow, as JSON. */
   graphBytes: 1_000_000,
   templateBytes: 2 * 1024 * 1024,
-  /** Tags and placeholders of a template. Parsing 10,000 takes 0.1 s. */
+  /** Tags and placeholders of a template. Parsing 10,000 of them takes 0.1 s. */
   templateTags: 10_000,
-  /** The body of one mail, rendered, as UTF-8. */
+  /** Bytes of the rendered body of one mail, as UTF-8. */
   renderedBodyBytes: 2 * 1024 * 1024,
   /**
-   * Bytes of the rows that are read together while the response with a list is written. At least one
+   * Bytes of the rows that are read at a time while the response of a list is written. At least one
    * row is read.
    */
   partBytes: 2 * 1024 * 1024,
-  /** Total of the bodies on one page of a list. A page has at least one item. */
+  /** Bytes of all bodies on one page of a list. A page has at least one item. */
   pageBodyBytes: 8 * 1024 * 1024,
   mailboxMessages: 1000,
   /**
-   * How long an idempotency key stays claimed after the request has last renewed its claim, for
-   * example because the process died.
+   * Milliseconds after the last renewal at which a claimed idempotency key counts as abandoned, for
+   * example because its process died.
    */
   idempotencyStaleMs: 5 * 60_000,
 } as const;

@@ -1,26 +1,26 @@
 /**
- * Data that must not be logged, as pairs of a pattern and its replacement. With such data, a reader
- * of the log could opt contacts out, follow links in their name, or use a key.
+ * Patterns of data that must not be logged, with their replacements. A reader of the log could use
+ * such data to opt contacts out, to follow links in their name, or to use a key.
  */
 const masks: readonly (readonly [RegExp, string])[] = [
-  // The ids of opt-out and confirmation links, in pages and in the API for customers' own pages.
+  // Ids in opt-out and confirmation links, both in pages and in the API for customers' own pages.
   [/\/(unsubscribe|subscribe|manage|confirm|contacts\/public)\/[^/?#\s"\\{]+/gi, '/$1/…'],
-  // The id of a contact is the secret part of those links, so it is masked in other paths, too.
+  // The id of a contact is the secret part of these links, so it is masked in all other paths.
   [/\/(contacts?|recipients)\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '/$1/…'],
   [/\/t\/([a-z])\/[^?#\s"\\{]+/gi, '/t/$1/…'],
   [/([?&](?:token|code|state|signature|s|u|e)=)[^&#\s"\\]+/gi, '$1…'],
   [/\b(sk|whsec)_[0-9a-f]{16,}/g, '$1_…'],
-  // Session cookies and other JWTs. Only at the start of a word, because a search from each "eyJ" in a
-  // long word would be slow.
+  // Session cookies and other JWTs. The pattern matches only at the start of a word, because trying
+  // each "eyJ" in a long word would be slow.
   [/(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJ…'],
-  // Tokens of account mails.
+  // Tokens in links of account mails.
   [/\b[0-9a-f]{64}\b/g, '…'],
 ];
 
-/** Candidates for addresses: text between characters that an address does not contain. */
+/** Words that may be addresses: they contain no character that an address cannot have. */
 const words = /[^\s"\\<>()[\],;:/?&=]+/gu;
 
-/** Returns true if a word is an address, possibly percent-encoded. */
+/** Returns true if a word is an email address, possibly percent-encoded. */
 function isAddress(word: string): boolean {
   const [name, ...domain] = word.replace(/%40/gi, '@').split('@');
   return name !== '' && domain.some((part) => part.includes('.'));
@@ -29,14 +29,12 @@ function isAddress(word: string): boolean {
 /** Removes addresses, keys, tokens, signatures and the ids of opt-out links from a log line. */
 export function maskSecrets(line: string): string {
   const masked = masks.reduce((text, [pattern, instead]) => text.replace(pattern, instead), line);
-  // Few lines have an address, and the search is expensive.
+  // Few lines contain an address, and the search below is expensive.
   if (!masked.includes('@') && !masked.includes('%40')) return masked;
   return masked.replace(words, (word) => (isAddress(word) ? '…@…' : word));
 }
 
-/**
- * Masks a path that does not exist. A mistyped one may contain a secret or an address in any form.
- */
+/** Masks an unknown path. A mistyped path may contain a secret or an address in any form. */
 export function maskUnknownPath(path: string): string {
   return path
     .split('/')
@@ -45,8 +43,8 @@ export function maskUnknownPath(path: string): string {
 }
 
 /**
- * Returns the parts of an error that are logged. All other fields are dropped, because they contain
- * data: an error of PostgreSQL has the whole rejected row, and an error of an HTTP client has the
+ * Returns the parts of an error that may be logged. All other fields are dropped, because they may
+ * contain data: an error of PostgreSQL has the rejected row, an error of an HTTP client the
  * request.
  */
 export function loggedError(error: unknown, { withStack }: { withStack: boolean }): unknown {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { oneOf } from './text-rules.ts';
 
 /**
- * Texts of schema issues that replace those of the library: what a value must be, and what was
- * given. A given text may be a secret, so only its length is shown.
+ * Messages of schema issues, in place of the library's: what a value must be, and what was given. A
+ * given text may be a secret, so a message shows only its length.
  */
 
 type Issue = z.core.$ZodRawIssue;
@@ -36,7 +36,7 @@ const formats: Readonly<Record<string, string>> = {
 
 z.config({ customError: schemaText });
 
-/** Returns the text of an issue whose schema defines none. */
+/** Returns the message of an issue whose schema defines none. */
 export function schemaText(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -67,7 +67,10 @@ export function schemaText(issue: Issue): string {
   }
 }
 
-/** Why each form of a union was refused: the first fault of each, with its place inside the value. */
+/**
+ * Returns why each form of a union was refused: the first problem of each form, with its place
+ * inside the value.
+ */
 function reasonsIn(forms: readonly (readonly z.core.$ZodIssue[])[]): string[] {
   const reasons = forms.flatMap(([first]) => {
     if (!first) return [];
@@ -128,7 +131,7 @@ function wrongFormat(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidStringFor
   }
 }
 
-/** Returns the unit of a size; null if the size is the value itself. */
+/** Returns the unit of a size; null: the size is the value itself. */
 function unitOf(origin: string, size: number | bigint): string | null {
   const unit = { string: 'character', array: 'entry', set: 'entry', map: 'entry' }[origin];
   if (unit === undefined) return null;

@@ -1,5 +1,5 @@
-// With the u flag, a pair of surrogates is one character, so only lone surrogates have the class
-// Cs.
+// With the flag u, a pair of surrogates is one character, so the class Cs matches only lone
+// surrogates.
 const forbidden = /[\0\p{Cs}]/u;
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
@@ -9,8 +9,8 @@ export function hasForbiddenText(text: string): boolean {
 }
 
 /**
- * Returns true if JSON may contain text that PostgreSQL cannot store: `JSON.stringify` escapes NUL
- * and lone surrogates.
+ * Returns true if JSON may contain text that PostgreSQL cannot store. `JSON.stringify` writes NUL
+ * and lone surrogates as escapes.
  */
 export function mayHaveForbiddenText(json: string): boolean {
   return /\\u(?:0000|d[89a-f])/.test(json);
@@ -27,8 +27,8 @@ export function cutText(text: string, chars: number): string {
 }
 
 /**
- * Returns the path of the first string or object key, in reading order, that cannot be stored; null
- * when there is none. It works for JSON of any depth, because it uses its own stack.
+ * Returns the path of the first string or key, in reading order, that cannot be stored; null when
+ * there is none. It keeps its own stack, so it works for JSON of any depth.
  */
 export function findForbiddenText(value: unknown): (string | number)[] | null {
   if (typeof value === 'string') return hasForbiddenText(value) ? [] : null;
@@ -67,9 +67,9 @@ function frameOf(value: unknown): Frame {
 }
 
 /**
- * Returns the first control or invisible formatting character of a text, such as `U+200B`; null:
- * there is none. Such characters make two names look the same, or change the direction of the text
- * around them.
+ * Returns the first control character or invisible formatting character of a text, such as
+ * `U+200B`; null: there is none. Such characters make two names look the same, or change the
+ * direction of the text around them.
  */
 export function findInvisible(text: string): string | null {
   const code = invisible.exec(text)?.[0].codePointAt(0);
@@ -77,14 +77,15 @@ export function findInvisible(text: string): string | null {
 }
 
 /**
- * Returns a text of one line in which no mail program finds a link: web, mail and host addresses
- * are split into words. `Visit https://evil.example` becomes `Visit https evil example`; `St.
- * Mary's Inc.` stays.
+ * Returns a text on one line in which mail programs find no link, because web, mail and host
+ * addresses are split into words. `Visit https://evil.example` becomes `Visit https evil example`;
+ * `St. Mary's Inc.` stays.
  */
 export function withoutLinks(text: string): string {
   return (
     text
-      // Replaces full-width and other variants of these characters, which browsers treat alike.
+      // Browsers treat full-width and other variants of these characters alike, so replace them
+      // first.
       .normalize('NFKC')
       .replace(/[@\\]|[.:\u3002](?=\S)|\/{2,}/g, ' ')
       .replace(/\s+/g, ' ')
@@ -92,10 +93,10 @@ export function withoutLinks(text: string): string {
   );
 }
 
-/** Maximum number of characters of a word that are compared. */
+/** Maximum number of characters of a word that `distance` compares. */
 const charsMax = 100;
 
-/** Counts the letters to insert, delete or replace to turn one word into the other. */
+/** Returns how many letters to insert, delete or replace to turn one word into the other. */
 export function distance(one: string, other: string): number {
   const [a, b] = [one.slice(0, charsMax), other.slice(0, charsMax)];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -111,8 +112,8 @@ export function distance(one: string, other: string): number {
 }
 
 /**
- * Returns the most similar known word, the first of several; undefined when none is within
- * `distanceMax` changed letters.
+ * Returns the most similar known word, or the first of several; undefined when none is within
+ * `distanceMax` changes of a letter.
  */
 export function nearest(
   word: string,
@@ -129,7 +130,7 @@ export function nearest(
   return best?.word;
 }
 
-/** Returns the error text for an unknown key, with the known key that was probably meant. */
+/** Returns the error text for an unknown key. It suggests the known key that was probably meant. */
 export function unknownKeyText(key: string, known: readonly string[]): string {
   const meant = nearest(key, known, Math.max(2, Math.floor(key.length / 3)));
   const all = known.length === 0 ? '' : ` Known fields: ${known.join(', ')}.`;
@@ -142,8 +143,8 @@ export function oneOf(values: readonly string[]): string {
 }
 
 /**
- * Returns a name in lower case, reduced to letters, digits, `_` and `-`, with `-` for space: `VIP
- * Customers!` becomes `vip-customers`. It is empty if nothing of the name is left.
+ * Returns a name in lower case with `-` for spaces, reduced to letters, digits, `_` and `-`: `VIP
+ * Customers!` becomes `vip-customers`. The result may be empty.
  */
 export function slugOf(name: string): string {
   return (

@@ -1,4 +1,4 @@
-/** The settings that the safety rules check. Names are those of the environment. */
+/** The settings that the safety rules check, named like their environment variables. */
 export interface JudgedSettings {
   NODE_ENV: string;
   API_URL?: string | undefined;
@@ -14,25 +14,28 @@ export interface JudgedSettings {
   RATE_LIMIT_ENABLED: boolean;
   TRUST_PROXY: boolean;
   DISABLE_SIGNUPS: boolean;
-  /** DATA_ENCRYPTION_KEY decoded, one character per byte. */
+  /** The decoded DATA_ENCRYPTION_KEY, with one character for each byte. */
   encryptionKey: string | null;
 }
 
-/** A rule on settings. A setting that breaks it is reported in one sentence. */
+/** A rule about settings. A setting that breaks the rule is reported with its sentence. */
 export interface SettingRule<Settings> {
-  /** refuse: the process does not start. warn: it logs the sentence. */
+  /** `refuse`: the process does not start. `warn`: the process logs the sentence. */
   effect: 'refuse' | 'warn';
-  /** It applies in production only, or always. */
+  /** The environment in which the rule applies. */
   where: 'production' | 'everywhere';
   isBroken(settings: Settings): boolean;
-  /** Begins with the variable to change. */
+  /** Begins with the name of the variable to change. */
   sentence: string;
 }
 
 const refused = { effect: 'refuse', where: 'production' } as const;
 const warned = { effect: 'warn', where: 'production' } as const;
 
-/** Returns a rule that a URL is encrypted or leads to this machine. `why`: the danger otherwise. */
+/**
+ * Returns the rule that a URL must be encrypted or lead to this machine. `why`: the danger
+ * otherwise.
+ */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
   why: string,
@@ -110,9 +113,9 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
 ];
 
 /**
- * Returns the unsafe settings, one sentence each that begins with the variable to change. They are
- * refused only in production, because a developer's machine has nothing to lose.
- * @param more rules on other settings
+ * Returns the unsafe settings, one sentence each that begins with the variable to change. Outside
+ * production nothing is refused, because a developer's machine has nothing to lose.
+ * @param more rules about other settings
  */
 export function judgeSettings<More extends object>(
   settings: JudgedSettings & More,
@@ -127,7 +130,7 @@ export function judgeSettings<More extends object>(
   return { refused: sentences('refuse'), warned: sentences('warn') };
 }
 
-/** Returns true if an address is called without encryption over a network. */
+/** Returns true if requests to an address go unencrypted over a network. */
 export function isReadableOnTheWay(address: string | undefined): boolean {
   const url = address === undefined ? null : URL.parse(address);
   if (!url || url.protocol !== 'http:') return false;
@@ -137,11 +140,11 @@ export function isReadableOnTheWay(address: string | undefined): boolean {
 }
 
 /**
- * Minimum number of different characters of a secret. Among texts of 32 random hexadecimal digits,
- * fewer than one in a million has fewer.
+ * Minimum number of different characters in a secret. Fewer than one in a million texts of 32
+ * random hexadecimal digits have less.
  */
 const differentMin = 8;
-/** Words in invented or example secrets. */
+/** Words that occur in invented or example secrets. */
 const words = [
   'secret',
   'password',
@@ -159,14 +162,17 @@ const words = [
   'qwertyui',
 ];
 
-/** Returns true if a secret is obviously not random: few characters, a repeated piece, or words. */
+/**
+ * Returns true if a secret is obviously not random: it has few different characters, a repeated
+ * piece, or such words.
+ */
 function isGuessable(secret: string): boolean {
   const text = secret.toLowerCase();
   const hasWord = words.some((word) => text.includes(word));
   return new Set(text).size < differentMin || isRepetition(text) || hasWord;
 }
 
-/** Returns true if a text repeats one piece, possibly cut at the end. */
+/** Returns true if a text consists of one repeated piece; the last repetition may be cut. */
 function isRepetition(text: string): boolean {
   for (let size = 1; size <= text.length / 2; size += 1) {
     if (text.startsWith(text.slice(size))) return true;

@@ -1,6 +1,6 @@
 /** Actors: who caused something. They are stored as `<type>:<id>`, for example `key:secret`. */
 
-/** Parts of the system that cause something without a request of a person or key. */
+/** Parts of the system that act on their own, without a request of a person or key. */
 export const systemActors = ['schedule', 'segment', 'inbound', 'feedback', 'server'] as const;
 
 export type SystemActor = (typeof systemActors)[number];
@@ -9,7 +9,7 @@ export const actorTypes = ['user', 'key', 'contact', 'system'] as const;
 
 export interface StoredActor {
   type: (typeof actorTypes)[number];
-  /** The word of `systemActors` if the type is `system`. */
+  /** With the type `system`, one of `systemActors`. */
   id: string;
 }
 
@@ -26,8 +26,8 @@ const byReader = new Set(['email.open', 'email.click', 'email.human_open', 'emai
 const reports = new Set(['email.delivery', 'email.bounce', 'email.complaint']);
 
 /**
- * Returns who caused an event that no caller has caused: its contact by a link or a page, a report
- * of a mail server, received mail, a segment, or else the server.
+ * Returns the actor of an event that no request caused: the contact (through a link or page), a
+ * mail server's report, received mail, a segment, or else the server.
  */
 export function actorOfEvent(event: {
   name: string;

@@ -1,15 +1,15 @@
 import { limits } from '../limits.ts';
 import { hasForbiddenText } from '../text-rules.ts';
 
-/** A claim of a user of an identity provider, as a rule can name it. */
+/** A claim of an identity provider about a user, in the form that sign-in rules use. */
 export interface ClaimText {
   claim: string;
   value: string;
 }
 
 /**
- * Returns the claims that rules can name: each text of a top-level claim, or of its list. Claims
- * that are no text are left out.
+ * Returns the claims that rules can name. A top-level claim whose value is a list gives one claim
+ * for each text in the list; values that are not texts are left out.
  */
 export function readClaimTexts(claims: Readonly<Record<string, unknown>>): ClaimText[] {
   return Object.entries(claims).flatMap(([claim, given]) => {

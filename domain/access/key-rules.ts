@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../errors.ts';
 import { hasScope } from './scopes.ts';
 
-/** Rules between the fields of a named key, and between a key and the key that makes it. */
+/** Rules between the fields of a named key, and between a new key and the key that creates it. */
 
 export interface KeyRights {
   scopes: readonly string[];
@@ -11,14 +11,17 @@ export interface KeyRights {
   expiresAt: Date | null;
 }
 
-/** The scopes that a key may have beside sender domains. All others would send past them. */
+/**
+ * The scopes that a key restricted to sender domains may have, besides those that only read. Any
+ * other scope could send mail from other domains.
+ */
 const besideDomains = new Set(['emails:send', 'emails:write', 'verify:read']);
 
 interface GivenScopes {
   scopes: readonly string[] | undefined;
 }
 
-/** Returns what is wrong with the fields of a key. `scopes` are undefined if none were given. */
+/** Returns the problems in the fields of a key. `scopes` is undefined if the request has none. */
 export function keyFaults(
   kind: 'secret' | 'public',
   { scopes, domains, events }: Pick<KeyRights, 'domains' | 'events'> & GivenScopes,
@@ -45,11 +48,14 @@ export function keyFaults(
   return faults;
 }
 
-/** A right that a key must not give, because it does not have it. */
+/**
+ * A right that a new key must not get, because the key that creates it does not have this right.
+ */
 export type Excess = { scope: string } | { restriction: 'domains' | 'cidrs' | 'expiresAt' };
 
 /**
- * Returns the first right of a key that its maker does not have; null: it has them all.
+ * Returns the first right of a new key that its creator does not have; null: the creator has all of
+ * them.
  * @param isNetworkWithin returns true if the first network is in the second.
  */
 export function excessOf(

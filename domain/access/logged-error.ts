@@ -2,8 +2,8 @@ import type { FieldProblem } from '../errors.ts';
 import { isUuid } from '../ids.ts';
 
 /**
- * The parts of an error that the request log keeps: field names, ids, codes and numbers, but no value
- * that the client has sent.
+ * Selects the parts of an error that the request log keeps: field names, ids, codes and numbers,
+ * but no value that the client has sent.
  */
 
 export interface LoggedError {
@@ -11,9 +11,9 @@ export interface LoggedError {
   code: string;
 }
 
-/** Maximum number of errors of one request that are kept. */
+/** Maximum number of errors that the log keeps for one request. */
 const errorsMax = 50;
-/** Longest field name that is kept. */
+/** Maximum number of characters of a field name in the log. */
 const fieldChars = 100;
 
 /** Returns the fields of invalid requests with their codes; null: there are none. */
@@ -22,7 +22,10 @@ export function loggedErrors(errors: readonly FieldProblem[] | undefined): Logge
   return errors.slice(0, errorsMax).map(({ field, code }) => ({ field: plainField(field), code }));
 }
 
-/** A client may choose the keys of an object, so a path ends at the first that is no plain name. */
+/**
+ * Replaces the path from the first key that is not a plain name by `*`, because clients choose the
+ * keys of some objects.
+ */
 function plainField(field: string): string {
   const names = field.split('.');
   const end = names.findIndex((name) => !/^[\w-]*$/.test(name));
@@ -30,7 +33,7 @@ function plainField(field: string): string {
   return plain.length <= fieldChars ? plain : '*';
 }
 
-/** Keys of details whose texts are codes of the server. */
+/** Keys of error details whose values are codes of the server, not input of the client. */
 const codeKeys: ReadonlySet<string> = new Set([
   'granted',
   'needed',
@@ -39,7 +42,7 @@ const codeKeys: ReadonlySet<string> = new Set([
   'restriction',
   'status',
 ]);
-/** Maximum number of characters of details, as JSON. */
+/** Maximum number of characters of the details, as JSON. */
 const detailsChars = 2_000;
 
 /** Returns the details of an error if they hold only ids, codes and numbers; otherwise null. */

@@ -54,7 +54,7 @@ export const scopes = [
   'workflows:write',
 ] as const;
 
-/** Resources whose paths begin with other words; the first matching beginning counts. */
+/** Resources whose paths begin with another word; the first matching prefix counts. */
 const resources: readonly (readonly [beginning: string, resource: string])[] = [
   ['/activity', 'analytics'],
   ['/api-keys', 'keys'],
@@ -76,7 +76,10 @@ const resources: readonly (readonly [beginning: string, resource: string])[] = [
   ['/workflows/{id}/jobs', 'executions'],
 ];
 
-/** Endpoints that send at once, that read by POST, or whose resource is not in their path. */
+/**
+ * Endpoints to which the rule above does not apply: they send at once, read by POST, or have no
+ * resource in their path.
+ */
 const exceptions: Readonly<Record<string, string | null>> = {
   // Every secret key can read itself.
   'GET /api-keys/@me': null,

@@ -27,10 +27,10 @@ export const audienceTypes = [...chosenAudienceTypes, 'FOLLOW_UP'] as const;
 
 export interface CampaignAudience {
   type: (typeof audienceTypes)[number];
-  /** null with SEGMENT: the segment was deleted, and the audience is empty. */
+  /** null with the type SEGMENT: the segment was deleted, so the audience is empty. */
   segmentId: string | null;
   condition: Condition | null;
-  /** The list of recipients; null: not a FOLLOW_UP. */
+  /** The list with the recipients of a FOLLOW_UP; null for all other types. */
   listId: string | null;
 }
 
@@ -45,7 +45,10 @@ export const campaignActions = {
   delete: ['DRAFT', 'SENT', 'CANCELLED'],
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 
-/** True if no more mail will be sent: it was sent, or cancelled after its audience was fixed. */
+/**
+ * Returns true if the campaign will send no more mail: it was sent, or cancelled after its audience
+ * was fixed.
+ */
 export function isFinished({
   status,
   isFrozen,
@@ -64,14 +67,14 @@ export const absences = [
 ] as const;
 export type Absence = (typeof absences)[number];
 
-/** The absences of contacts that belong to the audience. */
+/** Reasons why contacts that belong to the audience get no mail. */
 export const leftOutReasons = [
   'unsubscribed_at_freeze',
   'topic_unsubscribed_at_freeze',
 ] as const satisfies Absence[];
 export type LeftOutReason = (typeof leftOutReasons)[number];
 
-/** One sentence for each absence; `reasonTexts` has those for recipients. */
+/** One sentence for each of these reasons. `reasonTexts` has the sentences for recipients. */
 export const absenceTexts: Readonly<Record<Absence, string>> = {
   not_in_audience: 'The contact is not in the audience.',
   unsubscribed_at_freeze: 'The contact was unsubscribed when the audience was fixed.',
@@ -80,12 +83,14 @@ export const absenceTexts: Readonly<Record<Absence, string>> = {
   created_after_freeze: 'The contact was created after the audience had been fixed.',
 };
 
-/** Why a contact got a campaign or did not, in broad terms. `outcomeOf` gives the exact reasons. */
+/**
+ * Why a contact got a campaign or not, in a few broad terms. `outcomeOf` gives the exact reason.
+ */
 export type RecipientReason = 'sent' | 'withheld' | 'refused' | 'pending' | Absence;
 
 /**
- * Returns the broad term for an outcome. A message with an unknown outcome is pending, because later
- * feedback may settle it.
+ * Returns the broad term for an outcome. A message with an unknown outcome is pending, because a
+ * later report may settle it.
  */
 export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Absence> {
   if (outcome === 'sent' || outcome === 'withheld') return outcome;
@@ -93,18 +98,18 @@ export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Abse
 }
 
 /**
- * Returns why a contact without a message of the campaign is no recipient; null: it is one, and its
- * message has not been made.
- * @param contact.subscribed like `contact.topicLeft`, the state when the contact's page of the
- *   audience was fixed; before that, the present state. For a contact on no page, the state at the
- *   freeze.
+ * Returns why a contact without a message of the campaign is not a recipient; null: the contact is
+ * a recipient, and the message is not created yet.
+ * @param contact.subscribed the state when the audience page with this contact was fixed, or the
+ * current state before that. For a contact on no page, it is the state at the freeze. `topicLeft`
+ * follows the same rule.
  */
 export function absenceOf(
   campaign: {
     messageClass: string;
     frozenAt: Date | null;
     isFixed: boolean;
-    /** True if its audience is all contacts. */
+    /** True if the audience is all contacts. */
     isForAll: boolean;
   },
   contact: { createdAt: Date; subscribed: boolean; topicLeft: boolean; isInAudience: boolean },
@@ -123,14 +128,19 @@ export function absenceOf(
 
 type WaitReason = 'retry' | 'outcome' | 'decision';
 
-/** The phase of a campaign, for its run. `sent` and `total` are numbers of messages. */
+/**
+ * The phase of a campaign, from which its run decides what to do next. `sent` and `total` count
+ * messages.
+ */
 export type CampaignPhase =
   | { phase: 'scheduled'; waitMs: number; startsAt: string }
-  /** Messages must be inserted or sent; for a paused campaign only inserted. */
+  /** The run must insert or send messages; for a paused campaign, only insert. */
   | { phase: 'sending'; sent: number; total: number }
-  /** Waits for the next retry, for unknown outcomes, or for the decision of its experiment. */
+  /**
+   * The run waits for the next retry, for unknown outcomes, or for the decision of an experiment.
+   */
   | { phase: 'waiting'; for: WaitReason; waitMs: number; sent: number; total: number }
   | { phase: 'paused'; sent: number; total: number }
-  /** The waiting messages must get the status FAILED. */
+  /** The run must set the waiting messages to FAILED. */
   | { phase: 'cancelled' }
   | { phase: 'over'; sent: number; total: number };

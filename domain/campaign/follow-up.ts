@@ -1,14 +1,14 @@
-/** Who gets a follow-up: recipients of another campaign, by what became of their mail. */
+/** Follow-ups: campaigns to recipients of another campaign, chosen by the outcome of their mail. */
 
 export const followUpOutcomes = ['not_opened', 'not_clicked', 'failed', 'not_sent'] as const;
 export type FollowUpOutcome = (typeof followUpOutcomes)[number];
 
 export interface FollowUp {
-  /** The campaign that is followed up; it may be deleted by now. */
+  /** The id of the original campaign, which may be deleted by now. */
   campaignId: string;
   outcome: FollowUpOutcome;
   /** True if opens and clicks by machines do not count. */
   ignoreMachines: boolean;
-  /** When the recipients were chosen, as ISO time. */
+  /** When the recipients were chosen, in ISO 8601. */
   asOf: string;
 }

@@ -1,14 +1,14 @@
 import { instantOf, isZone, parseLocalDateTime } from '../time/zones.ts';
 
-/** Campaigns that reach each contact at the same local time of its own zone. */
+/** Campaigns that reach each contact at the same local time, in the zone of the contact. */
 
-/** How mail is handled if its local time had passed when the campaign began. */
+/** The handling of mail whose local time had passed when the campaign began. */
 export const lateRules = ['send', 'skip'] as const;
 export type LateRule = (typeof lateRules)[number];
 
 /**
- * Returns the moment at which it is `localTime` in a zone.
- * @param zone text of a contact's zone field; null or an invalid zone: `projectZone` applies.
+ * Returns the instant at which clocks in a zone show `localTime`.
+ * @param zone text of a contact's zone field; for null or an invalid zone, `projectZone` applies.
  */
 export function momentIn(zone: string | null, projectZone: string, localTime: string): Date {
   const local = parseLocalDateTime(localTime);
@@ -17,9 +17,9 @@ export function momentIn(zone: string | null, projectZone: string, localTime: st
 }
 
 /**
- * Returns when a campaign with these local moments begins, in milliseconds since 1970: at the
- * earliest moment ahead, or now if some moments have passed and `late` is `send`. Null: no contact
- * has a moment ahead.
+ * Returns when a campaign with these local moments begins, in milliseconds since 1970: now, if some
+ * moments have passed and `late` is `send`; otherwise at the earliest future moment. Null: all
+ * moments have passed.
  */
 export function firstMoment(moments: Iterable<number>, late: LateRule, now: number): number | null {
   let first: number | null = null;

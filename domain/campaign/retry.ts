@@ -1,6 +1,6 @@
 import type { ReasonCode } from '../outcomes/outcome.ts';
 
-/** Which failed mail of a campaign can be tried again. A later attempt may have another result. */
+/** Reasons of failed mail that a retry of the campaign may cure. */
 export const retriableReasons = [
   'provider_refused',
   'provider_unavailable',
@@ -10,5 +10,5 @@ export const retriableReasons = [
 ] as const satisfies ReasonCode[];
 export type RetriableReason = (typeof retriableReasons)[number];
 
-/** The reasons that are tried again by default. */
+/** The reasons that a retry includes by default. */
 export const defaultRetryReasons: readonly RetriableReason[] = retriableReasons.slice(0, 4);

@@ -1,14 +1,13 @@
 /**
- * The link of a confirmation mail. Anyone with its token can confirm, so no stored copy of the mail
- * contains the token. The mail is rendered with a secret placeholder, which is masked in the stored
- * copy and replaced by the token when the mail is sent.
+ * The link of a confirmation mail. Anyone with the token of the link can confirm, so the stored
+ * copy of the mail has a mask in its place. Sending the mail replaces the mask by the token.
  */
 
 export function confirmUrl(apiUrl: string, token: string): string {
   return `${apiUrl}/confirm/${token}`;
 }
 
-/** Matches a masked link in a text, also as a part of another URL. */
+/** Matches a masked link, even inside the encoded parameter of another URL. */
 const masked = /(\/confirm\/|%2Fconfirm%2F)\*\*\*/gi;
 
 const mask = '***';
@@ -18,14 +17,15 @@ export function hasConfirmLink(text: string, placeholder: string): boolean {
 }
 
 /**
- * Returns a rendered text in its stored form. Contact values, which anyone may have written, can
- * look like a masked link. They are changed, so that `fillConfirmLinks` puts no token into them.
+ * Returns a rendered text for storage, with the links masked. A contact's own values could imitate
+ * a masked link, so they are changed: otherwise `fillConfirmLinks` would insert the token into
+ * them.
  */
 export function maskConfirmLinks(text: string, placeholder: string): string {
   return text.replaceAll(masked, '$1**').replaceAll(placeholder, mask);
 }
 
-/** Puts the token into the links of a stored text. */
+/** Inserts the token into the masked links of a stored text. */
 export function fillConfirmLinks(text: string, token: string): string {
   return text.replaceAll(masked, (_, path: string) => `${path}${token}`);
 }

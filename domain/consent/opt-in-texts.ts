@@ -7,9 +7,9 @@ import { escapeHtml, primaryLanguage } from '../template/html.ts';
 export interface OptInTexts {
   language: string;
   title: string;
-  /** The question of a request for all mail. Names of topics may follow. */
+  /** The question when all mail is asked for. Names of topics may follow. */
   ask: string;
-  /** The question of a request for topics only. Their names follow. */
+  /** The question when only topics are asked for. The names of the topics follow. */
   askTopics: string;
   button: string;
   /** Heading of the page after the confirmation. */
@@ -163,7 +163,7 @@ export function optInTexts(locale: string): OptInTexts {
 
 /**
  * Builds the built-in confirmation mail.
- * @param given.url the link, which needs no escaping
+ * @param given.url the link, which contains only characters that HTML need not escape
  */
 export function builtInMail(
   { mail, button }: OptInTexts,

@@ -1,18 +1,24 @@
-/** Decides when an opt-in request gets its mail and reminder, and when it ends. */
+/** Decides when an opt-in request sends its mail and its reminder, and when it expires. */
 
-/** Maximum number of mails to one address since its last confirmation, including reminders. */
+/**
+ * Maximum number of confirmation mails to one address, with reminders, since the address last
+ * confirmed.
+ */
 export const optInMailsMax = 5;
-/** Minimum time between two mails to one address that are not reminders, in milliseconds. */
+/**
+ * Minimum number of milliseconds between two confirmation mails to one address, not counting
+ * reminders.
+ */
 const apartMs = 3_600_000;
 
 export interface OptInCounts {
-  /** Mails since its last confirmation, including reminders. */
+  /** Confirmation mails since the address last confirmed, with reminders. */
   mails: number;
-  /** When the last mail that is not a reminder was requested; null: never. */
+  /** When the last confirmation mail, reminders excepted, was requested; null: never. */
   counted_at: Date | null;
 }
 
-/** An open request to confirm a subscription: the values that decide its next step. */
+/** The columns of an open opt-in request that decide its next step. */
 export interface OpenOptIn extends OptInCounts {
   mail_wanted: boolean;
   first_mail_at: Date | null;
@@ -20,17 +26,17 @@ export interface OpenOptIn extends OptInCounts {
   reminded_at: Date | null;
   /** Seconds from the first mail to the reminder; null: there is no reminder. */
   remind_after: number | null;
-  /** Seconds from the last mail to the end of the request. */
+  /** Seconds from the last mail to the expiry of the request. */
   expire_after: number;
   created_at: Date;
 }
 
-/** Returns true if a moment is less than an hour ago: too recent to repeat the same action. */
+/** Returns true if a time is less than an hour ago, which is too recent to repeat the action. */
 export function isLately(at: Date | null, now: Date): boolean {
   return at !== null && now.getTime() - at.getTime() < apartMs;
 }
 
-/** Returns true if an address may get one more mail other than a reminder. */
+/** Returns true if an address may get another confirmation mail that is not a reminder. */
 export function mayMail({ mails, counted_at: countedAt }: OptInCounts, now: Date): boolean {
   return mails < optInMailsMax && !isLately(countedAt, now);
 }

@@ -6,14 +6,14 @@ export interface ConsentPolicy {
   requireConfirmation: boolean;
   /** The template of the confirmation mail; null: the built-in text. */
   templateId: string | null;
-  /** The sender of the confirmation mail, if its template has none. */
+  /** The sender of the confirmation mail, if its template names none. */
   from: string | null;
   fromName: string | null;
   /** Seconds from the first mail of a request to its reminder; null: there is none. */
   remindAfter: number | null;
-  /** Seconds from the last mail of a request to its end. */
+  /** Seconds from the last mail of a request to its expiry. */
   expireAfter: number;
-  /** The scope of suppression entries of permanent bounces. */
+  /** The scope of the suppression entries that permanent bounces create. */
   bounceScope: SuppressionScope;
 }
 

@@ -1,8 +1,8 @@
 /** CSV of contacts, as RFC 4180 describes it. */
 
 /**
- * Returns a line, with its end.
- * @param cells null and undefined become empty cells, objects their JSON
+ * Returns a line of CSV, with its line end.
+ * @param cells null and undefined become empty cells, objects become JSON
  */
 export function csvLine(cells: readonly unknown[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
@@ -15,7 +15,7 @@ function csvCell(value: unknown): string {
 }
 
 /**
- * Spreadsheets run a text that begins like a formula. A quote before it makes it a text.
+ * Puts a quote before a text that a spreadsheet would run as a formula.
  * https://owasp.org/www-community/attacks/CSV_Injection
  */
 function withoutFormula(text: string): string {

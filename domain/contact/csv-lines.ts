@@ -1,27 +1,27 @@
 import { CsvFault } from './csv.ts';
 
 /**
- * Splits a CSV file into lines and cells (RFC 4180). A line ends with CRLF, LF or a lone CR. A line
- * with invalid quotes has an error and affects no other.
+ * Splits a CSV file into lines and cells (RFC 4180). A line ends with CRLF, LF or a lone CR. Wrong
+ * quotes in a line are an error of this line alone.
  */
 
 export interface CsvLine {
   /**
-   * Number of its first line in the file, from 1. It has several lines if a quoted cell contains line
-   * breaks.
+   * The line number in the file, from 1. A line with line breaks in quoted cells has the number of
+   * its first part.
    */
   line: number;
-  /** Cells as written, maybe with blanks around them. */
+  /** The cells as written, possibly with surrounding blanks. */
   cells: string[];
-  /** The error in the quotes of the line; null: there is none. */
+  /** The error in the quotes of the line; null: no error. */
   fault: string | null;
 }
 
 export type FileBytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
- * Maximum length of a line with quoted cells, in characters. A contact needs at most a quarter of
- * it, so in a longer line a quote was not closed.
+ * Maximum number of characters of a line with quoted cells. A contact needs at most a quarter of
+ * this, so in a longer line a closing quote is missing.
  */
 const lineCharsMax = 256 * 1024;
 
@@ -34,7 +34,7 @@ const advice =
   'Put the whole cell in quotation marks, and write each quotation mark inside it twice.';
 
 /**
- * Yields the lines that end in each chunk of a file together, because awaiting each line would
+ * Yields all lines that end in one chunk of the file together, because awaiting each line would
  * dominate the cost.
  * @throws CsvFault when the file is not in UTF-8.
  */
@@ -74,13 +74,16 @@ function refuseUtf16([first, second]: Uint8Array): void {
   if (isMarked) throw new CsvFault('The file is encoded as UTF-16. Save it as CSV in UTF-8.');
 }
 
-/** Splits text that arrives in chunks. It holds at most one incomplete line. */
+/** Splits text that arrives in chunks. In memory it keeps at most one incomplete line. */
 class CsvLines {
-  /** The text that is not split yet. It begins at the start of a line. */
+  /** The text that is not split yet, from the start of a line on. */
   #rest = '';
   #line = 1;
 
-  /** The lines complete so far, without empty ones. `isEnd`: this is the last chunk. */
+  /**
+   * Adds a chunk, and returns the lines that are now complete, without empty ones. `isEnd`: the
+   * chunk is the last one.
+   */
   take(text: string, isEnd: boolean): CsvLine[] {
     const all = this.#rest + text;
     const lines: CsvLine[] = [];
@@ -103,13 +106,13 @@ class CsvLines {
 
 interface Reading {
   end: number;
-  /** Empty for an empty line, and for a line with an error. */
+  /** Empty for an empty line, or for a line with an error. */
   cells: string[];
   fault: string | null;
   lineEnds: number;
 }
 
-/** Reads one line; null: the end of the line is not in the text yet. */
+/** Reads one line; null: the text does not yet contain the end of the line. */
 function readLine(text: string, from: number, isEnd: boolean): Reading | null {
   let at = from;
   let lineEnds = 1;
@@ -145,8 +148,8 @@ function readLine(text: string, from: number, isEnd: boolean): Reading | null {
 }
 
 /**
- * Returns the position after the line end at `at`. `unknown`: it is a CR, and an LF may follow in the
- * next chunk. null: there is no line end at `at`.
+ * Returns the position after the line end at `at`. `unknown`: a CR is the last character, and the
+ * next chunk may begin with LF. null: there is no line end at `at`.
  */
 function endOfLine(text: string, at: number, isEnd: boolean): number | 'unknown' | null {
   if (text[at] === '\n') return at + 1;
@@ -156,8 +159,8 @@ function endOfLine(text: string, at: number, isEnd: boolean): number | 'unknown'
 }
 
 /**
- * Returns the text from `from` to the next line break as a line with an error. null: the line break is
- * not in the text yet.
+ * Returns the text from `from` to the next line break, as a line with an error. null: the text does
+ * not yet contain the line break.
  */
 function lineWith(fault: string, text: string, from: number, isEnd: boolean): Reading | null {
   const rest = /[^\r\n]*/y;
@@ -170,8 +173,9 @@ function lineWith(fault: string, text: string, from: number, isEnd: boolean): Re
 }
 
 /**
- * Returns the position of the quote that closes the one at `open`. A doubled quote is text. `none`: no
- * quote up to `limit` closes it; `unknown`: the next chunk may close it.
+ * Returns the position of the quote that closes the quote at `open`. Two quotes in a row stand for
+ * a quote in the text. `none`: no closing quote up to `limit`; `unknown`: the next chunk may
+ * contain the closing quote.
  */
 function closingQuote(
   text: string,

@@ -4,7 +4,7 @@ import type { RowError } from './job.ts';
 
 /** Reads the header, the cells and the errors of a contact file. */
 
-/** A row with a contact. `subscribed` is null when the row does not set it. */
+/** A row with a valid contact. `subscribed` is null when the row does not set it. */
 export interface ImportRow {
   row: number;
   email: string;
@@ -12,12 +12,12 @@ export interface ImportRow {
   data: Record<string, unknown>;
 }
 
-/** The meaning of each column, by position. Columns without one are ignored. */
+/** The meaning of each column, by position. `dropped`: the column is ignored. */
 export type CsvHeader = readonly CsvColumn[];
 
 type CsvColumn = 'email' | 'subscribed' | 'dropped' | { key: string };
 
-/** A file that cannot be imported. The customer reads the message. */
+/** The error of a file that cannot be imported. The customer reads the message. */
 export class CsvFault extends Error {}
 
 const droppedKeys: ReadonlySet<string> = new Set([
@@ -27,9 +27,9 @@ const droppedKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the header. Names are trimmed and converted to lower case. If two columns are named `email` or
- * two `subscribed`, the first counts. Columns without a name or with a reserved one are ignored, and
- * all others are data.
+ * Reads the header. Names are trimmed and converted to lower case. If two columns are named `email`
+ * or two `subscribed`, the first counts. A column without a name, or with a reserved name, is
+ * ignored; every other column is contact data.
  * @throws CsvFault if no column is named `email`, or if a name is `__proto__` or contains NUL.
  */
 export function readHeader(names: readonly string[]): CsvHeader {
@@ -59,9 +59,9 @@ export function readHeader(names: readonly string[]): CsvHeader {
 }
 
 /**
- * Returns the contact in a row, or its error. Missing cells are empty; cells without a column are
- * ignored. If two columns have the same name, the last non-empty one counts.
- * @param row its number as people count: the header is 1.
+ * Returns the contact of a row, or the error of the row. Missing cells are empty; cells without a
+ * column are ignored. If two columns have the same name, the last non-empty cell counts.
+ * @param row number of the row; the header is row 1.
  */
 export function readRow(
   header: CsvHeader,
@@ -88,7 +88,8 @@ export function readRow(
   const email = normaliseEmail(address);
   if (email === null) return rowError(row, address, 'Not an email address.');
   const change = Object.fromEntries(data);
-  // A row never removes data, so data that are too large alone are also too large when merged.
+  // A row adds and changes data but never removes any. So data that exceed the limit alone also
+  // exceed it after the merge.
   const fault = contactDataFault(change);
   return fault === null ? { row, email, subscribed, data: change } : rowError(row, address, fault);
 }
@@ -99,15 +100,15 @@ function isYes(cell: string): boolean {
 
 const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 
-/** Maximum number of digits of a decimal that a double always preserves. */
+/** Number of digits of a decimal that a double always preserves. */
 const digitsKept = 15;
 
 /**
- * Reads a data cell as a boolean, a number in ordinary notation, or text. It stays text if a number
- * would lose something: leading zeros, further digits, or the sign of -0.
+ * Reads a data cell as a boolean, a number in ordinary notation, or text. It stays text if the
+ * conversion to a number would lose leading zeros, further digits, or the sign of -0.
  */
 export function readCell(key: string, cell: string): string | number | boolean {
-  // A language is always text: "no" is Norwegian.
+  // A locale is always text: "no" is Norwegian.
   if (key === 'locale') return cell;
   const word = cell.length > 5 ? '' : cell.toLowerCase();
   if (word === 'true' || word === 'yes') return true;
@@ -123,7 +124,10 @@ export function readCell(key: string, cell: string): string | number | boolean {
   return digits.length <= digitsKept ? value : cell;
 }
 
-/** The address is shown as in the file, but cut, and without characters that cannot be stored. */
+/**
+ * Returns the error of a row, with the address as in the file, but cut and without characters that
+ * cannot be stored.
+ */
 function rowError(row: number, address: string, error: string): RowError {
   return { row, email: address.slice(0, 320).replaceAll(/[\0\p{Cs}]/gu, '\uFFFD'), error };
 }

@@ -3,11 +3,11 @@ import { limits } from '../limits.ts';
 export interface ContactDataChange {
   set: Record<string, unknown>;
   remove: string[];
-  /** Values for this request only; they override stored ones. */
+  /** Values that only this request uses; they override stored values. */
   oneTime: Record<string, unknown>;
 }
 
-/** Keys of the system's own values; in contact data they are silently dropped. */
+/** Keys that the system itself sets; in contact data they are silently dropped. */
 export const reservedDataKeys: ReadonlySet<string> = new Set([
   'id',
   'svc_id',
@@ -19,9 +19,9 @@ export const reservedDataKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Plans the merge of `given` into a contact's data: null removes the key, an empty string is skipped,
- * `{value, persistent: false}` is for this request only, `{value, persistent: true}` stores the value,
- * reserved keys are dropped, everything else is stored.
+ * Plans the merge of `given` into a contact's data. null removes a key, an empty string is skipped,
+ * `{value, persistent: false}` counts only for this request, `{value, persistent: true}` stores the
+ * value, and reserved keys are dropped. Every other value is stored.
  */
 export function planContactData(
   given: Record<string, unknown> | null | undefined,
@@ -40,12 +40,13 @@ export function planContactData(
     if (value === null || value === undefined) remove.push(key);
     else if (value !== '') set.set(key, value);
   }
-  // fromEntries defines own properties, so a key named __proto__ stays a plain key.
+  // Object.fromEntries defines own properties, so `__proto__` stays an ordinary key.
   return { set: Object.fromEntries(set), remove, oneTime: Object.fromEntries(oneTime) };
 }
 
 /**
- * Returns the data that an event stores: as sent, with one-time wrappers replaced by their value.
+ * Returns the data that an event stores: the data as sent, with the plain value in place of each
+ * `{value, persistent}`.
  */
 export function eventData(
   given: Record<string, unknown> | null | undefined,
@@ -59,10 +60,15 @@ export function eventData(
   );
 }
 
-/** A forbidden key in JSON and files, because programs may take it for a prototype. */
+/**
+ * A key that JSON and files must not contain, because programs may read it as the prototype of an
+ * object.
+ */
 export const forbiddenKey = '__proto__';
 
-/** Returns the first limit that the data of `contact` exceed, as a sentence; null: none. */
+/**
+ * Returns the first limit that the data of a contact exceed, as a sentence; null: they exceed none.
+ */
 export function contactDataFault(
   data: Record<string, unknown> | null,
   contact = 'A contact',
@@ -93,7 +99,7 @@ export function jsonBytes(value: unknown): number {
   return ascii.test(text) ? text.length : new TextEncoder().encode(text).length;
 }
 
-/** A value with a `persistent` flag, or null. */
+/** Returns the value and flag of an object `{value, persistent}`; null: `raw` is no such object. */
 export function persistentWrapper(raw: unknown): { value: unknown; persistent: boolean } | null {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return null;
   if (!Object.hasOwn(raw, 'persistent') || !Object.hasOwn(raw, 'value')) return null;

@@ -1,6 +1,6 @@
 import { lowerAscii } from '../email-address.ts';
 
-/** Kinds of data that an erasure removes, in the order of its receipt. */
+/** Kinds of data that an erasure removes, in the order in which the receipt lists them. */
 export const erasureCounts = [
   'contact',
   'events',
@@ -20,15 +20,18 @@ export const erasureCounts = [
 
 export type ErasureCounts = Record<(typeof erasureCounts)[number], number>;
 
-/** Replacement for an erased address in rows that must stay. */
+/** The text that replaces an erased address in rows that must stay. */
 export const erasedAddress = 'erased@erased.invalid';
 
-/** Returns the counts with all keys, in the order of the receipt. */
+/** Returns the counts of all kinds, in the order of the receipt. */
 export function allCounts(counts: Partial<ErasureCounts>): ErasureCounts {
   return Object.fromEntries(erasureCounts.map((key) => [key, counts[key] ?? 0])) as ErasureCounts;
 }
 
-/** Returns the text whose SHA-256 is the hash of a receipt. Times are ISO 8601. */
+/**
+ * Returns the text of an erasure's receipt: the SHA-256 of this text is the receipt's hash. Times
+ * are in ISO 8601.
+ */
 export function receiptText(receipt: {
   id: string;
   requestedAt: string;
@@ -40,19 +43,19 @@ export function receiptText(receipt: {
 }
 
 /**
- * Characters that continue an address to the left and to the right, so that a longer address is not
- * matched.
+ * Characters of an address. If one stands directly beside a match, the match is a part of a longer
+ * address and stays.
  */
 const before = /[a-z0-9.!#$%&'*+/=?^_`{|}~-]/;
 const after = /[a-z0-9-]/;
 
 /**
- * Replaces an address in a text by `erasedAddress`, whether in upper or lower case. Longer addresses
- * that contain it stay as they are.
+ * Replaces each occurrence of an address by `erasedAddress`, in upper or lower case. Longer
+ * addresses that contain this address stay.
  * @param address in its stored form
  */
 export function withoutAddress(text: string, address: string): string {
-  // `lower` is as long as `text`, because only ASCII letters change.
+  // `lower` has the same length as `text`, because only ASCII letters change.
   const lower = lowerAscii(text);
   let result = '';
   let end = 0;
@@ -66,7 +69,7 @@ export function withoutAddress(text: string, address: string): string {
   return result + text.slice(end);
 }
 
-/** Replaces an address in all texts of a JSON value, including keys, as `withoutAddress` does. */
+/** Replaces an address in all texts and keys of a JSON value, as `withoutAddress` does. */
 export function valueWithoutAddress(value: unknown, address: string): unknown {
   if (typeof value === 'string') return withoutAddress(value, address);
   if (Array.isArray(value)) return value.map((item) => valueWithoutAddress(item, address));

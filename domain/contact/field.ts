@@ -31,10 +31,13 @@ export function conditionNamesField(condition: Condition, field: ContactField): 
   });
 }
 
-/** Returns true when a name of the filter language means the field, or a value inside it. */
+/**
+ * Returns true when `named`, a name of the filter language, means the field, or a value inside the
+ * field.
+ */
 export function isField(named: Field, field: ContactField): boolean {
   if (named.kind === 'data') {
-    // A filter reads one of these two keys: the one that the contact's data have.
+    // A filter reads whichever of these two keys the contact's data have.
     const keys = [named.path[0], named.path.join('.')];
     return field.kind === 'data' && keys.includes(field.key);
   }

@@ -4,14 +4,14 @@ import type { Condition } from '../filter/filter.ts';
 
 export type BulkOperation = 'subscribe' | 'unsubscribe' | 'delete';
 
-/** An import, as the API shows it. `totalRows` null: the file has not been read yet. */
+/** An import, as the API shows it. `totalRows` is null until the file has been read. */
 export interface ImportData {
   projectId: string;
   filename: string;
   totalRows: number | null;
 }
 
-/** A row that was not imported. The header is row 1. `email` is as in the file. */
+/** The error of a row that was not imported. The header is row 1. `email` is as in the file. */
 export interface RowError {
   row: number;
   email: string;
@@ -19,7 +19,7 @@ export interface RowError {
 }
 
 export interface ImportResult {
-  /** Rows below the header, without empty lines. */
+  /** Number of rows below the header, without empty lines. */
   totalRows: number;
   successCount: number;
   createdCount: number;
@@ -29,7 +29,7 @@ export interface ImportResult {
   errors: RowError[];
 }
 
-/** A bulk action, as the API shows it. `totalRequested` null: its contacts are not fixed yet. */
+/** A bulk action, as the API shows it. `totalRequested` is null until its contacts are fixed. */
 export interface BulkData {
   projectId: string;
   operation: BulkOperation;
@@ -37,7 +37,7 @@ export interface BulkData {
   totalRequested: number | null;
 }
 
-/** The contacts of a bulk action by query: all that match when it starts. */
+/** A query for the contacts of a bulk action: all that match when the action starts. */
 export interface BulkQuery {
   filter: {
     search?: string | undefined;
@@ -57,7 +57,8 @@ export interface BulkResult {
   operation: BulkOperation;
   totalRequested: number;
   /**
-   * Contacts that are now in the requested state, including those that were before (`unchanged`).
+   * Contacts that are now in the requested state. Contacts that were in it before also count
+   * (`unchanged`).
    */
   successCount: number;
   unchanged: number;

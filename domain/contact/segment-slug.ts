@@ -5,9 +5,9 @@ import { cutText, slugOf } from '../text-rules.ts';
 const slugChars = limits.eventNameChars - 'segment..entry'.length;
 
 /**
- * The part of a segment's event names that identifies it: the slug of its name, or its id if
- * nothing of the name is left. It is cut, so that the event names are not too long to start a
- * workflow.
+ * Returns the part of a segment's event names that identifies the segment: the slug of its name, or
+ * its id if the slug is empty. A long slug is cut, because a workflow's trigger limits the length
+ * of event names.
  */
 export function segmentSlug({ id, name }: { id: string; name: string }): string {
   // The cut text may end in the `-` before a word.

@@ -1,31 +1,31 @@
-/** How requests by machines are recognised. */
+/** The rules that recognise requests by machines. */
 export interface MachineRules {
   /**
    * Parts of user agents of scanners, crawlers, monitors, scripts and HTTP libraries, in any case.
-   * After `=`, the whole user agent.
+   * An entry that begins with `=` must equal the whole user agent.
    */
   agents: readonly string[];
-  /** Networks of mail scanners, and the requests that count as theirs. */
+  /** Networks of mail scanners. `on`: the requests from a network that count as a machine's. */
   networks: readonly { cidr: string; on: readonly ('open' | 'click')[] }[];
   /**
-   * Proxies of mailbox providers. A request must match all that is given. `prefetches`: it loads
-   * images of mail that is not read.
+   * Proxies of mailbox providers. A request must match all given properties. `prefetches`: the
+   * proxy loads images of unread mail.
    */
   proxies: readonly { agent?: string; cidr?: string; prefetches: boolean }[];
 }
 
-/** Returns true if a user agent, in lower case, matches an entry of the lists, in lower case. */
+/** Returns true if a user agent matches an entry of the lists; both are in lower case. */
 export function matchesAgent(agent: string, entry: string): boolean {
   return entry.startsWith('=') ? agent === entry.slice(1) : agent.includes(entry);
 }
 
 /**
- * The built-in lists. They are short on purpose: what they do not know is found by its behaviour,
- * and a person who is taken for a machine is worse than the reverse.
+ * The built-in lists. They are short on purpose: machines that are not listed are recognised by
+ * their behaviour, and it is worse to take a person for a machine than a machine for a person.
  */
 export const builtInRules: MachineRules = {
   agents: [
-    // Crawlers name a page about themselves with a plus sign (RFC 9309 asks for a product token).
+    // Crawlers name a page about themselves with a plus sign, as in `+http://…`.
     '+http',
     'googlebot',
     'bingbot',
@@ -62,14 +62,14 @@ export const builtInRules: MachineRules = {
     'virustotal',
     'linkcheck',
     'safebrowsing',
-    // Monitors.
+    // Monitors of websites.
     'uptimerobot',
     'pingdom',
     'statuscake',
     'check_http',
     'site24x7',
     'datadog',
-    // Browsers without a window, and tools that drive browsers.
+    // Headless browsers, and tools that drive browsers.
     'headlesschrome',
     'phantomjs',
     'puppeteer',
@@ -110,9 +110,9 @@ export const builtInRules: MachineRules = {
     'reqwest/',
   ],
   networks: [
-    // Barracuda Email Gateway Defense: its range as its documentation has it.
+    // Barracuda Email Gateway Defense: the range in its documentation.
     { cidr: '209.222.80.0/21', on: ['open', 'click'] },
-    // Proofpoint: ranges registered to it at ARIN, as in its SPF record.
+    // Proofpoint: ranges registered at ARIN that are also in its SPF record.
     { cidr: '67.231.144.0/20', on: ['open', 'click'] },
     { cidr: '148.163.128.0/19', on: ['open', 'click'] },
   ],

@@ -1,6 +1,9 @@
 /** Tells opens and clicks by machines from those by people. */
 
-/** `head`: a HEAD request to a pixel or link. It is no open or click, but shows a machine. */
+/**
+ * `head`: a HEAD request to the pixel or to a link. It counts as no open or click, but proves that
+ * the client is a machine.
+ */
 export type EngagementKind = 'open' | 'click' | 'head';
 
 export const verdicts = ['human', 'machine', 'unknown'] as const;
@@ -19,7 +22,7 @@ export const verdictRules = [
 export type VerdictRule = (typeof verdictRules)[number];
 
 /**
- * A fact about the client of a request, which is stored instead of its address and user agent.
+ * A fact about the client of a request. It is stored instead of the address and user agent.
  * `prefetcher`: a proxy that loads images before the mail is read. `proxy`: another proxy of a
  * mailbox provider.
  */
@@ -29,11 +32,11 @@ export type ClientSign = 'known_agent' | 'known_network' | 'prefetcher' | 'proxy
 export interface Engagement {
   kind: EngagementKind;
   at: Date;
-  /** Keyed hash of address and user agent; null: they are unknown, or it was removed. */
+  /** Keyed hash of the address and user agent; null: they are unknown, or the hash was removed. */
   client: string | null;
   signs: readonly ClientSign[];
   linkId: string | null;
-  /** Number of different tracked links of the message; 0: unknown. */
+  /** Number of different tracked links in the message; 0: unknown. */
   linkCount: number;
 }
 
@@ -43,16 +46,21 @@ export interface Judgement {
   rule: VerdictRule | null;
 }
 
-/** Seconds before and after a HEAD request in which its client counts as a machine. */
+/**
+ * A HEAD request makes its client count as a machine for this number of seconds before and after.
+ */
 export const headSeconds = 60;
-/** Seconds in which only a machine asks for all links of a message. */
+/** If all links of a message are requested within so many seconds, the client is a machine. */
 export const allLinksSeconds = 5;
-/** Seconds after the delivery in which only a machine clicks. */
+/** A click within so many seconds after the delivery is a machine's. */
 const fastSeconds = 2;
-/** Seconds after the delivery in which a mailbox provider's proxy loads images unread. */
+/**
+ * A mailbox provider's proxy that loads images within so many seconds after the delivery does so
+ * without a reader.
+ */
 const prefetchSeconds = 10;
 
-/** The first rule that applies gives the verdict. */
+/** The rules in order: the first one that applies gives the verdict. */
 const rules: readonly [VerdictRule, Verdict, (one: Engagement, facts: MailFacts) => boolean][] = [
   ['head_request', 'machine', isAlsoHead],
   ['known_agent', 'machine', ({ signs }) => signs.includes('known_agent')],
@@ -69,18 +77,21 @@ const rules: readonly [VerdictRule, Verdict, (one: Engagement, facts: MailFacts)
 ];
 
 interface MailFacts {
-  /** Time of the delivery, or of the acceptance while no delivery is reported. */
+  /**
+   * The time of the delivery. Before a delivery is reported, the time at which the provider
+   * accepted the message.
+   */
   deliveredAt: Date | null;
-  /** Times of the HEAD requests of each client. */
+  /** The times of HEAD requests, by client. */
   heads: ReadonlyMap<string, readonly number[]>;
-  /** Requests within a few seconds in which all links of the message were asked for. */
+  /** The requests of bursts: within a few seconds, all links of the message were requested. */
   inBursts: ReadonlySet<Engagement>;
 }
 
 /**
- * Judges the opens and clicks of one message by all that is known.
- * @param all its requests, in any order
- * @param deliveredAt when it was delivered, or accepted while no delivery is reported
+ * Judges all opens and clicks of one message together.
+ * @param all the requests of the message, in any order
+ * @param deliveredAt the time of the delivery, or of the acceptance while no delivery is reported
  * @returns a judgement for each request, in order; null for HEAD
  */
 export function judgeMail(
@@ -121,7 +132,10 @@ function isWithin(seconds: number, { at }: Engagement, { deliveredAt }: MailFact
   return deliveredAt !== null && at.getTime() - deliveredAt.getTime() < seconds * 1000;
 }
 
-/** Returns the requests in each five seconds in which all links, at least two, were asked for. */
+/**
+ * Returns the requests of all bursts. A burst is a span of five seconds in which all links of the
+ * message, at least two, were requested.
+ */
 function burstsOf(all: readonly Engagement[]): Set<Engagement> {
   const linkCount = Math.max(0, ...all.map((one) => one.linkCount));
   const found = new Set<Engagement>();
@@ -129,7 +143,7 @@ function burstsOf(all: readonly Engagement[]): Set<Engagement> {
   const asked = all
     .filter(({ linkId }) => linkId !== null)
     .toSorted((a, b) => a.at.getTime() - b.at.getTime());
-  // The window slides over the requests. It holds those from `first` on, counted by link.
+  // The window slides over the requests. It holds the requests from `first` on, counted by link.
   const counts = new Map<string, number>();
   let first = 0;
   let marked = 0;

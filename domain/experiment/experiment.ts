@@ -3,7 +3,7 @@ import { probabilitiesBest } from './probability.ts';
 
 /** An experiment: a test group gets several versions of a campaign, and the rest gets the best one. */
 
-/** One version of a campaign. A part that is null is that of the campaign. */
+/** One version of a campaign. If a part is null, the campaign's own is used. */
 export interface Arm {
   id: string;
   name: string | null;
@@ -24,11 +24,11 @@ export interface Experiment {
   testPercent: number;
   decideAfterSeconds: number;
   metric: Metric;
-  /** Only with the metric `event`. */
+  /** Set only with the metric `event`. */
   eventName: string | null;
-  /** Number of sent mails that each arm needs for a decision by the metric. */
+  /** Number of sent mails that each arm needs before the metric can decide. */
   minPerArm: number;
-  /** Percent; null: a higher rate suffices. */
+  /** Minimum probability of the winner, in percent; null: the highest rate wins. */
   minProbability: number | null;
   onTie: 'first' | 'manual';
 }
@@ -36,18 +36,23 @@ export interface Experiment {
 export const experimentStates = ['DRAFT', 'TESTING', 'WAITING', 'DECIDED', 'CANCELLED'] as const;
 export type ExperimentState = (typeof experimentStates)[number];
 
-/** Seconds from the start after which the test counts as sent, although some mail still waits. */
+/**
+ * Seconds after the start of the test. Then the test counts as sent, even if some mail still waits.
+ */
 export const testSendingSecondsMax = 86_400;
 
-/** Seconds that an experiment waits for a manual decision; then the first arm wins. */
+/**
+ * Maximum number of seconds that an experiment waits for a manual decision. Then the first arm
+ * wins.
+ */
 export const manualSecondsMax = 30 * 86_400;
 
-/** The contacts of a campaign are spread evenly over so many slots. */
+/** Number of slots over which the contacts of a campaign are spread evenly. */
 const slots = 10_000;
 
 /**
- * Returns the arm of a contact in the test group; null: the contact belongs to the rest. Two hashes
- * with different keys decide, so the arm does not depend on how large the test group is.
+ * Returns the arm of a contact in the test group; null: the contact is not in the test group. Two
+ * independent hashes decide, so the arm does not depend on the size of the test group.
  */
 export function armOf(
   { arms, testPercent }: Pick<Experiment, 'arms' | 'testPercent'>,
@@ -59,7 +64,7 @@ export function armOf(
   return arms[Math.floor((slotOf('arm') * arms.length) / slots)]!;
 }
 
-/** Counts of the mail of an arm. */
+/** The counts of one arm's mail. */
 export interface ArmCounts {
   id: string;
   sent: number;
@@ -67,9 +72,9 @@ export interface ArmCounts {
 }
 
 export interface ArmNumbers extends ArmCounts {
-  /** Percent of the sent mail that had a hit; 0 if none was sent. */
+  /** Hits in percent of the sent mail; 0 if none was sent. */
   rate: number;
-  /** Percent: chance that the rate of this arm is the highest. */
+  /** Probability in percent that this arm has the highest rate. */
   probabilityBest: number;
 }
 
@@ -84,14 +89,17 @@ export function numbersOf(counts: readonly ArmCounts[]): ArmNumbers[] {
   }));
 }
 
-/** Why the numbers do not decide. */
+/** Reasons why the numbers cannot decide. */
 export const drawReasons = ['too_few', 'tie'] as const;
 export type DrawReason = (typeof drawReasons)[number];
 
 export const decisionReasons = ['metric', ...drawReasons, 'manual'] as const;
 export type DecisionReason = (typeof decisionReasons)[number];
 
-/** Returns the arm that wins by these numbers, and why. If they do not decide, it is the first arm. */
+/**
+ * Returns the arm that wins by these numbers, and why. If the numbers cannot decide, the first arm
+ * wins.
+ */
 export function winnerOf(
   { minPerArm, minProbability }: Pick<Experiment, 'minPerArm' | 'minProbability'>,
   numbers: readonly ArmNumbers[],

@@ -1,19 +1,22 @@
-/** Number of steps into which the density of a rate is divided. */
+/** Number of steps for the numerical integration of a density. */
 const steps = 2_000;
 
-/** The density is negligible so many standard deviations from the mean. */
+/** Number of standard deviations from the mean beyond which the density is negligible. */
 const deviations = 10;
 
-/** The distribution of a rate: values in ascending order, each with the chance of a smaller rate. */
+/**
+ * The distribution of a rate. `values` are ascending; `below` has, for each value, the probability
+ * of a smaller rate.
+ */
 interface Distribution {
   values: number[];
   below: number[];
 }
 
 /**
- * Returns for each arm the chance, from 0 to 1, that its rate is the highest. Rates are distributed as
- * Beta(1 + hits, 1 + sent − hits). It integrates in fixed steps, so equal counts give equal chances,
- * in a time that does not depend on them.
+ * Returns for each arm the probability, from 0 to 1, that its rate is the highest. Rates are
+ * distributed as Beta(1 + hits, 1 + sent − hits). The integration has a fixed number of steps, so
+ * equal counts give equal results, and large counts take no longer.
  */
 export function probabilitiesBest(arms: readonly { sent: number; hits: number }[]): number[] {
   const distributions = arms.map(distributionOf);
@@ -40,7 +43,8 @@ function distributionOf({ sent, hits }: { sent: number; hits: number }): Distrib
     { length: steps + 1 },
     (_, step) => low + ((high - low) * step) / steps,
   );
-  // The logarithm at the mean is subtracted, because the density itself is too small for a number.
+  // The logarithm at the mean is subtracted, because the density itself is too small for a
+  // floating-point number.
   const logOf = (x: number) => (a - 1) * Math.log(x) + (b - 1) * Math.log1p(-x);
   const atMean = logOf(mean);
   const below = [0];
@@ -52,7 +56,7 @@ function distributionOf({ sent, hits }: { sent: number; hits: number }): Distrib
   return { values, below: below.map((sum) => sum / total) };
 }
 
-/** Returns the chance that a rate is below a value. */
+/** Returns the probability that a rate is below a value. */
 function chanceBelow({ values, below }: Distribution, value: number): number {
   const [low, high] = [values[0]!, values[steps]!];
   if (value <= low) return 0;

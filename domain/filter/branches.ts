@@ -17,7 +17,7 @@ import { asCondition } from './forms.ts';
 import { type ContactHistory, subjectOf } from './history.ts';
 import { type FieldComparison, type FieldScope, isMet, operandOf, readField } from './step.ts';
 
-/** A CONDITION in the mode `filter`: each branch is a filter, as in a segment. */
+/** The config of a CONDITION in the mode `filter`: each branch has a filter, as a segment has. */
 
 export interface FilterBranch {
   id: string;
@@ -27,17 +27,17 @@ export interface FilterBranch {
 /** The output of the step. */
 export interface BranchDecision {
   mode: 'filter';
-  /** The first branch that holds, or `default`. */
+  /** The id of the first branch whose filter holds, or `default`. */
   branch: string;
-  /** False if the branch is `default`. */
+  /** False: no filter holds, so the branch is `default`. */
   result: boolean;
-  /** The branches that were evaluated, in order. */
+  /** The branches that were evaluated, in order, with their results. */
   checked: { id: string; result: boolean }[];
 }
 
 /**
  * Decides which branch an execution takes.
- * @param now when the scope and the history were read
+ * @param now the time at which the scope and the history were read
  */
 export function decideBranch(
   branches: readonly FilterBranch[],

@@ -35,18 +35,18 @@ export interface ContactValues {
   data: Record<string, unknown> | null;
 }
 
-/** A contact with everything a condition can ask about it. */
+/** A contact, with the facts that conditions ask for. */
 export interface Subject extends ContactValues {
   /** Returns the time of the contact's last event of this name; null: never. */
   lastEvent(name: string): Date | null;
   /**
-   * Returns when the activity last happened to one of the contact's emails; null: never. If it
-   * happened to an email several times, only the first time counts.
+   * Returns when an activity last happened to any of the contact's emails; null: never. For each
+   * email, only the first time counts.
    */
   lastActivity(activity: EmailActivity): Date | null;
-  /** As `lastActivity`, for the contact's emails of one campaign or template. */
+  /** Like `lastActivity`, but only for the contact's emails of one campaign or template. */
   lastMail(field: MailField): Date | null;
-  /** Returns false for a deleted segment. */
+  /** Returns true if the contact is in the segment; false if the segment was deleted. */
   isMember(segmentId: string): boolean;
 }
 
@@ -58,7 +58,7 @@ export function evaluateCondition(condition: Condition, subject: Subject, now: D
   return holds(condition, (filter) => isFilterMet(filter, subject, now));
 }
 
-/** True when the condition holds. `isMet` decides for each of its filters. */
+/** Returns true when the condition holds. `isMet` decides whether a single filter holds. */
 export function holds(condition: Condition, isMet: (filter: Filter) => boolean): boolean {
   const isGroupMet = ({ filters, conditions }: Condition['groups'][number]) =>
     filters.every(isMet) && (!conditions || holds(conditions, isMet));
@@ -99,8 +99,8 @@ export function valueOf(field: ValueField, contact: ContactValues): unknown {
 }
 
 /**
- * Returns the value that a filter compares: addresses are stored in lower case, and `subscribed`
- * also accepts its two values as text.
+ * Returns a value in the form that filters compare: an address in lower case, and `subscribed` as a
+ * boolean even if it is given as text.
  */
 export function comparedValue({ kind }: Field, value: unknown): unknown {
   if (kind === 'email' && typeof value === 'string') return lowerAscii(value);

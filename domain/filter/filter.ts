@@ -1,16 +1,14 @@
 /**
- * The filter language of segments, campaign audiences and CONDITION steps: its shapes, its fields
- * and the operators of each field. `evaluate.ts` defines its meaning; `db/sql/filter.ts` does the
- * same in SQL.
+ * The filter language of segments, campaign audiences and CONDITION steps: its types, its fields
+ * and the operators of each field. `evaluate.ts` evaluates it in memory; `db/sql/filter.ts` does
+ * the same in SQL.
  */
 export interface Condition {
   logic: 'AND' | 'OR';
   groups: FilterGroup[];
 }
 
-/**
- * Filters and a nested condition, all joined by AND. At least one filter or the condition is present.
- */
+/** Filters and a nested condition, all joined by AND. A group has at least one of them. */
 export interface FilterGroup {
   filters: Filter[];
   conditions?: Condition;
@@ -19,9 +17,9 @@ export interface FilterGroup {
 export interface Filter {
   field: string;
   operator: Operator;
-  /** JSON; absent for operators without a value. */
+  /** Any JSON; absent for operators without a value. */
   value?: unknown;
-  /** For a `value` that is a length of time. */
+  /** The unit of a `value` that is a duration. */
   unit?: Unit;
 }
 
@@ -41,8 +39,8 @@ const occurrenceWindow = ['triggeredWithin', 'triggeredOlderThan', 'notTriggered
 const membership = ['memberOfSegment', 'notMemberOfSegment'] as const;
 
 /**
- * Operators that do not depend on the time. Comparisons in steps, triggers and exit rules have only
- * these; the filters of segments and of a CONDITION have all operators.
+ * Operators that do not depend on the current time. Comparisons in steps, triggers and exit rules
+ * allow only these; filters of segments and of a CONDITION allow all operators.
  */
 export const valueOperators = [...equality, ...containment, ...order, ...presence] as const;
 
@@ -63,7 +61,7 @@ export type Operator = (typeof operators)[number];
 const withoutValue: readonly Operator[] = [...presence, ...occurrence, ...membership];
 const withUnit: readonly Operator[] = [...window, ...occurrenceWindow];
 
-/** Returns the operand of an operator: none, a value, or a duration. */
+/** Returns the kind of operand that an operator needs: none, a value, or a duration. */
 export function needsOf(operator: Operator): 'nothing' | 'value' | 'duration' {
   if (withoutValue.includes(operator)) return 'nothing';
   return withUnit.includes(operator) ? 'duration' : 'value';
@@ -74,7 +72,7 @@ export function isEquality(operator: Operator): boolean {
   return (equality as readonly Operator[]).includes(operator);
 }
 
-/** True for the operators of the history of an event or of mail. */
+/** True for operators about past events or mail. */
 export function isOccurrence(operator: Operator): operator is OccurrenceOperator {
   return ([...occurrence, ...occurrenceWindow] as readonly Operator[]).includes(operator);
 }
@@ -87,7 +85,7 @@ export const unitMs = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as
 
 export type Unit = keyof typeof unitMs;
 
-/** Activities of an email, each with its own time. */
+/** Activities of an email. Each has a time of its own. */
 export const emailActivities = [
   'opened',
   'clicked',
@@ -101,12 +99,12 @@ export const emailActivities = [
 
 export type EmailActivity = (typeof emailActivities)[number];
 
-/** Sources of mail whose events a filter can name: `campaign.<id>.opened`. */
+/** Sources of mail in field names such as `campaign.<id>.opened`. */
 export const mailSources = ['campaign', 'template'] as const;
 
 export type MailSource = (typeof mailSources)[number];
 
-/** Events of the mail of one campaign or template, besides clicks on one link. */
+/** Events of the mail of one campaign or template. Clicks on a single link are not listed here. */
 export const mailEvents = [
   ...emailActivities,
   'unsubscribed',
@@ -115,10 +113,10 @@ export const mailEvents = [
   'converted',
 ] as const;
 
-/** `link.<linkId>`: a click on this link. */
+/** `link.<linkId>`: a click on the link with this id. */
 export type MailEvent = (typeof mailEvents)[number] | `link.${string}`;
 
-/** Returns the id of the link whose clicks an event means; null: it means another event. */
+/** Returns the id of the link in an event `link.<linkId>`; null for all other events. */
 export function linkOfEvent(event: string): string | null {
   return /^link\.([0-9a-f]{16})$/.exec(event)?.[1] ?? null;
 }
@@ -138,7 +136,7 @@ export interface MailField {
 export type ValueField =
   | { kind: 'email' | 'subscribed' }
   | { kind: 'time'; name: 'createdAt' | 'updatedAt' }
-  /** Keys from the outside in. */
+  /** Keys from the outermost to the innermost object. */
   | { kind: 'data'; path: string[] };
 
 export type Field =
@@ -166,7 +164,7 @@ function isMailSource(text: string): text is MailSource {
   return (mailSources as readonly string[]).includes(text);
 }
 
-/** Parses `<id>.<event>`, the rest of a name that begins with a source of mail. */
+/** Parses `<id>.<event>`, which follows `campaign.` or `template.` in a field name. */
 function mailFieldOf(source: MailSource, rest: string): MailField | null {
   const dot = rest.indexOf('.');
   const event = rest.slice(dot + 1);
@@ -212,17 +210,20 @@ export function fieldOf(text: string): Field | null {
   }
 }
 
-/** A name without a prefix. Only the database knows if a contact has such a field. */
+/** A name without a prefix. Only the database can tell whether any contact has this field. */
 export interface BareName {
   /** The position of the name in the request. */
   field: string;
-  /** The key of contact data that it means, if no key has the whole name. */
+  /** The key of contact data that the name means if no contact has the whole name as a key. */
   key: string;
-  /** The name as written: a key with dots, or a path. */
+  /** The name as written: either a key with dots, or a path. */
   name: string;
 }
 
-/** Returns the key of contact data that a name without a prefix means; null for all other names. */
+/**
+ * Returns the key of contact data that a name without a prefix means; null for any other name, such
+ * as `email` or `data.plan`.
+ */
 export function bareKeyOf(text: string): string | null {
   const [root = ''] = text.split('.', 1);
   const isStandard = ['email', 'subscribed', 'createdAt', 'updatedAt'].includes(text);
@@ -239,7 +240,7 @@ export function fullNameOf(text: string): string {
   return text.startsWith('contact.') ? text.slice('contact.'.length) : text;
 }
 
-/** As `bareKeyOf`, for a name in a step, where `context` is a prefix, too. */
+/** Like `bareKeyOf`, but for a name in a step, where `context` is also a prefix. */
 export function bareStepKeyOf(text: string): string | null {
   const key = bareKeyOf(text);
   return key === 'context' ? null : key;
@@ -274,16 +275,17 @@ export function stepFieldOf(text: string): StepField | null {
 }
 
 /**
- * Parses a name in `valueOf`. It must begin with `event.`, `context.` or `contact.`; null: any other
- * name.
+ * Parses a field name in `valueOf`, which must begin with `event.`, `context.` or `contact.`; null:
+ * any other text.
  */
 export function operandFieldOf(text: string): StepField | null {
   return /^(?:event|context|contact)\./.test(text) ? stepFieldOf(text) : null;
 }
 
 /**
- * Parses the field of a filter of a CONDITION: as in a segment, or as `stepFieldOf`. With an operator
- * such as `triggered`, `event.` names an event; with others, a part of the context.
+ * Parses the field of a filter in a CONDITION: a field as in a segment, or one that `stepFieldOf`
+ * accepts. With an operator such as `triggered`, `event.` names an event; with other operators, a
+ * part of the context.
  */
 export function filterFieldOf(
   text: string,
@@ -313,7 +315,7 @@ export function segmentIdsOf(condition: Condition): string[] {
   return segmentIdsIn(filtersOf(condition).map(({ field }) => field));
 }
 
-/** The ids of the segments among the fields of filters, each once. */
+/** The ids of the segments in field names, each once. */
 export function segmentIdsIn(texts: readonly string[]): string[] {
   const fields = texts.map(fieldOf);
   return [...new Set(fields.flatMap((field) => (field?.kind === 'segment' ? [field.id] : [])))];

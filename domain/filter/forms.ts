@@ -1,7 +1,7 @@
 import type { Condition, Filter, FlatCondition } from './filter.ts';
 import { isJsonEqual } from './value.ts';
 
-/** Converts between the two forms of a condition, and compares conditions. */
+/** Converts conditions between their two forms, and compares conditions. */
 
 export function flatToCondition({ operator, conditions }: FlatCondition): Condition {
   return operator === 'AND'
@@ -13,7 +13,7 @@ export function asCondition(given: Condition | FlatCondition): Condition {
   return 'groups' in given ? given : flatToCondition(given);
 }
 
-/** Returns the flat form of a condition, or null when it has none. */
+/** Returns the flat form of a condition; null: the condition is nested, so it has no flat form. */
 export function conditionToFlat({ logic, groups }: Condition): FlatCondition | null {
   if (groups.some(({ conditions }) => conditions)) return null;
   const conditions = groups.flatMap(({ filters }) => filters);

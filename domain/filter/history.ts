@@ -9,17 +9,23 @@ import {
 } from './filter.ts';
 import type { Segments } from './references.ts';
 
-/** The facts about a contact that conditions ask for besides its own values, read at one moment. */
+/**
+ * The facts for evaluating conditions on one contact, besides the contact's own values. All were
+ * read at one moment.
+ */
 export interface ContactHistory {
-  /** The segments that the conditions name, directly or through others; a deleted one is missing. */
+  /**
+   * The segments that the conditions refer to, directly or through other segments. A deleted
+   * segment is missing.
+   */
   segments: Segments;
-  /** The STATIC segments among them that the contact is in. */
+  /** The ids of those STATIC segments that contain the contact. */
   memberships: ReadonlySet<string>;
-  /** When the contact had its last event of each name. */
+  /** The time of the contact's last event, by event name. */
   events: ReadonlyMap<string, Date>;
   /** When each activity last happened to one of the contact's emails: see `lastActivity`. */
   activities: ReadonlyMap<EmailActivity, Date>;
-  /** As `activities`, for the mail of one campaign or template, by the name of the field. */
+  /** Like `activities`, but for the mail of one campaign or template, by field name. */
   mail: ReadonlyMap<string, Date>;
 }
 
@@ -38,7 +44,7 @@ export interface HistoryNames {
   segments: string[];
 }
 
-/** The parts of a history that these conditions name, each once. */
+/** Returns the segments, events and activities that the conditions name, each once. */
 export function historyNames(conditions: Iterable<Condition>): HistoryNames {
   const [events, activities] = [new Set<string>(), new Set<EmailActivity>()];
   const segments = new Set<string>();
@@ -74,7 +80,8 @@ export function subjectOf(contact: ContactValues, history: ContactHistory, now: 
     isMember(id) {
       const known = answers.get(id);
       if (known !== undefined) return known;
-      // Prevents an endless recursion, if segments refer to each other; saved segments never do.
+      // Stops the recursion if segments refer to each other. Saving a segment refuses this, so it
+      // is only a precaution.
       answers.set(id, false);
       const condition = history.segments.get(id);
       const isMember = condition

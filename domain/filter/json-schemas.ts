@@ -1,8 +1,8 @@
 import { operators, unitMs } from './filter.ts';
 
 /**
- * The JSON Schemas of a condition in its two forms, for the documentation.
- * @param more properties of its filters
+ * The JSON Schemas of a condition in both forms, for the documentation.
+ * @param more additional properties of filters
  */
 export function conditionJsonSchemas(more: Readonly<Record<string, object>> = {}) {
   const filter = {
@@ -48,7 +48,7 @@ export function conditionJsonSchemas(more: Readonly<Record<string, object>> = {}
 export const valueOfText =
   'Compares with this field, in place of value: event., context. or contact.';
 
-/** The properties that only filters of a CONDITION have. */
+/** The properties that only the filters of a CONDITION step have. */
 export const stepFilterProperties = {
   valueOf: { type: 'string', description: valueOfText },
 } as const;

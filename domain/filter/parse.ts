@@ -30,35 +30,40 @@ import { limits } from '../limits.ts';
 import { oneOf, unknownKeyText } from '../text-rules.ts';
 
 export interface ParsedCondition {
-  /** Null when there are problems. */
+  /** null: the condition has problems. */
   condition: Condition | null;
   problems: FieldProblem[];
-  /** Uses of segments, which only the database can check. */
+  /** The places where the condition names a segment. Only the database can check that it exists. */
   mentions: SegmentMention[];
-  /** Uses of campaigns and templates, which only the database can check. */
+  /**
+   * The places where the condition names a campaign or template. Only the database can check that
+   * it exists.
+   */
   mailMentions: MailMention[];
-  /** Names without a prefix, which only the database can check. */
+  /** Names without a prefix. Only the database can resolve them. */
   bareNames: BareName[];
 }
 
 export interface ParsedStepFilter extends ParsedCondition {
-  /** Number of filters in all its groups. */
+  /** Number of filters in all groups together. */
   filters: number;
-  /** The names of all fields with a value, each with its place in the config. */
+  /** The names of all fields that have a value, each with its place in the config. */
   names: { field: string; name: string }[];
 }
 
 /**
  * Parses a condition in either form, `{logic, groups}` or flat `{operator, conditions}`.
- * @param input JSON.
- * @param field the place of the condition in the request, with which the `field` of each problem
- *   begins.
+ * @param input any JSON
+ * @param field the place of the condition in the request, a prefix of each problem's `field`
  */
 export function parseCondition(input: unknown, field: string): ParsedCondition {
   return parsed(new Reader(segmentGrammar), input, field);
 }
 
-/** Parses a filter of a CONDITION as `parseCondition`, with the fields and `valueOf` that a step adds. */
+/**
+ * Parses the filter of a CONDITION step. Unlike `parseCondition`, it allows the fields of steps and
+ * `valueOf`.
+ */
 export function parseStepFilter(input: unknown, field: string): ParsedStepFilter {
   const reader = new Reader(stepGrammar);
   return { ...parsed(reader, input, field), filters: reader.filters, names: reader.names };
@@ -84,7 +89,7 @@ export interface ComparisonFault {
   received?: string;
 }
 
-/** Returns the errors of an operator and its value on a field. */
+/** Returns the problems of an operator and a value, for this field. */
 export function comparisonFaults(
   { kind }: Field,
   { operator, value, unit }: { operator: Operator; value?: unknown; unit?: unknown },
@@ -130,7 +135,7 @@ function valueFaults(kind: Field['kind'], operator: Operator, value: unknown): C
     }
     default: {
       if (isEquality(operator) && typeof value === 'object') return [];
-      // JSON numbers too large for a double are parsed as infinite.
+      // A number in JSON that is too large for a double is parsed as Infinity.
       const isScalar =
         typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
       return isScalar ? [] : [wrongType(value, 'text, a number, true or false')];
@@ -149,8 +154,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Returns `{ valueOf: operand }`. It is made from entries, because TypeScript knows `valueOf` only as
- * the function that every object inherits.
+ * Returns `{ valueOf: operand }`. TypeScript knows `valueOf` only as the method of Object, so a
+ * literal with this key would be a type error.
  */
 const ofField = (operand: string): { value?: unknown } =>
   Object.fromEntries([['valueOf', operand]]);
@@ -182,10 +187,10 @@ const conditionKeys = {
   group: ['filters', 'conditions'],
 } as const;
 
-/** The filters that a condition can have. */
+/** The fields and operands that a filter may have: one grammar for segments, one for steps. */
 interface Grammar {
   filterKeys: readonly string[];
-  /** Parses the name of a field: of a contact, or of the context; null: there is no such field. */
+  /** Parses the name of a field of the contact or of the context; null: no such field exists. */
   fieldOf(text: string, operator: Operator): { root: FieldRoot; field: Field } | null;
   bareKeyOf(text: string): string | null;
   unknown: string;
@@ -209,10 +214,13 @@ const stepGrammar: Grammar = {
   unknown: 'Must be a field of contacts, or begin with event., context. or workflow.',
 };
 
-/** Maximum number of problems that are collected. A hostile body could cause millions. */
+/** Maximum number of problems that are collected. A malicious body could cause millions. */
 const problemsMax = 500;
 
-/** Parses one condition and collects its problems. The result is valid only if there are none. */
+/**
+ * Parses one condition and collects its problems. The parsed condition counts only if there are no
+ * problems.
+ */
 class Reader {
   readonly problems: FieldProblem[] = [];
   readonly mentions: SegmentMention[] = [];
@@ -240,7 +248,9 @@ class Reader {
     return flatToCondition({ operator, conditions });
   }
 
-  /** @param depth how many levels of conditions are allowed, including this one. */
+  /**
+   * Reads a condition. @param depth how many levels of conditions are allowed, this one included
+   */
   condition(input: unknown, field: string, depth: number): Condition {
     const empty: Condition = { logic: 'AND', groups: [] };
     if (depth === 0) {
@@ -327,7 +337,8 @@ class Reader {
   }
 
   /**
-   * The field that a filter compares with, in place of a value; null: the filter names no such field.
+   * Reads `valueOf`, the field that a filter compares with instead of a value; null: the filter has
+   * no valid `valueOf`.
    */
   private operand(input: Json, operator: Operator, field: string): string | null {
     const isOwn = this.#grammar.filterKeys.includes('valueOf') && Object.hasOwn(input, 'valueOf');
@@ -354,8 +365,8 @@ class Reader {
   }
 
   /**
-   * Adds a problem for each unknown key. If such a key were ignored, the condition might match more
-   * contacts than intended.
+   * Adds a problem for each unknown key. If unknown keys were ignored, the condition might match
+   * more contacts than intended.
    */
   private known(keys: readonly string[], input: Json, field: string): void {
     for (const key of Object.keys(input)) {
@@ -373,8 +384,8 @@ class Reader {
   }
 
   /**
-   * Returns the items of a list; no items if there are more than `limits.filters`, because each has at
-   * least one filter.
+   * Returns the items of a list. A list with more than `limits.filters` items gives none, because
+   * each item has at least one filter.
    */
   private list(value: unknown, field: string, min: number): unknown[] {
     if (!Array.isArray(value)) {

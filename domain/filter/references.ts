@@ -15,18 +15,17 @@ export interface MailMention {
   id: string;
 }
 
-/** Conditions of segments by id, null for a STATIC segment. */
+/** The conditions of segments, by segment id; null for a STATIC segment. */
 export type Segments = ReadonlyMap<string, Condition | null>;
 
-/** Segments by id, each with the ids of the segments in its condition. */
+/** For each segment id, the ids of the segments in its condition. */
 export type SegmentReferences = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Returns the problems of the segments that a condition refers to. A segment may be unknown, or refer
- * back to the segment of the condition. Or the condition refers to too many segments, or another
- * segment does so through this condition.
- * @param segments the segments in `mentions`, and all of the project that refer to other segments.
- * @param selfId the segment that is being changed; absent for a new one, and for audiences.
+ * Returns the problems of the segments that a condition refers to: a segment is unknown, refers
+ * back to the segment of the condition, or the chain of references reaches too many segments.
+ * @param segments the segments in `mentions`, and all segments of the project that refer to others.
+ * @param selfId the segment that is being changed; absent for a new segment and for audiences.
  */
 export function segmentProblems(
   mentions: readonly SegmentMention[],
@@ -51,7 +50,7 @@ export function segmentProblems(
 
 /**
  * Returns the problems of the campaigns and templates that a condition names.
- * @param known the ids of those that the project has
+ * @param known the ids of the project's campaigns and templates among them
  */
 export function mailProblems(
   mentions: readonly MailMention[],
@@ -67,8 +66,8 @@ export function mailProblems(
 }
 
 /**
- * Returns true when the condition, or a segment that refers to its segment, reaches too many
- * segments.
+ * Returns true when the segment of the condition, or a segment that refers to it, would reach too
+ * many segments.
  */
 function reachesTooFar(
   mentions: readonly SegmentMention[],
@@ -86,7 +85,7 @@ function reachesTooFar(
     for (const name of names) namedBy.set(name, [...(namedBy.get(name) ?? []), id]);
   }
   const above = new Set([selfId]);
-  // Iterating a Set also visits items added meanwhile.
+  // The iteration over a Set also visits items that are added during the iteration.
   for (const id of above) for (const other of namedBy.get(id) ?? []) above.add(other);
   above.delete(selfId);
   return [...above].some((id) => {
@@ -96,13 +95,13 @@ function reachesTooFar(
   });
 }
 
-/** Returns the given segments with all that they refer to, directly or indirectly. */
+/** Returns the given segments and all segments that they refer to, directly or indirectly. */
 export function reachableSegments(
   from: readonly string[],
   segments: SegmentReferences,
 ): Set<string> {
   const reached = new Set(from);
-  // Iterating a Set also visits items added meanwhile.
+  // The iteration over a Set also visits items that are added during the iteration.
   for (const id of reached) {
     for (const next of segments.get(id) ?? []) reached.add(next);
   }

@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { unknownKeyText } from '../text-rules.ts';
 
 /**
- * Maximum number of unknown keys that a message names. A hostile body could have a hundred thousand.
+ * Maximum number of unknown keys that a message names. A malicious body could have a hundred
+ * thousand.
  */
 const namedMax = 100;
 
 /**
- * An object that selects the targets of an action. An unknown key is always refused, because ignoring
- * a filter would select everything. The issue's message has one line for each unknown key.
+ * Schema of an object that selects the targets of an action. Unknown keys are always refused,
+ * because a misspelt filter that is ignored would select everything. The message has one line for
+ * each unknown key.
  */
 export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = Object.keys(shape);
@@ -24,8 +26,8 @@ export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 /**
- * Returns a schema that reads only an object's own keys. Otherwise it would find `valueOf` in every
- * object, because JavaScript's objects inherit a method of this name.
+ * Wraps a schema so that it reads only own keys of an object. Otherwise it would find `valueOf`, a
+ * method that all JavaScript objects inherit.
  */
 export function ownKeys<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess(

@@ -11,18 +11,18 @@ import { compare, comparedValue, type ContactValues, valueOf } from './evaluate.
 
 type Json = Record<string, unknown>;
 
-/** The sources of the fields of a comparison. */
+/** The values that the fields of a comparison are read from. */
 export interface FieldScope {
   contact: ContactValues;
-  /** The data of the event that has come; in a step, the context. */
+  /** The data of the event that is checked; in a step, the context. */
   event: Json | null;
   /** The context of the execution; null for a trigger, which has no execution yet. */
   context: Json | null;
 }
 
 /**
- * An operator and its operand: a `value`, or the name of a field in `valueOf`. Only `operandOf` reads
- * `valueOf`, because every object inherits a function of that name.
+ * An operator with its operand: a `value`, or the name of a field in `valueOf`. Read `valueOf` only
+ * with `operandOf`, because all objects inherit a method of that name.
  */
 export interface Comparison {
   operator: ValueOperator;
@@ -34,19 +34,23 @@ export interface FieldComparison extends Comparison {
 }
 
 /**
- * The config of a CONDITION without whole filters: one comparison, or several branches tried in order.
+ * The config of a CONDITION step in the modes without filters: one comparison, or several branches
+ * that are tried in order.
  */
 export type StepCondition =
   | ({ mode?: 'binary' | undefined } & FieldComparison)
   | { mode: 'multi'; field: string; branches: ({ id: string } & Comparison)[] };
 
-/** The output of the step. With several branches, operator and value are those of the matching one. */
+/**
+ * The output of the step. With several branches, the operator and the values are those of the
+ * matching branch.
+ */
 export interface StepDecision {
   field: string;
-  /** Null when no branch matched. */
+  /** null: no branch matched. */
   operator: ValueOperator | null;
   expectedValue: unknown;
-  /** As JSON; null when there is no value. */
+  /** The compared value as JSON; null: the field has no value. */
   actualValue: unknown;
   result: boolean;
   /** `yes` or `no`; for several branches the id of the first matching one, or `default`. */
@@ -79,7 +83,8 @@ export function evaluateStepCondition(
 }
 
 /**
- * True when a comparison holds. It never holds if the field in its `valueOf` has no value, or null.
+ * Returns true when a comparison holds. A comparison with `valueOf` never holds while that field
+ * has no value, or null.
  */
 export function isMet(comparison: FieldComparison, scope: FieldScope): boolean {
   const place = stepFieldOf(comparison.field);
@@ -90,13 +95,16 @@ export function isMet(comparison: FieldComparison, scope: FieldScope): boolean {
   return compare(comparison.operator, value, comparedValue(place.field, expected));
 }
 
-/** Returns the field in `valueOf`; null: the comparison has a value, or needs none (`exists`). */
+/**
+ * Returns the field name in `valueOf`; null: the comparison has a value, or its operator needs none
+ * (`exists`).
+ */
 export function operandOf(comparison: Comparison): string | null {
   const { valueOf } = comparison as { valueOf?: unknown };
   return typeof valueOf === 'string' && needsOf(comparison.operator) === 'value' ? valueOf : null;
 }
 
-/** The names of the fields of comparisons, each with its place: `0.field`, `0.valueOf`. */
+/** Returns the field names in comparisons, each with its place: `0.field`, `0.valueOf`. */
 export function fieldsOf(items: readonly FieldComparison[]): { at: string; name: string }[] {
   return items.flatMap((item, index) => {
     const operand = operandOf(item);
@@ -105,24 +113,26 @@ export function fieldsOf(items: readonly FieldComparison[]): { at: string; name:
   });
 }
 
-/** The value that a comparison compares with; null: the field in its `valueOf` has no value. */
+/**
+ * Returns the value on the right side of a comparison; null: the field in `valueOf` has no value.
+ */
 export function expectedValue(comparison: Comparison, scope: FieldScope): unknown {
   const operand = operandOf(comparison);
   return operand === null ? comparison.value : asJson(readField(operandFieldOf(operand), scope));
 }
 
-/** The value of a field in its source: a time as Date, or JSON; undefined when there is none. */
+/** Returns the value of a field: a time as Date, or JSON; undefined when there is none. */
 export function readField(
   place: StepField | null,
   { contact, event, context }: FieldScope,
 ): unknown {
   if (!place) return undefined;
   if (place.root === 'contact') return valueOf(place.field, contact);
-  // The event and the context are read like the data of a contact.
+  // Fields of the event and the context are looked up in the same way as contact data.
   return valueOf(place.field, { ...contact, data: place.root === 'event' ? event : context });
 }
 
-/** A value as JSON has it: a time as text, null if there is none. */
+/** Returns a value as JSON: a time becomes text, a missing value null. */
 export function asJson(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : (value ?? null);
 }

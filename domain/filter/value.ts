@@ -5,7 +5,7 @@ import { type Filter, type Unit, unitMs } from './filter.ts';
 const dateText =
   /^(?!0000)(\d{4}-\d{2}-\d{2})(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:(Z)|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/;
 
-/** Matches the beginning of a date-time in the basic form of ISO 8601: without `-` and `:`. */
+/** Matches the start of a date-time in the basic form of ISO 8601, which has no `-` and no `:`. */
 const basicForm = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?(?=[.,Z+-]|$)/;
 
 /** Converts a date-time from the basic to the extended form. Any other text stays as it is. */
@@ -17,19 +17,20 @@ function extendedForm(text: string): string {
   );
 }
 
-/** The earliest instant that a date text can mean. */
+/** The earliest instant that a date text can have. */
 export const firstInstant = Date.parse('0001-01-01T00:00:00.000Z');
 const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * The instant of a date text in milliseconds since 1970, or null for any other text. A date text is
- *  - a date, `2026-11-20`: midnight UTC;
- *  - an ISO 8601 date-time, `2026-11-20T23:30:00.5+01:00`. Seconds may be left out, a comma may replace
- *    the point, and the offset may be `+0100` or `+01`; without an offset it is UTC;
- *  - a date-time in the basic form, `20261120T233000Z`. Eight digits alone are a number, not a date.
+ * Returns the instant of a date text in milliseconds since 1970; null for any other text. A date
+ * text is
+ * - a date, `2026-11-20`: midnight UTC;
+ * - an ISO 8601 date-time, `2026-11-20T23:30:00.5+01:00`. Seconds may be left out, a comma may
+ *   replace the point, and the offset may be `+0100` or `+01`; without an offset it is UTC;
+ * - a date-time in the basic form, `20261120T233000Z`. Eight digits alone are a number, not a date.
  *
- * The day must exist, and the instant must be in the years 1 to 9999. Digits after the milliseconds are
- * cut.
+ * The day must exist, and the instant must be in the years 1 to 9999. Digits after the milliseconds
+ * are cut.
  */
 export function instantOfText(text: string): number | null {
   const match = dateText.exec(extendedForm(text));
@@ -54,13 +55,16 @@ export function isTimeInput(text: string): boolean {
   return instantOfText(text) !== null && (at < 0 || /[Z+-]/.test(text.slice(at)));
 }
 
-/** The instant of a time or of a date text, or null. */
+/**
+ * Returns the instant of a Date or of a date text, in milliseconds since 1970; null for any other
+ * value.
+ */
 export function instantOf(value: unknown): number | null {
   if (value instanceof Date) return value.getTime();
   return typeof value === 'string' ? instantOfText(value) : null;
 }
 
-/** The first instant of the UTC day of an instant. */
+/** Returns the first instant of the UTC day that contains an instant. */
 export function startOfDay(instant: number): number {
   return Math.floor(instant / unitMs.days) * unitMs.days;
 }
@@ -68,12 +72,14 @@ export function startOfDay(instant: number): number {
 const plainDecimal = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
 
 /**
- * Maximum number of digits that a double keeps; with more, exact arithmetic in SQL might disagree.
+ * Maximum number of digits that a double keeps. With more digits, the exact arithmetic of SQL could
+ * give another result.
  */
 const decimalDigitsMax = 15;
 
 /**
- * The value that a number, or a text in plain decimal notation, has in comparisons; null: it has none.
+ * Returns a number, or a text in plain decimal notation, as a number for comparisons; null for any
+ * other value.
  */
 export function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return value;
@@ -81,7 +87,7 @@ export function numberOf(value: unknown): number | null {
   return value.replaceAll(/[-.]/g, '').length <= decimalDigitsMax ? Number(value) : null;
 }
 
-/** Negative, zero or positive: the order of two texts by Unicode code points. */
+/** Compares two texts by Unicode code points: negative, zero or positive. */
 export function compareCodePoints(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index++) {
@@ -90,9 +96,9 @@ export function compareCodePoints(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** True when two JSON values are the same; the order of keys does not count. */
+/** Returns true when two JSON values are equal; the order of keys does not matter. */
 export function isJsonEqual(one: unknown, other: unknown): boolean {
-  // Not recursive: stored data may be nested deeper than the call stack.
+  // A loop instead of recursion: stored data may be nested more deeply than the call stack allows.
   const pairs: [unknown, unknown][] = [[one, other]];
   for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
     const [a, b] = pair;
@@ -110,8 +116,8 @@ export function isJsonEqual(one: unknown, other: unknown): boolean {
 }
 
 /**
- * Returns the path by which a value is read: a key that contains dots wins over the path through
- * objects. So `address.city` is the key `address.city` if there is one, otherwise `city` in `address`.
+ * Returns the path under which a value is found. A key that contains dots has precedence:
+ * `address.city` is the key `address.city` if it exists, otherwise `city` in `address`.
  */
 export function ownPath(root: unknown, path: readonly string[]): readonly string[] {
   const name = path.join('.');
@@ -133,8 +139,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Returns the instant that is `value` units before `now`, in milliseconds since 1970. It may be
- * earlier than any valid date. Rounding up is exact enough, because times have whole milliseconds.
+ * Returns the instant that lies `value` units before `now`, in milliseconds since 1970. It may be
+ * earlier than any valid date. It is rounded up, which loses nothing because times have whole
+ * milliseconds.
  */
 export function cutOff({ value, unit }: Pick<Filter, 'value' | 'unit'>, now: Date): number {
   return Math.ceil(now.getTime() - (value as number) * unitMs[unit as Unit]);

@@ -3,9 +3,9 @@ import { expectedValue, type FieldComparison, type FieldScope, isMet, operandOf 
 import { instantOf } from './value.ts';
 import { limits } from '../limits.ts';
 
-/** The conditions of triggers and waits on the events that they expect. */
+/** Conditions of triggers and waits on the events that they expect. */
 
-/** All must hold. */
+/** Conditions that must all hold. */
 export type Where = readonly FieldComparison[];
 
 export function meetsTrigger(where: Where, scope: Omit<FieldScope, 'context'>): boolean {
@@ -13,9 +13,9 @@ export function meetsTrigger(where: Where, scope: Omit<FieldScope, 'context'>): 
 }
 
 /**
- * Returns the conditions of a wait that begins now. If `valueOf` names a field of the contact or the
- * context, the current value of the field replaces it. If the field has no value, or one that is too
- * long, `valueOf` stays, and the condition is never met (`meetsWait`).
+ * Returns the conditions of a wait that begins now. The current value replaces each `valueOf` that
+ * names a field of the contact or the context. If there is no value, or a value that is too long,
+ * `valueOf` stays, and the condition never holds (`meetsWait`).
  */
 export function resolvedWhere(
   where: Where,
@@ -30,7 +30,10 @@ export function resolvedWhere(
   });
 }
 
-/** True when an event meets the conditions of a wait, as they were resolved when the wait began. */
+/**
+ * Returns true when an event meets the conditions of a wait, as `resolvedWhere` returned them when
+ * the wait began.
+ */
 export function meetsWait(resolved: Where, scope: FieldScope): boolean {
   return resolved.every((item) => {
     const operand = operandOf(item);
@@ -39,10 +42,10 @@ export function meetsWait(resolved: Where, scope: FieldScope): boolean {
 }
 
 /**
- * Returns values that the data of an event must have, by key, to meet the conditions; null: there are
- * none. With these values, SQL finds the few waits for one order among a thousand, before the whole
- * conditions are evaluated. Dates are left out, because they also equal other texts. Keys with dots
- * are left out, because they may also be paths.
+ * Returns the values, by key, that the data of an event must have to meet the conditions; null: the
+ * conditions require no fixed value. With these values, SQL selects a few of a thousand waits
+ * before all conditions are evaluated. Dates are left out because different texts can be the same
+ * date, and keys with dots because they may also be paths.
  */
 export function requiredData(resolved: Where): Record<string, unknown> | null {
   const required = resolved.flatMap(({ field, operator, value }) => {
@@ -54,8 +57,8 @@ export function requiredData(resolved: Where): Record<string, unknown> | null {
 }
 
 /**
- * The conditions of a wait for its record: if the field in `valueOf` had no value, or one that was too
- * long, `value` is null.
+ * Returns the conditions of a wait as its record shows them. `value` is null if the field in
+ * `valueOf` had no value, or a value that was too long.
  */
 export function shownWhere(resolved: Where): object[] {
   return resolved.map((item) => {

@@ -6,7 +6,7 @@ import { type Condition, type Filter, filtersOf, needsOf, type Operator } from '
 /** Maximum number of characters of a value in a sentence. */
 const valueChars = 60;
 
-/** A value as JSON, cut to `valueChars`. */
+/** Returns a value as JSON, cut to `valueChars`. */
 export function valueText(value: unknown): string {
   return cutText(JSON.stringify(value ?? null), valueChars);
 }
@@ -15,29 +15,32 @@ interface Compared extends Pick<Filter, 'field' | 'operator' | 'value' | 'unit'>
   valueOf?: unknown;
 }
 
-/** A comparison or a filter: `event.total greater than 10`, `data.plan equals context.plan`. */
+/**
+ * Returns a comparison or filter in words: `event.total greater than 10`, `data.plan equals
+ * context.plan`.
+ */
 export function comparisonText(compared: Compared): string {
   return `${compared.field} ${operatorText(compared.operator)}${operandText(compared)}`;
 }
 
-/** Comparisons that must all hold, joined by "and". */
+/** Returns comparisons in words, joined by "and". */
 export function comparisonsText(all: readonly Compared[]): string {
   return all.map(comparisonText).join(' and ');
 }
 
-/** The filters of a condition, without its brackets. */
+/** Returns each filter of a condition in words. The structure of groups is lost. */
 export function filterTexts(condition: Condition): string[] {
   return filtersOf(condition).map(comparisonText);
 }
 
-/** The name of an operator in words: `greaterThan` is `greater than`. */
+/** Returns an operator in words: `greaterThan` is `greater than`. */
 function operatorText(operator: Operator): string {
   return operator.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function operandText(compared: Compared): string {
   const { operator, value, unit } = compared;
-  // Every object inherits a function `valueOf`.
+  // A plain read of `valueOf` would find the method that all objects inherit.
   const operand = Object.hasOwn(compared, 'valueOf') ? compared.valueOf : undefined;
   switch (needsOf(operator)) {
     case 'nothing':

@@ -1,14 +1,14 @@
-/** Goals of campaigns and workflows: the event that their mail is sent for. */
+/** Goals of campaigns and workflows: the event that the mail should lead to. */
 
-/** Steps of a mail and its recipient after which an event counts. */
+/** An event counts for a goal only after this has happened to a mail of its contact. */
 export const touches = ['sent', 'open', 'click'] as const;
 export type Touch = (typeof touches)[number];
 
 export interface Goal {
   eventName: string;
-  /** Path of a number in the data of the event, such as `order.total`. */
+  /** Path of a number in the data of the event, such as `order.total`. Goals sum these numbers. */
   valueField?: string | undefined;
-  /** How long after the touch an event counts. */
+  /** Number of days after the touch in which an event counts. */
   windowDays: number;
   touch: Touch;
 }
@@ -16,8 +16,8 @@ export interface Goal {
 export interface GoalSums {
   /** Messages that led to at least one event. */
   converted: number;
-  /** Events. */
+  /** Number of events that count. */
   conversions: number;
-  /** Sum of the values of the events, to 6 decimals. */
+  /** Sum of the numbers at `valueField`, to 6 decimals. */
   value: number;
 }

@@ -1,29 +1,33 @@
-/** A hold-out: a part of the contacts gets no marketing mail, so that its effect can be measured. */
+/**
+ * A hold-out: some contacts get no marketing mail, so that the effect of this mail can be measured.
+ */
 
-/** The contacts of a project are spread evenly over so many slots. */
+/** Number of slots over which the contacts of a project are spread evenly. */
 export const holdoutSlots = 10_000;
 
-/** The marketing mail that a hold-out concerns: all, or that of topics or workflows. */
+/**
+ * The marketing mail that held out contacts do not get: all of it, or that of topics or workflows.
+ */
 export type HoldoutScope =
   | 'marketing'
   | { topicIds: readonly string[] }
   | { workflowIds: readonly string[] };
 
 export interface Holdout {
-  /** From 0 to 20, in steps of 0.01. */
+  /** Percentage of the contacts that are held out, from 0 to 20 in steps of 0.01. */
   percent: number;
   scope: HoldoutScope;
-  /** From this time on no contact is held out; null: no end is set. */
+  /** After this time, no contact is held out; null: without end. */
   endsAt: Date | null;
-  /** Returns the slot of a contact: an integer from 0, less than `holdoutSlots`. */
+  /** Returns the slot of a contact: an integer from 0 to `holdoutSlots` − 1. */
   slotOf(contactId: string): number;
 }
 
-/** A message that the send policy concerns. */
+/** A message to which a hold-out may apply. */
 export interface HoldableMail {
   contact_id: string;
   topic_id: string | null;
-  /** The workflow that sent it; null or absent: it is mail of a campaign. */
+  /** The workflow that sent the mail; null or absent: a campaign sent it. */
   workflow_id?: string | null;
 }
 
@@ -34,7 +38,7 @@ export function isHeldOut(mail: HoldableMail, holdout: Holdout, now: Date): bool
   return slotOf(mail.contact_id) < slotsOf(percent);
 }
 
-/** Returns the number of slots whose contacts are held out. */
+/** Returns how many slots are held out: a contact is held out if its slot is below this number. */
 export function slotsOf(percent: number): number {
   return Math.round((percent * holdoutSlots) / 100);
 }
@@ -47,8 +51,8 @@ function isInScope(mail: HoldableMail, scope: HoldoutScope): boolean {
 }
 
 /**
- * Returns by how many percent the rate of the contacts that were reached is higher than that of those
- * who were held out; null if the latter is 0.
+ * Returns by how many percent the rate of the contacts who got mail exceeds the rate of the held
+ * out contacts; null if the latter rate is 0.
  */
 export function liftOf(heldOutRate: number, reachedRate: number): number | null {
   return heldOutRate === 0 ? null : ((reachedRate - heldOutRate) / heldOutRate) * 100;

@@ -1,14 +1,14 @@
 /**
- * Finds the links of HTML. Tags are parsed as browsers do (HTML standard, 13.2.5), so text, comments
- * and scripts that look like links are none.
+ * Finds the links in HTML. Tags are parsed as browsers parse them (HTML standard, 13.2.5), so text
+ * that only looks like a link, in comments or scripts, is not found.
  */
 
-/** The attribute that marks a link with its id until it is sent. */
+/** The attribute with the id of a link. It marks the link until the mail is sent. */
 export const markAttribute = 'data-everpost-link';
 
 /**
- * Returns the address in an attribute as a browser reads it; null when it has a character reference
- * that we do not decode.
+ * Returns the address in an attribute as a browser reads it; null when it contains a character
+ * reference that we do not decode.
  * @param value as written in the HTML
  */
 export function readTarget(value: string): string | null {
@@ -18,14 +18,14 @@ export function readTarget(value: string): string | null {
 
 /**
  * Returns the position at the end of a document where inserted content is visible: before the last
- * `</body>` that is not in a comment, a script or an attribute. Without such a tag, it is the end,
- * or the position before an unclosed element that would hide the content.
+ * `</body>` tag. If there is none, it is the end of the text, or the position before an unclosed
+ * element that would hide the content.
  */
 export function endOfBody(html: string): number {
   return findAnchors(html).end;
 }
 
-/** Removes control characters and spaces from both ends, as the URL standard does. */
+/** Removes control characters and spaces from both ends, as the URL standard requires. */
 function withoutBlanks(text: string): string {
   let start = 0;
   let end = text.length;
@@ -56,7 +56,8 @@ const legacyNames = new Set(
 );
 
 /**
- * Returns the text of an attribute; null when it has a character reference that we do not decode.
+ * Returns the text of an attribute; null when it contains a character reference that we do not
+ * decode.
  */
 function decodeReferences(value: string): string | null {
   let isReadable = true;
@@ -65,7 +66,8 @@ function decodeReferences(value: string): string | null {
     (reference, decimal?: string, _a?: string, hex?: string, _b?: string, name = '', end = '') => {
       if (decimal ?? hex) {
         const code = decimal ? Number(decimal) : Number.parseInt(hex!, 16);
-        // Browsers map other numbers by tables, but URLs do not use them.
+        // Browsers replace the other numbers by special tables. URLs do not use them, so we do not
+        // decode them.
         if (code >= 0xa0 ? code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) : isAscii(code)) {
           return String.fromCodePoint(code);
         }
@@ -73,7 +75,7 @@ function decodeReferences(value: string): string | null {
         return reference;
       }
       if (end === ';' && Object.hasOwn(namedReferences, name)) return namedReferences[name]!;
-      // An unknown name without a semicolon is a parameter: `?a=1&b`.
+      // An unknown name without a semicolon is no reference but a parameter: `?a=1&b`.
       if (end === ';' || legacyNames.has(name)) isReadable = false;
       return reference;
     },
@@ -85,17 +87,17 @@ function isAscii(code: number): boolean {
   return code >= 0x20 && code < 0x7f;
 }
 
-/** The `href` value of a link: `html.slice(from, to)`. */
+/** The position of a link's `href` value: `html.slice(from, to)`. */
 export interface Anchor {
   from: number;
   to: number;
   quoted: boolean;
   value: string;
-  /** The id in its mark; null: it has none. */
+  /** The id in the link's mark; null: the link is not marked. */
   linkId: string | null;
 }
 
-/** Elements whose content is raw text up to their end tag. */
+/** Elements whose content is plain text up to their end tag, so it contains no tags. */
 const rawText = new Set([
   'script',
   'style',
@@ -108,7 +110,7 @@ const rawText = new Set([
   'plaintext',
 ]);
 
-/** Returns the links of a document, in order, and the position to insert something at its end. */
+/** Returns the links of a document, in order, and the position at its end for inserted content. */
 export function findAnchors(html: string): { anchors: Anchor[]; end: number } {
   const anchors: Anchor[] = [];
   let bodyEnd: number | null = null;
@@ -133,7 +135,7 @@ export function findAnchors(html: string): { anchors: Anchor[]; end: number } {
     } else {
       after = start + 1;
     }
-    // An unclosed element contains the rest of the document.
+    // The element is never closed, so the rest of the document is its content.
     if (after < 0) return { anchors, end: bodyEnd ?? start };
     at = after;
   }
@@ -142,9 +144,9 @@ export function findAnchors(html: string): { anchors: Anchor[]; end: number } {
 interface Tag {
   name: string;
   href: Anchor | null;
-  /** True if it has `data-track="false"`. */
+  /** True if the tag has `data-track="false"`. */
   isExempt: boolean;
-  /** Position after the tag; -1: it is never closed. */
+  /** Position after the tag; -1: the tag is never closed. */
   end: number;
 }
 
@@ -174,7 +176,7 @@ function readTag(html: string, nameStart: number): Tag {
     const value = readValue(html, keyEnd);
     if (!value) return tag;
     at = value.end;
-    // The first of two attributes with the same name counts.
+    // If two attributes have the same name, the first counts.
     if (seen.has(key)) continue;
     seen.add(key);
     if (key === 'href') tag.href = value.anchor;
@@ -183,7 +185,9 @@ function readTag(html: string, nameStart: number): Tag {
   }
 }
 
-/** Reads the part after an attribute's name; null when a quote of the value is never closed. */
+/**
+ * Reads what follows the name of an attribute; null when the closing quote of the value is missing.
+ */
 function readValue(html: string, keyEnd: number): { anchor: Anchor | null; end: number } | null {
   const equals = skip(html, keyEnd, blank);
   if (html[equals] !== '=') return { anchor: null, end: keyEnd };
@@ -200,7 +204,9 @@ function readValue(html: string, keyEnd: number): { anchor: Anchor | null; end: 
   return { anchor: { from: start, to, quoted: false, value, linkId: null }, end: to };
 }
 
-/** Returns the position after a comment, a doctype or similar; -1: it is never closed. */
+/**
+ * Returns the position after a comment, a doctype or a similar construct; -1: it is never closed.
+ */
 function endOfComment(html: string, start: number): number {
   if (!html.startsWith('<!--', start)) return html.indexOf('>', start + 2) + 1 || -1;
   const short = /^<!--(?:-?>)/.exec(html.slice(start, start + 6));
@@ -210,9 +216,9 @@ function endOfComment(html: string, start: number): number {
   return close.exec(html) ? close.lastIndex : -1;
 }
 
-/** Position of the end tag of a raw text element; -1: there is none. */
+/** Returns the position of the end tag of a raw text element; -1: there is none. */
 function endOfRawText(html: string, name: string, start: number): number {
-  // Safe regex: `name` is one of `rawText`, letters alone.
+  // The regular expression is safe, because `name` is from `rawText` and has only letters.
   const close = new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi');
   close.lastIndex = start;
   return close.exec(html)?.index ?? -1;

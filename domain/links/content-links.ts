@@ -6,13 +6,13 @@ import { trackedTarget } from './tracking.ts';
 /** A tracked link of a template. */
 export interface ContentLink {
   linkId: string;
-  /** Its address as the author wrote it, with variables. */
+  /** The address as the author wrote it, with variables. */
   url: string;
-  /** Its positions among the tracked links, from 1 on. */
+  /** The positions at which the link occurs among the tracked links, counted from 1. */
   positions: number[];
 }
 
-/** Returns the tracked links of a template, in order; those with the same address are one. */
+/** Returns the tracked links of a template, in order. Links with the same address are one item. */
 export function contentLinks(source: string): ContentLink[] {
   const links = new Map<string, ContentLink>();
   let position = 0;
@@ -30,8 +30,8 @@ export function contentLinks(source: string): ContentLink[] {
 }
 
 /**
- * Returns true if the links that are rendered from an address are tracked. An address that begins
- * with a variable is expected to be one of the web.
+ * Returns true if links with this address will be tracked. An address that begins with a variable
+ * is assumed to be `http(s)`.
  * @param masked the address without placeholders and tags
  */
 function isTracked(written: string, masked: string): boolean {

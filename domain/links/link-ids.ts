@@ -4,11 +4,12 @@ import { readTemplate } from '../template/source.ts';
 import { findAnchors, markAttribute, readTarget } from './anchors.ts';
 
 /**
- * Links as their author wrote them. `https://shop.example/?u={{id}}` is one link, however many
- * targets it has after rendering. Before it is rendered, such a link is marked with its id.
+ * Identifies links by the text that their author wrote. `https://shop.example/?u={{id}}` is one
+ * link, although it has many targets after rendering. So a link with variables is marked with its
+ * id before rendering.
  */
 
-/** Returns the id of a link: 16 hex digits, the same for each link with this text. */
+/** Returns the id of a link: 16 hex digits that depend only on its text. */
 export function linkIdOf(text: string): string {
   return [0, 1].map((seed) => hashText(text, seed).toString(16).padStart(8, '0')).join('');
 }
@@ -16,8 +17,8 @@ export function linkIdOf(text: string): string {
 const marked = new WeakMap<CompiledTemplate, CompiledTemplate>();
 
 /**
- * Returns a template in which links with variables are marked. Without such links, it is the same
- * template.
+ * Returns a template with marks on the links that have variables. Without such links, returns the
+ * same template.
  */
 export function withMarkedLinks(template: CompiledTemplate): CompiledTemplate {
   let result = marked.get(template);
@@ -44,8 +45,8 @@ function markLinks(source: string): string {
 }
 
 /**
- * Returns a template of the same length with letters for placeholders and tags. So quotes and
- * brackets in them are not read as HTML, and no mark is inserted into them.
+ * Returns the template with its placeholders and tags replaced by letters, at the same length. So
+ * quotes and brackets in them are not read as HTML, and no mark is inserted into them.
  */
 export function withoutLiquid(source: string): string {
   return readTemplate(source)

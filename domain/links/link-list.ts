@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import type { ContentLink } from './content-links.ts';
 
-/** The number of clicks on a link. `emails`: messages with such a click, each counted once. */
+/** The clicks on a link. `emails`: number of messages with at least one such click. */
 export interface LinkCounts {
   clicks: number;
   emails: number;
@@ -14,7 +14,7 @@ export interface LinkCounts {
 
 export interface ClickedLink extends LinkCounts {
   linkId: string;
-  /** null: it stands for several links. */
+  /** null: the item stands for several links. */
   url: string | null;
 }
 
@@ -22,7 +22,7 @@ export interface ListedLink extends ClickedLink {
   positions: readonly number[];
 }
 
-/** The id of the item that stands for all links beyond the counted ones. */
+/** The id of the item for all links that have no count of their own. */
 export const otherLinkId = 'other';
 
 const none: LinkCounts = {
@@ -36,8 +36,8 @@ const none: LinkCounts = {
 };
 
 /**
- * Lists the links of a content and all clicked ones. Those that most people clicked come first; what
- * does not fit is one item at the end.
+ * Lists the links of a content and all clicked links, the link that most people clicked first.
+ * Links beyond the maximum are combined in one item at the end.
  */
 export function listLinks(
   content: readonly ContentLink[],
@@ -54,7 +54,8 @@ export function listLinks(
   const sorted = [...links.values()].sort(byPeople);
   const listed = sorted.slice(0, limits.linksMax);
   if (other) return [...listed, other];
-  // No more than this number of links is counted one by one, so the others have no clicks.
+  // Only this many links have a count of their own, so a longer list has the other clicks in its
+  // last item.
   const isWhole = listed.length === sorted.length;
   return isWhole ? listed : [...listed, { ...none, linkId: otherLinkId, url: null, positions: [] }];
 }

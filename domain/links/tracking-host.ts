@@ -1,4 +1,4 @@
-/** Returns a URL without a path, on another host: scheme and port stay. */
+/** Returns a URL with another host and without a path. The scheme and the port stay. */
 export function urlOnHost(url: string, host: string): string {
   const other = new URL(url);
   other.hostname = host;
@@ -6,7 +6,7 @@ export function urlOnHost(url: string, host: string): string {
 }
 
 /**
- * Returns true if a host name can be one for tracked links: a label below a domain, which has a dot
+ * Returns true if a host name may be used for tracked links: it is below a domain that has a dot
  * itself.
  */
 export function mayBeTrackingHost(host: string): boolean {

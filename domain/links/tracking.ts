@@ -6,19 +6,24 @@ import { linkIdOf } from './link-ids.ts';
 /** A tracked link of one message. */
 export interface TrackedLink {
   target: string;
-  /** See `linkIdOf`. */
+  /** The id that `linkIdOf` returns. */
   linkId: string;
-  /** Number of different links of the message: if all are followed at once, a machine does it. */
+  /**
+   * Number of different links of the message. A client that follows all of them at once is a
+   * machine.
+   */
   linkCount: number;
 }
 
 export interface TrackingLinks {
   pixelUrl: string;
-  /** Returns the URL that counts a click and redirects to the target. */
+  /** Returns the URL that counts a click and then redirects to the target. */
   clickUrl(link: TrackedLink): string;
 }
 
-/** Returns a short signature of a text: always the same, and impossible to make without the key. */
+/**
+ * Returns a short signature of a text. It is always the same, and cannot be made without the key.
+ */
 export type Sign = (text: string) => string;
 
 export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): TrackingLinks {
@@ -31,8 +36,8 @@ export function trackingLinks(apiUrl: string, emailId: string, sign: Sign): Trac
 }
 
 /**
- * Returns a tracked link from the parameters of its URL, and the text that its signature covers;
- * null: they are malformed.
+ * Returns a tracked link from the parameters of its URL, with the text that its signature covers;
+ * null: the parameters are malformed.
  */
 export function readTrackedLink(
   emailId: string,
@@ -50,23 +55,23 @@ function nameOf({ linkId, linkCount }: TrackedLink): string {
 }
 
 /**
- * Returns the text that a link's signature covers. It includes the message, so the signature is
- * invalid for any other.
+ * Returns the text that a link's signature covers. The text contains the message id, so the
+ * signature is invalid for other messages.
  */
 export function clickSignatureText(emailId: string, link: TrackedLink): string {
   return `${emailId} ${nameOf(link)} ${link.target}`;
 }
 
 /**
- * Adds tracking to the links of HTML that it concerns, and a pixel at its end.
- * @param linkIds the ids of all links, in order; null: the targets are as their author wrote them
+ * Replaces the links of HTML by tracked links, where tracking applies, and adds a pixel at the end.
+ * @param linkIds the ids of all links, in order; null: no link of the template has variables
  */
 export function withTracking(
   html: string,
   links: TrackingLinks,
   linkIds: readonly string[] | null = null,
 ): string {
-  // Not hidden by `display:none`: some mail programs do not load hidden images.
+  // Not hidden by `display:none`, because some mail programs do not load hidden images.
   const pixel = `<img src="${escapeHtml(links.pixelUrl)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">`;
   const found = findWebLinks(html);
   const idOf = ({ target, index }: WebLink) => linkIds?.[index] ?? linkIdOf(target);
@@ -80,23 +85,23 @@ export function withTracking(
 }
 
 /**
- * Replaces the URLs of the links that tracking concerns.
- * @param replace returns the new URL; null: the link stays as it is.
+ * Replaces the URLs of all links that tracking may replace.
+ * @param replace returns the new URL; null: the link stays
  */
 export function withLinks(html: string, replace: (target: string) => string | null): string {
   return replaceLinks(html, findWebLinks(html), ({ target }) => replace(target), '');
 }
 
-/** A link that tracking concerns. */
+/** A link that tracking may replace. */
 interface WebLink extends Anchor {
   target: string;
-  /** Its position among all links. */
+  /** The position of the link among all links. */
   index: number;
 }
 
 /**
- * Finds the web links of HTML. Left out are opt-out and confirmation links, those that are not
- * `http(s)`, and those with `data-track="false"`.
+ * Finds the links that tracking may replace. Opt-out and confirmation links, links that are not
+ * `http(s)`, and links with `data-track="false"` are left out.
  */
 function findWebLinks(html: string): { links: WebLink[]; end: number } {
   const { anchors, end } = findAnchors(html);
@@ -107,7 +112,7 @@ function findWebLinks(html: string): { links: WebLink[]; end: number } {
   return { links, end };
 }
 
-/** Nothing else changes, and broken HTML stays as it was. */
+/** Replaces only the given links. All other text stays, even if it is broken HTML. */
 function replaceLinks(
   html: string,
   { links, end }: ReturnType<typeof findWebLinks>,
@@ -122,7 +127,7 @@ function replaceLinks(
   });
   let edited = '';
   let done = 0;
-  // Links may follow the end of the body.
+  // Links may come after the position `end`, so the edits are sorted.
   const inOrder = [...edits, { from: end, to: end, text: atEnd }].sort((a, b) => a.from - b.from);
   for (const { from, to, text } of inOrder) {
     edited += html.slice(done, from) + text;
@@ -135,13 +140,13 @@ const ownLink =
   /\/(?:(?:unsubscribe|subscribe|manage)\/[0-9a-f]{8}-[0-9a-f]{4}-|confirm\/[0-9a-f]{64})/i;
 
 /**
- * Maximum number of characters of a tracked URL. In a click URL it is a third longer, because of
- * base64url, and proxies such as nginx and Apache reject request lines of more than 8 KB.
+ * Maximum number of characters of a URL that is tracked. Base64url makes it a third longer, and
+ * proxies such as nginx and Apache reject request lines of more than 8 KB.
  */
 export const trackedCharsMax = 4_096;
 
 /**
- * Returns the target of a link, or null when it must not be tracked. `value`: as written in the
+ * Returns the target of a link; null when the link must not be tracked. `value`: as written in the
  * HTML.
  */
 export function trackedTarget(value: string): string | null {

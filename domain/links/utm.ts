@@ -2,28 +2,33 @@ import { linkIdsIn } from './link-ids.ts';
 import { trackedCharsMax, withLinks } from './tracking.ts';
 import { slugOf } from '../text-rules.ts';
 
-/** The UTM parameters that links get, so that an analytics tool can tell where its visitors are from. */
+/**
+ * The UTM parameters that are added to links, from which analytics tools see the source of a visit.
+ */
 
 export const utmKeys = ['source', 'medium', 'campaign', 'term', 'content'] as const;
 
 export type UtmKey = (typeof utmKeys)[number];
 
-/** Names that a value may contain in braces, such as `{campaign}`. */
+/** Names that a UTM value may contain in braces, such as `{campaign}`. */
 export const utmNames = ['campaign', 'workflow', 'step', 'template', 'arm'] as const;
 
 export type UtmValues = { [K in UtmKey]?: string | null | undefined };
 
-/** The names of the records that a mail belongs to, and the id of its arm. */
+/**
+ * The values for these names: the names of the records that a mail belongs to, and the id of its
+ * arm.
+ */
 export type UtmNames = { [K in (typeof utmNames)[number]]?: string | null | undefined };
 
-/** The values of a project, with those of a campaign over them. */
+/** The UTM values of a project; a campaign's own values override them. */
 export interface UtmSource {
   values: UtmValues | null;
-  /** Hosts whose links get parameters, and the hosts below them; none: all. */
+  /** Only links to these hosts and their subdomains get parameters; empty: all links. */
   hosts: readonly string[];
 }
 
-/** The parameters of the links of one mail. */
+/** The parameters for the links of one mail. */
 export interface Utm {
   parameters: readonly (readonly [name: string, value: string])[];
   hosts: readonly string[];
@@ -31,13 +36,13 @@ export interface Utm {
 
 const namePattern = /\{([a-z]+)\}/g;
 
-/** Returns the names in braces that stand for nothing. */
+/** Returns the names in braces that are not in `utmNames`. */
 export function unknownNames(value: string): string[] {
   const names = [...value.matchAll(namePattern)].map(([, name]) => name!);
   return names.filter((name) => !(utmNames as readonly string[]).includes(name));
 }
 
-/** Returns the parameters of a mail's links; null: its links stay as they are. */
+/** Returns the parameters for a mail's links; null: the links stay unchanged. */
 export function utmOf({ values, hosts }: UtmSource, names: UtmNames): Utm | null {
   const parameters = utmKeys.flatMap((key) => {
     const value = filled(values?.[key] ?? '', names);
@@ -55,8 +60,8 @@ function filled(value: string, { arm, ...names }: UtmNames): string {
 }
 
 /**
- * Adds parameters to the links of a mail that tracking would replace. Their ids stay those of the
- * links without parameters.
+ * Adds UTM parameters to the links of a mail that tracking may replace. The ids of the links do not
+ * change.
  */
 export function withUtm<C extends { body: string; link_ids: string[] | null }>(
   content: C,
@@ -71,8 +76,8 @@ export function withUtm<C extends { body: string; link_ids: string[] | null }>(
 }
 
 /**
- * Returns a URL with the parameters at the end of its query; null: it stays as it is. A parameter
- * that it has already stays, and so does every other byte.
+ * Returns a URL with the parameters at the end of its query; null: nothing is added. Parameters
+ * that the URL already has stay, and so does every other byte.
  */
 export function addUtm(url: string, { parameters, hosts }: Utm): string | null {
   if (!isAmong(hosts, url)) return null;
@@ -85,7 +90,7 @@ export function addUtm(url: string, { parameters, hosts }: Utm): string | null {
   if (added === '') return null;
   const separator = query === '' ? '?' : /[?&]$/.test(query) ? '' : '&';
   const longer = `${address}${query}${separator}${added}${fragment}`;
-  // A longer URL could no longer be tracked.
+  // A URL that is too long could no longer be tracked.
   return longer.length > trackedCharsMax ? null : longer;
 }
 

@@ -8,45 +8,45 @@ import type { DigestSettings, Expectation } from '../workflow/steps/effects.ts';
 import { expectationOf, expectSame, waitEnd } from '../workflow/steps/wait-for-event.ts';
 import type { StepConfig } from '../workflow/steps/registry.ts';
 
-/** Decides how an execution continues in another version of its workflow. */
+/** Decides how an execution continues when it moves to another version of its workflow. */
 
-/** The state of an execution at its current step. */
+/** The situation of an execution at its current step. */
 export type Rest =
   /**
-   * It is in a delay, waits for an event that has not arrived, or collects events. `beganAt`: the time
-   * from which the length of the delay, wait or digest is counted.
+   * The execution is in a delay, waits for an event, or collects events. `beganAt`: the time from
+   * which the length of the delay, wait or digest counts.
    */
   | { kind: 'delay' | 'wait' | 'digest'; beganAt: Date }
-  /** It is between two steps, or its step is running or has failed. */
+  /** The execution is between two steps, or its step is running or has failed. */
   | { kind: 'none' };
 
-/** Changes to an execution that moves. Steps are those of the target graph. */
+/** The changes to an execution that moves. Step ids are those of the target graph. */
 export interface Move {
   currentStepId: string;
-  /** Begun steps that have another id in the target graph. */
+  /** Steps that have begun and have another id in the target graph. */
   renamed: { from: string; to: string }[];
-  /** The recomputed end of its delay; undefined: unchanged. */
+  /** The new end of the current delay; undefined: unchanged. */
   delay?: DelayEnd;
-  /** The step after its running delay; null: none. */
+  /** The step after the current delay; null: there is none. */
   scheduledStepId?: string | null;
-  /** Its wait or digest after the move; undefined: unchanged. */
+  /** The current wait or digest after the move; undefined: unchanged. */
   wait?: {
     expiresAt: Date | null;
-    /** The events that it expects from the move on; null: the same as before. */
+    /** The events that are expected after the move; null: the same as before. */
     expected: Expectation | null;
-    /** Only for a digest. It keeps the events that it has taken. */
+    /** Set only for a digest, which keeps the events that it has already taken. */
     digest?: Pick<DigestSettings, 'max'>;
   };
 }
 
 /**
- * Returns the changes to an execution that moves from one graph to another; null: its current step has
- * no counterpart of the same type there, or the execution has begun another step with the same
- * counterpart.
+ * Returns the changes to an execution that moves from one graph to another. Returns null if the
+ * current step has no counterpart of the same type, or if the execution has begun another step with
+ * the same counterpart.
  *
- * A delay, wait or digest keeps its beginning. If its config differs, its end is computed again from
- * this beginning; a delay until a date reads the date again.
- * @param execution.marks of all steps that it has begun or scheduled
+ * A delay, wait or digest keeps its beginning. If its config differs, its end is computed again
+ * from this beginning; a delay until a date reads the date again.
+ * @param execution.marks of all steps that have begun or are scheduled
  */
 export function planMove(
   [graph, other]: readonly [Graph, Graph],
@@ -96,21 +96,21 @@ export function planMove(
 }
 
 /**
- * Returns why a moved execution ends at once: the date of its delay is in the past; null: it
- * continues.
+ * Returns the exit reason of a moved execution that ends at once, because the date of its delay is
+ * past; null: it continues.
  */
 export function exitOf({ delay }: Move): string | null {
   return delay?.kind === 'past' ? delay.exitReason : null;
 }
 
 interface Begun {
-  /** Its id in the source graph. */
+  /** The id of the step in the source graph. */
   from: string;
-  /** Its mark, with its id in the target graph. */
+  /** The mark of the step, with its id in the target graph. */
   mark: StepMark;
 }
 
-/** A step that was scheduled, and then skipped because the execution ended, has not begun. */
+/** A scheduled step that was skipped because the execution ended has not begun. */
 function hasBegun({ status, startedAt }: StepMark): boolean {
   return status !== 'SCHEDULED' && !(status === 'SKIPPED' && startedAt === null);
 }
@@ -120,7 +120,7 @@ function nextOf(other: Graph, { id }: GraphStep, begun: readonly Begun[]): strin
   return passOver(other, stepAfter(other, id, null), marks)?.id ?? null;
 }
 
-/** If the mapping gives two begun steps the same counterpart, only the first one is renamed. */
+/** If the mapping gives two begun steps the same counterpart, only the first of them is renamed. */
 function renames(begun: readonly Begun[]): { from: string; to: string }[] {
   const ids = new Set<string>();
   return begun.flatMap(({ from, mark: { stepId: to } }) => {

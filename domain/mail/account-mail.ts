@@ -3,9 +3,10 @@ import { escapeHtml } from '../template/html.ts';
 import { withoutLinks } from '../text-rules.ts';
 
 /**
- * The account mails of Everpost to its users. Text that other people chose, above all a project's
- * name, is written so that no mail program turns it into a link. Readers trust these mails, and an
- * inviter may name a project `Verify your account at https://evil.example`.
+ * The mails that Everpost sends to its users about their accounts. Text that other people chose,
+ * such as a project's name, is changed so that no mail program turns it into a link. Otherwise an
+ * inviter could name a project `Verify your account at https://evil.example`, in a mail that
+ * readers trust.
  */
 
 export interface AccountMail {
@@ -37,7 +38,7 @@ export function passwordResetMail(link: string): AccountMail {
   };
 }
 
-/** `by`: the inviter's address; null for an API key. */
+/** `by`: the address of the user who invites; null: an API key did it. */
 export function invitationMail(given: {
   project: string;
   by: string | null;
@@ -57,7 +58,7 @@ export function invitationMail(given: {
   };
 }
 
-/** `category` as in the API: `campaigns` and so on. */
+/** `category`: as in the API, for example `campaigns`. */
 export function limitWarningMail(given: {
   project: string;
   category: string;
@@ -91,7 +92,7 @@ export function paymentFailedMail(given: { project: string; link: string }): Acc
   };
 }
 
-/** `host`: the host of the customer's receiver. */
+/** `host`: the host of the subscription's URL. */
 export function subscriptionDisabledMail(given: {
   project: string;
   host: string;
@@ -116,7 +117,7 @@ export function subscriptionDisabledMail(given: {
   };
 }
 
-/** `what`: the sender domain or the mail provider of the ramp. */
+/** `what`: the sender domain or the mail provider that the ramp warms up. */
 export function rampStoppedMail(given: {
   project: string;
   what: string;
@@ -139,7 +140,7 @@ export function rampStoppedMail(given: {
   };
 }
 
-/** `keys`: the names of the named keys that end in `days` days. */
+/** `keys`: the names of the named keys that expire in `days` days. */
 export function keysExpiringMail(given: {
   project: string;
   keys: readonly string[];
@@ -192,7 +193,7 @@ export function membersByKeyMail(given: {
   };
 }
 
-/** `name`: the name that the user has given to the factor. */
+/** `name`: the name that the user gave the factor. */
 export function factorChangedMail(given: {
   change: 'added' | 'removed';
   name: string;
@@ -240,7 +241,7 @@ export function recoveryCodeUsedMail(link: string): AccountMail {
   };
 }
 
-/** Returns a project's name in quotation marks, without anything that could become a link. */
+/** Returns a project's name in quotation marks, changed so that nothing in it becomes a link. */
 function quoted(name: string): string {
   return `“${withoutLinks(name)}”`;
 }
@@ -250,8 +251,8 @@ function inviter(address: string | null): string {
 }
 
 /**
- * Returns an address of plain characters. null for any other text, because a mail program could
- * turn it into a link to another place.
+ * Returns an address that has only plain characters; null for any other text, which a mail program
+ * could turn into a misleading link.
  */
 function plainAddress(address: string | null): string | null {
   return address !== null && /^[\w.+-]+@[\w.-]+$/.test(address) ? address : null;

@@ -13,16 +13,16 @@ import { type Header, type MessageClass, type SourceType, classHeaders } from '.
 
 export interface MailContent {
   subject: string;
-  /** HTML with the footer of its class; sending adds the surrounding document. */
+  /** HTML with the footer of its class. Sending wraps it in a document. */
   body: string;
-  /** The ids of the links in the body, in order; null: the template has no variables in links. */
+  /** The ids of the links in the body, in order; null: no link of the template has variables. */
   link_ids: string[] | null;
   headers: Header[];
 }
 
 /**
- * Returns the opt-out links of one mail to one contact.
- * @param topicKey the mail's topic; null: it has none, or it was deleted.
+ * Returns the opt-out links in one mail to one contact.
+ * @param topicKey key of the mail's topic; null: the mail has no topic, or the topic was deleted.
  */
 export function optOutUrls(
   apiUrl: string,
@@ -55,23 +55,22 @@ export interface MailToRender {
   sourceType: SourceType;
   variables: TemplateVariables;
   customHeaders?: Record<string, string>;
-  /** True: a line that names Everpost is added, as for projects without a paid subscription. */
+  /** True: a line that names Everpost is added. Projects without a paid subscription get it. */
   hasBadge?: boolean;
 }
 
 export interface RenderedMail {
   content: MailContent;
-  /** The texts without the parts that the message class adds. */
+  /** The rendered texts, before the parts of the message class are added. */
   rendered: { subject: Rendered; body: Rendered };
   /**
-   * Why the subject or the body was rendered plainly: only its placeholders were replaced, and the
-   * rest stays as written.
+   * Why the subject or body could not be fully rendered. Then only its placeholders were replaced.
    */
   warnings: TemplateWarning[];
 }
 
 /**
- * Renders one mail for one contact within the limits of the renderer, and adds all parts that its
+ * Renders one mail for one contact within the limits of the renderer, and adds the parts that its
  * class requires.
  */
 export async function renderMailWith(
@@ -89,7 +88,7 @@ export async function renderMailWith(
   };
 }
 
-/** Adds what its class requires to the rendered texts of a mail: badge, footer and headers. */
+/** Adds the badge, footer and headers that the class of a mail requires to its rendered texts. */
 export function completeMail(
   mail: Omit<MailToRender, 'subject' | 'body' | 'variables'> & {
     variables: Pick<TemplateVariables, 'contact' | 'locale' | 'urls'>;
@@ -117,7 +116,7 @@ export function completeMail(
   };
 }
 
-/** Returns true if a rendered body exceeds the size limit. Such mail is not sent. */
+/** Returns true if a rendered body exceeds the size limit, so the mail is not sent. */
 export function isBodyTooLarge(body: string): boolean {
   // UTF-8 needs at most three bytes for each UTF-16 unit.
   if (body.length * 3 <= limits.renderedBodyBytes) return false;
@@ -200,7 +199,9 @@ export function footerHtml(locale: string, unsubscribeUrl: string): string {
   );
 }
 
-/** The line under mail of projects without a paid subscription, on a server with billing. */
+/**
+ * The line at the end of mail from projects without a paid subscription, on a server with billing.
+ */
 export const badgeHtml =
   '<div style="margin:16px 0 0;font-family:Arial,Helvetica,sans-serif;font-size:12px;' +
   'line-height:18px;color:#6b6b6b;text-align:center;">Sent with Everpost</div>';

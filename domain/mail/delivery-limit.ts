@@ -1,4 +1,4 @@
-/** Limits that hold back mail that could be sent now, for operators. */
+/** The limits that can hold back mail which is due, for operators. */
 export const deliveryLimits = [
   'project_rate',
   'server_rate',
@@ -9,19 +9,16 @@ export const deliveryLimits = [
 
 export type DeliveryLimit = (typeof deliveryLimits)[number];
 
-/**
- * If at least this part of a rate is used, mail counts as limited by the rate, although a token may
- * be free at this moment.
- */
+/** A rate counts as the limit from this part of it on, even if a token is free at this moment. */
 const nearly = 0.8;
 
 /**
- * Returns the limit that mail waits for; null when no mail is due, or it is sent at full speed.
- * Without workers it is `no_worker`, even if no mail is due.
+ * Returns the limit that due mail waits for; null when no mail is due or no limit applies. Without
+ * workers it is `no_worker`, even if no mail is due.
  * @param state.perSecond messages of the project sent per second
  * @param state.rates in messages per second; 0: no limit
- * @param state.projectTokens tokens that are left, null if none were ever taken
- * @param state.isCampaignSlow a campaign with due mail has a limit of its own
+ * @param state.projectTokens tokens that are left; null if no token was ever taken
+ * @param state.isCampaignSlow true if a campaign with due mail has a limit of its own
  */
 export function limitOf(state: {
   workers: number;
@@ -41,7 +38,7 @@ export function limitOf(state: {
   const { perSecond: server, perProjectPerSecond: project } = state.rates;
   const isProject = isReached(project, state.projectTokens);
   const isServer = isReached(server, state.serverTokens);
-  // If both rates are reached, the lower one is the limit. If they are equal, it is the project's.
+  // If both rates are reached, the lower one is the limit. At equal rates, it is the project's.
   if (isServer && (!isProject || server < project)) return 'server_rate';
   if (isProject) return 'project_rate';
   return state.isCampaignSlow ? 'campaign_rate' : null;

@@ -1,23 +1,28 @@
 /**
- * Reports about a message after it was given to the mail provider, from the provider or our own
- * pixel and links.
+ * A report about a message after the mail provider got it. Reports come from the provider, or from
+ * our pixel and links.
  */
 export type Feedback = { at: Date } &
-  /** `accepted`: the message is in transit. This only proves that the provider accepted it. */
+  /**
+   * `accepted`: the message is in transit. The report proves only that the provider accepted it.
+   */
   (
     | { kind: 'accepted'; report?: Reported }
-    /** A server has not delivered the message yet, and tries again. */
+    /** A mail server could not deliver the message yet, and will try again. */
     | { kind: 'delayed'; report: Reported }
     | { kind: 'delivery'; report?: Reported }
     | { kind: 'open' }
-    /** `linkId`: see `linkIdOf`. `linkCount`: number of links of the message; absent: unknown. */
+    /**
+     * `linkId`: the id that `linkIdOf` returns. `linkCount`: number of links of the message;
+     * absent: unknown.
+     */
     | { kind: 'click'; link: string; linkId: string; linkCount?: number }
-    /** A HEAD request to the pixel or a link. It changes nothing of the message. */
+    /** A HEAD request to the pixel or a link. It does not change the state of the message. */
     | { kind: 'head'; linkId?: string; linkCount?: number }
     | {
         kind: 'bounce';
         bounceType: 'Permanent' | 'Undetermined' | 'Transient';
-        /** The receiving server's text. */
+        /** The text of the receiving server. */
         text: string | null;
         isListed?: Listed;
         report?: Reported;
@@ -31,31 +36,34 @@ export type Feedback = { at: Date } &
     | { kind: 'rejection'; text: string }
   );
 
-/** The report of another mail server, or of a mail service. */
+/** The details of a report by another mail server or by a mail service. */
 export interface Reported {
   /**
-   * How it arrived: at the SMTP receiver, by the webhook for messages, in the mailbox, or by the
-   * webhook of a mail service.
+   * How the report arrived: at the SMTP receiver, by the webhook for messages, in the mailbox, or
+   * by the webhook of a mail service.
    */
   source: ReportSource;
-  /** An enhanced status code (RFC 3463), such as `5.1.1`; null: it has none. */
+  /** An enhanced status code (RFC 3463), such as `5.1.1`; null: the report has none. */
   status: string | null;
   /** The text of the server; at most 500 characters. */
   text: string | null;
-  /** True if only words of the text say what happened. */
+  /** True if the kind was guessed from words in the text. */
   guess?: true;
 }
 
 export type ReportSource = 'smtp' | 'mime' | 'imap' | 'webhook';
 
 /**
- * True if the provider did not try to deliver, because its own suppression list for the account has
- * the address (Amazon SES: OnAccountSuppressionList). Such feedback does not count for the
+ * True if the provider did not try to deliver, because the address is on its own suppression list
+ * for the account (Amazon SES: OnAccountSuppressionList). Such a report does not affect the
  * project's reputation.
  */
 type Listed = boolean;
 
-/** Feedback moves a message only forward in this list, in whatever order it arrives. */
+/**
+ * The statuses of a message in order. Feedback only moves a message forward in this list, in
+ * whatever order it arrives.
+ */
 const ranks = [
   'PENDING',
   'SENDING',
@@ -81,14 +89,14 @@ export interface MessageState {
   bounced_at: Date | null;
   complained_at: Date | null;
   unsubscribed_at: Date | null;
-  /** True if all bounces, or complaints, came from the provider's own suppression list. */
+  /** True if all bounces, or all complaints, came from the provider's own suppression list. */
   bounce_listed: boolean;
   complaint_listed: boolean;
   opens: number;
   clicks: number;
 }
 
-/** Counters of a campaign, each counting distinct messages. */
+/** Counters of a campaign. Each counts a message at most once. */
 export type CampaignCounter =
   | 'sent_count'
   | 'delivered_count'
@@ -100,12 +108,15 @@ export type CampaignCounter =
 
 export interface FeedbackEffects {
   state: MessageState;
-  /** Entries of the message's trace, oldest first. */
+  /** New entries of the message's trace, oldest first. */
   trace: { state: TraceWord; detail: Record<string, unknown> | null }[];
-  /** Events, oldest first; `data` without the fields that every event of a message has. */
+  /** New events, oldest first. `data` lacks the fields that every event of a message has. */
   events: { name: string; data: Record<string, unknown> }[];
   counters: CampaignCounter[];
-  /** Why the address does not want mail or cannot receive it; null: no reason is known. */
+  /**
+   * Why mail to the address must stop: it bounced, its owner complained, or opted out at the
+   * provider; null: it need not stop.
+   */
   unsubscribes: 'bounce' | 'complaint' | 'provider' | null;
 }
 
@@ -121,16 +132,17 @@ type TraceWord =
   | 'refused';
 
 /**
- * Returns the effects of feedback on a message, or null when there are none. The times in `state` are
- * those of the earliest occurrences; `opens` and `clicks` count all occurrences.
+ * Returns the effects of feedback on a message, or null when there are none. The times in `state`
+ * are those of the earliest occurrences; `opens` and `clicks` count all occurrences.
  *
- * All feedback, also a rejection, proves that the provider accepted the message. So a message with an
- * unknown outcome becomes SENT first, even if it was given up meanwhile. Feedback on a message that
- * was never given to the mail provider (`attempts` 0) is ignored.
+ * All feedback, also a rejection, proves that the provider accepted the message. So a message with
+ * an unknown outcome becomes SENT first, even if it was given up meanwhile. Feedback on a message
+ * that was never given to the mail provider (`attempts` 0) is ignored.
  * @param before.isUnderWay true: an attempt still waits for its response. Feedback may arrive
- *   earlier
- * @param before.traced the states in its trace: delays and transient bounces are noted once
- * @param given.acceptedAt when the provider accepted it, if reported.
+ * earlier
+ * @param before.traced the states that the trace has: delays and transient bounces are added only
+ * once
+ * @param given.acceptedAt when the provider accepted the message, if it reports this
  */
 export function applyFeedback(
   before: MessageState & { attempts: number; isUnderWay: boolean; traced: readonly string[] },
@@ -147,7 +159,7 @@ export function applyFeedback(
     counters: [],
     unsubscribes: null,
   };
-  // The provider accepted the message and rejected it later, so it ignores further feedback.
+  // The provider accepted the message and rejected it later. Later feedback cannot change that.
   if (state.status === 'FAILED' && state.sent_at !== null) return null;
   if (state.sent_at === null) settle(effects, feedback, isUnderWay, given);
   if (feedback.kind === 'rejection') return reject(effects, feedback.text);
@@ -247,7 +259,10 @@ function detailOf(report: Reported | undefined): Record<string, unknown> | null 
   return report ? { ...report } : null;
 }
 
-/** Servers may send any number of such reports, so a second entry of the state is left out. */
+/**
+ * Adds an entry unless the trace has this state already. Servers may send any number of such
+ * reports.
+ */
 function traceOnce(
   { trace }: FeedbackEffects,
   traced: readonly string[],
@@ -258,7 +273,8 @@ function traceOnce(
 }
 
 /**
- * Returns true if this feedback, and all earlier feedback of its kind, came from the provider's list.
+ * Returns true if this feedback, and all earlier feedback of its kind, came from the provider's
+ * suppression list.
  */
 function isListed(feedback: { isListed?: Listed }, first: Date | null, before: boolean): boolean {
   return (first === null || before) && feedback.isListed === true;
@@ -267,7 +283,8 @@ function isListed(feedback: { isListed?: Listed }, first: Date | null, before: b
 type Reached = 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained';
 
 /**
- * Only the first report counts for the campaign and the trace. The earliest reported time is stored.
+ * Records the time of a state. Only the first report adds to the campaign and the trace; the
+ * earliest reported time is stored.
  */
 function reach(
   effects: FeedbackEffects,
@@ -290,7 +307,7 @@ function rankOf(status: EmailStatus): number {
   return (ranks as readonly string[]).indexOf(status);
 }
 
-/** A message in a later state than "sent" was not rejected. */
+/** Handles a rejection. If the message is in a later state than SENT, the report is wrong. */
 function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null {
   const { state } = effects;
   if (rankOf(state.status) > rankOf('SENT')) return null;
@@ -301,8 +318,9 @@ function reject(effects: FeedbackEffects, text: string): FeedbackEffects | null 
 }
 
 /**
- * Returns the feedback that the simulator gives for mail to an address, by its local part (a
- * `+label` is allowed), so that feedback can be tested without a provider. Null: an ordinary address.
+ * Returns the feedback that the simulator gives for mail to an address, so that feedback can be
+ * tested without a provider. The local part of the address selects it, and a `+label` is allowed.
+ * Null: the address is not of the simulator.
  */
 export function simulatedFeedback(address: string, at: Date): Feedback[] | null {
   const [, word] = /^([a-z]+)(?:\+[^@]*)?@simulator\.test$/.exec(address) ?? [];
@@ -323,7 +341,7 @@ export function simulatedFeedback(address: string, at: Date): Feedback[] | null 
   }
 }
 
-/** Mail to the simulator does not affect reputation. */
+/** Returns true for an address of the simulator. Mail to it does not affect reputation. */
 export function isSimulator(address: string): boolean {
   return address.endsWith('@simulator.test');
 }

@@ -37,9 +37,9 @@ export function isHeaderName(text: string): boolean {
 }
 
 /**
- * Prepares the custom headers of a request: structural names are dropped; if two names differ only in
- * case, the last wins; and `Reply-To` is taken out. `replyTo` has its mailboxes as `formatMailboxes`
- * writes them; null: it is absent or cannot be read.
+ * Prepares the custom headers of a request. Structural names are dropped, and if two names differ
+ * only in case, the last counts. `Reply-To` is returned as `replyTo`, in the form of
+ * `formatMailboxes`; null: it is absent or cannot be read.
  */
 export function readCustomHeaders(given: Readonly<Record<string, string>> | undefined): {
   headers: Record<string, string>;
@@ -62,8 +62,8 @@ export type MessageClass = 'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS';
 export type SourceType = 'TRANSACTIONAL' | 'CAMPAIGN' | 'WORKFLOW';
 
 /**
- * Returns true if mail of a class goes only to subscribed contacts. HEADLESS mail from a request is
- * treated like transactional mail; in campaigns and workflows like marketing.
+ * Returns true if mail of a class goes only to subscribed contacts. HEADLESS mail counts as
+ * transactional if a request sends it, and as marketing in campaigns and workflows.
  */
 export function needsSubscription(messageClass: string, sourceType: string): boolean {
   if (messageClass === 'HEADLESS') return sourceType !== 'TRANSACTIONAL';

@@ -5,13 +5,13 @@ export interface ReceivedMail {
   from: string;
   fromName: string | null;
   subject: string;
-  /** Sanitized HTML; null when there is none or it must not be stored. */
+  /** Sanitized HTML; null when the mail has none, or when it must not be stored. */
   body: string | null;
-  /** More data for the event, about how the mail arrived. */
+  /** Data for the event about how the mail arrived. */
   report: Record<string, unknown>;
 }
 
-/** A mail that arrived, as a provider reports it. */
+/** A received mail, as a provider reports it. */
 export interface InboundMail extends ReceivedMail {
   /** Recipient addresses, in their stored form. */
   recipients: string[];

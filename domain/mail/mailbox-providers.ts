@@ -1,10 +1,13 @@
-/** The built-in lists of mail domains. An operator can replace them by files, except the first. */
+/**
+ * The built-in lists of mail domains. An operator can replace all lists except the first by files.
+ */
 
 const domains = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * Large providers, the largest first. An address at a misspelling of one gets a hint. Short names
- * (me.com, aol.com, live.com) are left out, because too many real domains are one letter away.
+ * Large providers, the largest first. An address with a misspelling of one of these domains gets a
+ * hint. Short names (me.com, aol.com, live.com) are left out, because too many real domains differ
+ * from them by one letter.
  */
 export const popularDomains: readonly string[] = domains(`
   gmail.com yahoo.com hotmail.com outlook.com icloud.com googlemail.com protonmail.com
@@ -15,7 +18,7 @@ export const popularDomains: readonly string[] = domains(`
   fastmail.com tutanota.com
 `);
 
-/** Providers of free mailboxes, and of mailboxes that come with private Internet access. */
+/** Domains of free mailboxes, and of mailboxes that belong to a private Internet access. */
 export const personalDomains: readonly string[] = domains(`
   ${popularDomains.join(' ')}
   126.com 139.com 163.com 189.cn 1und1.de abv.bg aim.com alice.it aliceadsl.fr aliyun.com aol.com
@@ -51,7 +54,7 @@ export const personalDomains: readonly string[] = domains(`
   yeah.net ymail.com zeelandnet.nl ziggo.nl zoho.com zoho.eu zoho.in zohomail.com zonnet.nl
 `);
 
-/** Forwarding services that hide the real address. */
+/** Domains of forwarding services, which hide the real address. */
 export const aliasDomains: readonly string[] = domains(`
   33mail.com 4wrd.cc 8alias.com 8shield.net addy.io aleeas.com anonaddy.com anonaddy.me
   burnermail.io dralias.com duck.com erine.email forwardemail.net hidemail.app

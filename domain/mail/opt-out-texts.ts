@@ -1,8 +1,8 @@
 import { primaryLanguage } from '../template/html.ts';
 
 /**
- * A page that asks for confirmation. `{address}` stands for the masked address, `{project}` for the
- * sender's name.
+ * The texts of a page that asks for confirmation. `{address}` stands for the masked address,
+ * `{project}` for the sender's name.
  */
 interface Question {
   title: string;
@@ -10,7 +10,7 @@ interface Question {
   button: string;
   /** Heading of the page after the confirmation. */
   done: string;
-  /** Text of that page: the new state. */
+  /** Text of the page after the confirmation, which names the new state. */
   doneText: string;
 }
 
@@ -19,7 +19,7 @@ export interface OptOutTexts {
   unsubscribe: Question;
   subscribe: Question;
   manage: { title: string; subscribed: string; unsubscribed: string };
-  /** Texts about topics. `{topic}` is replaced by the name of one. */
+  /** Texts about topics. `{topic}` stands for the name of a topic. */
   topics: {
     leave: string;
     left: string;
@@ -33,7 +33,7 @@ export interface OptOutTexts {
     /** Button that unsubscribes from everything. */
     all: string;
   };
-  /** Shown when the link is invalid. */
+  /** Texts for an invalid link. */
   unknown: { title: string; text: string };
 }
 
@@ -343,8 +343,8 @@ const texts = new Map(
 export const optOutLanguages: readonly string[] = [...texts.keys()];
 
 /**
- * Returns the texts of the opt-out pages in the first available language of `locales` (by its
- * primary tag: `de-AT` is German), otherwise in English.
+ * Returns the texts of the opt-out pages in the first of `locales` whose language exists, otherwise
+ * in English. Only the primary tag counts: `de-AT` is German.
  */
 export function optOutTexts(...locales: readonly string[]): OptOutTexts {
   const known = locales.flatMap((locale) => texts.get(primaryLanguage(locale)) ?? []);

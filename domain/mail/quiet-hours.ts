@@ -5,35 +5,38 @@ import type { QuietHours } from './send-policy.ts';
 
 export const secondsOfDay = 24 * 3600;
 
-/** Returns the second of the day for a wall time as text; `24:00` is the end of the day. */
+/** Returns a wall time as seconds since midnight; `24:00` is the end of the day. */
 export function secondOfDay(text: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = text.split(':').map(Number);
   return (hours * 60 + minutes) * 60 + seconds;
 }
 
 /**
- * Maximum number of windows and clock changes that follow one another without a gap. A week has
- * fewer, and quiet hours cannot cover a whole week.
+ * Maximum number of quiet windows and clock changes that can follow one another without a gap. A
+ * week has fewer, and quiet hours cannot cover a whole week.
  */
 const stretchesMax = 20;
 
 /**
- * Returns the first instant after `now` at which the zone's wall time is in no quiet window; null: it
- * is in no quiet window at `now`. The wall time at each instant decides, so an hour that occurs twice
- * may be quiet twice.
+ * Returns the first instant after `now` that is in no quiet window; null: `now` is in no quiet
+ * window. Each instant counts by the wall time in the zone, so an hour that occurs twice may be
+ * quiet twice.
  */
 export function quietUntil(quiet: QuietHours, zone: string, now: Date): Date | null {
   let at = now.getTime();
   for (let stretch = 0; stretch < stretchesMax; stretch++) {
     const left = quietLeft(quiet, zone, at);
     if (left === 0) break;
-    // If the clock changes before the window ends, the rest of the window is computed again.
+    // The clock changes before the window ends, so the rest is computed again from there.
     at = firstChange(zone, at, at + left) ?? at + left;
   }
   return at === now.getTime() ? null : new Date(at);
 }
 
-/** Milliseconds until the window ends if the clock does not change; 0: it is not quiet. */
+/**
+ * Returns the milliseconds until the quiet window ends, assuming no clock change; 0: it is not
+ * quiet.
+ */
 function quietLeft({ from, to, days }: QuietHours, zone: string, instant: number): number {
   const { weekday, hour, minute, second } = wallTimeAt(zone, new Date(instant));
   const now = (hour * 60 + minute) * 60 + second;
@@ -53,8 +56,8 @@ function quietLeft({ from, to, days }: QuietHours, zone: string, instant: number
 }
 
 /**
- * Returns the first instant in a span at which the zone's clock changed; null: the zone has the same
- * offset at both ends.
+ * Returns the first instant in a span at which the clock of the zone changes; null: the zone has
+ * the same offset at both ends.
  */
 function firstChange(zone: string, from: number, to: number): number | null {
   const offset = offsetAt(zone, from);

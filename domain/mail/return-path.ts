@@ -1,25 +1,25 @@
 /**
- * The return path of a message: the address to which other servers report what became of it. It
- * has the id of the message and a proof, so that only those who were given the message can report
- * about it.
+ * The return path of a message: the address to which mail servers send reports about it. It
+ * contains the message's id and a proof, so that only servers that got the message can report on
+ * it.
  */
 
 /** Returns the proof for the id of a message: lower-case hexadecimal digits. */
 export type ProofOf = (emailId: string) => string;
 
-/** Digits of the proof: 80 bits, which cannot be tried out over a network. */
+/** Number of hex digits of the proof: 80 bits, too many to be guessed over a network. */
 const proofDigits = 20;
 /**
- * The part before `+`. A mail server that supports subaddresses (RFC 5233) delivers all reports to
- * the mailbox of this name.
+ * The part of the address before `+`. A mail server that supports subaddresses (RFC 5233) delivers
+ * all reports to this mailbox.
  */
 const mailbox = 'bounce';
 
 const written = /^bounce\+([0-9a-f]{32})\.([0-9a-f]{20})@/;
 
 /**
- * Returns the return path of a message. Its local part has 60 characters; 64 are allowed (RFC 5321,
- * 4.5.3.1.1). Servers may change the case of letters, so there are only lower-case ones.
+ * Returns the return path of a message. Its local part has 60 characters of the allowed 64 (RFC
+ * 5321, 4.5.3.1.1), all in lower case, because servers may change the case.
  */
 export function returnPathOf(emailId: string, host: string, proofOf: ProofOf): string {
   const proof = proofOf(emailId).slice(0, proofDigits);
@@ -27,10 +27,10 @@ export function returnPathOf(emailId: string, host: string, proofOf: ProofOf): s
 }
 
 /**
- * Returns the id of the message that a return path belongs to; null: it is no return path, or its
- * proof is wrong.
+ * Returns the id of the message to which a return path belongs; null: the address is no return
+ * path, or its proof is wrong.
  * @param address in any case, also in angle brackets
- * @param isProof compares a proof with the beginning of the right one, in constant time
+ * @param isProof returns true if a proof is right; it compares in constant time
  */
 export function provenEmailId(
   address: string,

@@ -8,18 +8,17 @@ import { isSuppressed, refusesConfirmation, type Suppression } from './suppressi
 import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
 /**
- * The decision about a due message whose campaign is not paused. Reasons to suppress the message are
- * checked first, then holds. Limits are checked later, by others: billing, then the sending rates,
- * which delay a message until its turn. After a hold, the decision is made again with the facts of
- * that time.
+ * The decision about a due message whose campaign is not paused. Reasons to suppress the message
+ * come before holds. Billing and the sending rates are checked later, elsewhere. When a hold ends,
+ * the decision is made again with the facts of that time.
  */
 export type SendDecision =
   | { kind: 'send' }
-  /** The message fails instead of being given to the mail provider. */
+  /** The message fails and is not given to the mail provider. */
   | { kind: 'suppress'; reason: WithheldReason }
   | { kind: 'hold'; reason: Exclude<PolicyHold, 'warm_up'>; until: Date };
 
-/** A message to decide about, with the current facts of its contact, project and sender. */
+/** A message to decide about, with the current state of its contact, project and sender. */
 export interface DueMail extends HoldableMail {
   source_type: string;
   message_class: string;
@@ -28,16 +27,15 @@ export interface DueMail extends HoldableMail {
   contact_subscribed: boolean;
   contact_data: Record<string, unknown> | null;
   project_disabled: boolean;
-  /** The sender domain was removed or lost its verification while the message waited. */
+  /** True: the sender domain was removed or lost its verification while the message waited. */
   sender_gone: boolean;
-  /** The contact is being erased, so its mail will be removed. */
+  /** True: the contact is being erased, and the message will be removed with it. */
   contact_gone: boolean;
-  /** The suppression list's entry for its address; null: none. */
+  /** The suppression list's entry for the address; null: there is none. */
   suppression: Suppression | null;
   topic_left: boolean;
   /**
-   * State of the opt-in request that it asks to confirm; null or absent: it is no confirmation
-   * mail.
+   * For a confirmation mail, the state of its opt-in request; null or absent: it is another mail.
    */
   opt_in_state?: string | null;
   created_at: Date;
@@ -46,12 +44,12 @@ export interface DueMail extends HoldableMail {
 
 const dayMs = 24 * 3_600_000;
 /**
- * Maximum delay by a cap, in milliseconds since a message was first due. A message that would wait
- * for longer is not sent.
+ * Maximum delay by a frequency cap, in milliseconds since the message was first due. A message that
+ * would have to wait longer is not sent.
  */
 const delayMaxMs = 30 * dayMs;
 
-/** The rules of a project for its marketing mail; null: it has none of this kind. */
+/** The rules of a project for marketing mail; null: there is no rule of this kind. */
 export interface MailRules {
   policy: SendPolicy | null;
   holdout: Holdout | null;
@@ -59,7 +57,7 @@ export interface MailRules {
 
 /**
  * @param counted the times at which the provider accepted mail that counts for a cap, newest first.
- *   Mail that is being given to the provider has the present time.
+ * Mail that is being sent counts with the current time.
  */
 export function decideSend(
   mail: DueMail,
@@ -85,7 +83,7 @@ export function decideSend(
 }
 
 /**
- * Returns the first reason why a message must not be sent, whatever the policy of its project;
+ * Returns the first reason not to send a message that does not depend on its project's policy;
  * null: there is none.
  */
 export function suppressionReason(
@@ -110,7 +108,7 @@ export function isPoliced(
   return mail.message_class === 'MARKETING' && isOfSource && isToContact(mail);
 }
 
-/** A step may send to another address than its contact's. */
+/** Returns true if the mail goes to its contact. A step may send to another address. */
 function isToContact(mail: Pick<DueMail, 'source_type' | 'to_email' | 'contact_email'>): boolean {
   return mail.source_type !== 'WORKFLOW' || mail.to_email === mail.contact_email;
 }

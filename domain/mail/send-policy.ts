@@ -1,6 +1,8 @@
 import type { Weekday } from '../time/zones.ts';
 
-/** When marketing mail of campaigns and workflows may reach a contact, and how often. */
+/**
+ * Rules about when, and how often, marketing mail of campaigns and workflows may reach a contact.
+ */
 
 /**
  * A window of wall time in the contact's zone, from `from` until before `to`. If `from` is later
@@ -14,14 +16,14 @@ export interface QuietHours {
   days: readonly Weekday[];
 }
 
-/** At most `max` messages to a contact in `perDays` times 24 hours. */
+/** At most `max` messages to a contact within `perDays` × 24 hours. */
 export interface FrequencyCap {
   max: number;
   perDays: number;
 }
 
 export interface SendPolicy {
-  /** The project's zone. It applies to contacts without a zone of their own. */
+  /** The zone for contacts that have no zone of their own. */
   timeZone: string;
   /**
    * The contact field with the time zone, as `data.<path>`; null: all contacts use the project's
@@ -30,11 +32,11 @@ export interface SendPolicy {
   contactTimeZoneField: string | null;
   quietHours: QuietHours | null;
   caps: readonly FrequencyCap[];
-  /** Handling of mail that would exceed a cap. */
+  /** The handling of mail that would exceed a cap. */
   onCap: 'skip' | 'delay';
 }
 
-/** The policy of a project that has not set one. */
+/** The policy that applies until a project sets its own. */
 export const defaultSendPolicy: SendPolicy = {
   timeZone: 'UTC',
   contactTimeZoneField: 'data.timeZone',

@@ -14,68 +14,70 @@ import { type Utm, withUtm } from '../links/utm.ts';
 import type { Header, MessageClass } from './headers.ts';
 
 /**
- * The part that a campaign's messages share. Most templates are text with plain placeholders. From
- * such a template, one message is composed for a sample recipient. Replacing the sample's values
- * then gives the message of any recipient. Composing each message separately costs ten times as
- * much.
+ * The parts that all messages of a campaign share. One message is composed for a sample recipient;
+ * replacing the sample's values then gives the message for any recipient. Composing each message
+ * separately would cost ten times as much.
  */
 
-/**
- * A recipient who does not exist. All texts are letters, digits and `-`, and occur nowhere else.
- */
+/** An invented recipient. All its texts are letters, digits and `-`, and occur nowhere else. */
 export interface SampleRecipient {
-  /** A uuid, like `emailId`. */
+  /** A uuid, as `emailId` is. */
   contactId: string;
   emailId: string;
-  /** Part of each placeholder token. */
+  /** A text that is part of the token of each placeholder. */
   mark: string;
 }
 
 /**
- * The content of a slot: an id or a number. A number stands for the value of a placeholder, for the
- * signature of the pixel or of a tracked link, or for the whole URL of a tracked link that contains
- * a value.
+ * The content of a slot. A number stands for the value of a placeholder, for the signature of the
+ * pixel or of a tracked link, or for the whole URL of a tracked link that contains a value.
  */
 export type Slot = 'contactId' | 'emailId' | number;
 
-/** A text with open slots between its pieces: one piece more than slots. */
+/** A text with slots between its pieces, so there is one piece more than slots. */
 export interface TextTemplate {
   texts: string[];
   slots: Slot[];
 }
 
-/** A tracked link whose target has values. */
+/** A tracked link whose target contains values. */
 export interface FilledLink extends Omit<TrackedLink, 'target'> {
   target: TextTemplate;
 }
 
 export interface MailSkeleton {
-  /** Renders to the placeholder values, separated by the mark. */
+  /** A template that renders to the values of all placeholders, separated by the mark. */
   values: CompiledTemplate;
   /** The body as it is stored. */
   body: TextTemplate;
-  /** The document as it is sent, and its text part. */
+  /** The document as it is sent, and its plain text. */
   html: TextTemplate;
   text: TextTemplate;
-  /** The slot number of the pixel's signature. */
+  /** The number of the slot with the pixel's signature. */
   pixel: number;
-  /** The tracked links that are the same for all, by the slot number of their signature. */
+  /**
+   * The tracked links that are the same for all recipients, by the slot number of their signature.
+   */
   fixedLinks: Map<number, TrackedLink>;
   /** The other tracked links, by the slot number of their URL. */
   links: Map<number, FilledLink>;
   /** Headers with the ids of the sample recipient. */
   headers: Header[];
   /**
-   * True if a link contains a value. If the value is empty, the text part writes the link in another
+   * True if a link contains a value. The plain text shows a link with an empty value in another
    * form, so such a message is composed separately.
    */
   hasValuesInLinks: boolean;
-  /** Slots whose values must be plain, because a UTM parameter follows them in a URL. */
+  /**
+   * Numbers of the values that must be plain characters, because a UTM parameter follows them in a
+   * URL.
+   */
   plainSlots: readonly number[];
 }
 
 /**
- * The text part is made from the beginning of a long document (`cutHtml`), so a slot could be lost.
+ * Maximum number of characters of the HTML. The plain text of a longer document is cut (`cutHtml`),
+ * so a slot could be lost.
  */
 const htmlCharsMax = 400_000;
 
@@ -90,10 +92,10 @@ export function mailSkeleton(mail: {
   messageClass: MessageClass;
   locale: string;
   hasBadge: boolean;
-  /** Address for pixel and tracked links; null: they are not tracked. */
+  /** Base URL of the pixel and of tracked links; null: no tracking. */
   trackingUrl: string | null;
   apiUrl: string;
-  /** The campaign's topic; null: none. */
+  /** Key of the campaign's topic; null: none. */
   topicKey: string | null;
   sampleRecipient: SampleRecipient;
   textOf: (html: string) => string;
@@ -165,8 +167,8 @@ export function mailSkeleton(mail: {
 }
 
 /**
- * Returns the numbers of the values in links that may get UTM parameters. Returns null if such a
- * value decides whether the link gets them, as a part of a host or of a parameter's name does.
+ * Returns the numbers of the values in links that may get UTM parameters. Returns null if a value
+ * itself decides whether a link gets them, because it is in the host or in the name of a parameter.
  */
 function slotsBeforeUtm(
   html: string,
@@ -193,8 +195,8 @@ function slotsBeforeUtm(
 }
 
 /**
- * Returns true if a URL that begins like this continues in its path, in the value of a parameter or
- * in its fragment.
+ * Returns true if a value after this beginning of a URL is in its path, in the value of a parameter
+ * or in its fragment.
  */
 function isInPathOrValue(before: string): boolean {
   const [, afterHost = ''] = /^https?:\/\/[^/?#]*(.*)$/is.exec(before) ?? [];
@@ -216,8 +218,8 @@ function hasValuesInLinks(html: string, { mark }: SampleRecipient): boolean {
 }
 
 /**
- * Returns true if the URL of an untracked link contains a value, because with another value the
- * link might have to be tracked.
+ * Returns true if the URL of an untracked link contains a value. With another value, this link
+ * might have to be tracked.
  */
 function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count: number): boolean {
   const hasValue = (text: string): boolean =>
@@ -234,7 +236,7 @@ function hasValueInAddress(html: string, sampleRecipient: SampleRecipient, count
   });
 }
 
-/** Returns a cache key: mails of one content with the same key share a skeleton. */
+/** Returns a cache key. Mails of one content with the same key share a skeleton. */
 export function skeletonKey(mail: {
   locale: string;
   hasBadge: boolean;
@@ -243,14 +245,12 @@ export function skeletonKey(mail: {
   return `${primaryLanguage(mail.locale)} ${mail.hasBadge} ${mail.trackingUrl}`;
 }
 
-/**
- * Returns the token for a value by its number. It passes through HTML, texts and URLs unchanged.
- */
+/** Returns the token for a value with this number. HTML, text and URLs keep the token unchanged. */
 function tokenOf(number: number, { mark }: SampleRecipient): string {
   return `v${number}v${mark}`;
 }
 
-/** Replaces placeholders by tokens; null for a template with more than plain placeholders. */
+/** Replaces the placeholders by tokens; null: the template has more than plain placeholders. */
 function readPlaceholders(
   template: CompiledTemplate,
   sampleRecipient: SampleRecipient,
@@ -275,7 +275,7 @@ function readPlaceholders(
     }
     // A dash strips the white space around the placeholder.
     if (/^\{\{-|-\}\}$/.test(liquid)) return null;
-    // The renderer does not escape a fallback, because it is part of the template. Values in slots are
+    // A fallback belongs to the template, so the renderer does not escape it. Values in slots are
     // escaped.
     if (/[&<>"'{]/.test(piece.fallback ?? '')) return null;
     const [name = '', ...inside] = path;
@@ -297,7 +297,7 @@ function textTemplate(text: string, { contactId, emailId, mark }: SampleRecipien
   const texts: string[] = [];
   const slots: Slot[] = [];
   let done = 0;
-  // Safe regex: all three are letters, digits and `-`.
+  // The regular expression is safe: all three parts are letters, digits and `-`.
   for (const match of text.matchAll(new RegExp(`${contactId}|${emailId}|v(\\d+)v${mark}`, 'g'))) {
     texts.push(text.slice(done, match.index));
     done = match.index + match[0].length;
@@ -308,17 +308,17 @@ function textTemplate(text: string, { contactId, emailId, mark }: SampleRecipien
   return { texts, slots };
 }
 
-/** The values for one recipient, by number: as HTML and as text. */
+/** The values for one recipient, by number, both as HTML and as text. */
 export interface SlotValues {
   html: string[];
   text: string[];
 }
 
 /**
- * Reads the rendered placeholders. Returns null when the message must be composed separately: a list
- * or an object has HTML of its own, the recipient's own opt-out link would change the headers, and
- * an empty value in a link would change the form of the link.
- * @param rendered the values of the skeleton, rendered as slots.
+ * Reads the rendered placeholders. Returns null when the message must be composed separately: a
+ * value is a list or an object, it contains the recipient's opt-out link (which changes the
+ * headers), or an empty value is in a link.
+ * @param rendered the values of the skeleton, rendered as slots
  */
 export function slotValues(
   { values, hasValuesInLinks, plainSlots }: MailSkeleton,
@@ -343,12 +343,12 @@ export function slotValues(
   };
 }
 
-/** Characters that are the same in a text, in HTML and in a URL. */
+/** Characters that need no escaping in a text, in HTML and in a URL. */
 const plainInAddress = /^[\w.@+-]*$/;
 
 /**
- * Returns the URL of a tracked link for one recipient; null when a value in it needs a browser's
- * parsing rules, or makes it too long to track.
+ * Returns the URL of a tracked link for one recipient; null when a value in it is not plain, or
+ * makes the URL too long to track.
  */
 export function linkTarget(
   target: TextTemplate,

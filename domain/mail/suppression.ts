@@ -1,4 +1,4 @@
-/** The suppression list of a project: addresses that it must not send to. */
+/** The suppression list of a project: addresses to which it must not send. */
 
 export const suppressionReasons = [
   'hard_bounce',
@@ -11,7 +11,8 @@ export const suppressionReasons = [
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
 /**
- * `marketing`: mail of class MARKETING. `all`: every mail of a project except tests of campaigns.
+ * `marketing`: blocks mail of class MARKETING. `all`: blocks all mail of the project except tests
+ * of campaigns.
  */
 export const suppressionScopes = ['marketing', 'all'] as const;
 export type SuppressionScope = (typeof suppressionScopes)[number];
@@ -22,12 +23,12 @@ export interface Suppression {
   reason: SuppressionReason;
 }
 
-/** An entry with its end; null: it does not end. */
+/** An entry and its expiry; null: it never expires. */
 export interface TimedSuppression extends Suppression {
   until: Date | null;
 }
 
-/** Returns true if the entry blocks mail of this class. A null entry means that none is active. */
+/** Returns true if the entry blocks mail of this class. null: the list has no active entry. */
 export function isSuppressed(entry: Suppression | null, messageClass: string): boolean {
   return entry !== null && (entry.scope === 'all' || messageClass === 'MARKETING');
 }

@@ -1,12 +1,12 @@
 import { domainOf } from '../email-address.ts';
 import { popularDomains } from './mailbox-providers.ts';
 
-/** DNS facts about a domain that should receive mail. */
+/** DNS facts about the domain of an address. */
 export interface MailHost {
   exists: boolean;
-  /** It has an address record. */
+  /** True if the domain has an address record. */
   hasWebsite: boolean;
-  /** It accepts mail: an MX record other than the null MX. */
+  /** True if the domain accepts mail: it has an MX record other than the null MX. */
   hasMx: boolean;
 }
 
@@ -30,13 +30,13 @@ export interface AddressFindings {
   hasMxRecords: boolean;
   /** Set only for an address that looks misspelled. */
   suggestedEmail?: string;
-  /** For people: one sentence for each finding; without any, that the domain accepts mail. */
+  /** One sentence for each finding. If there is none, one sentence that the domain accepts mail. */
   reasons: string[];
 }
 
 /**
- * Evaluates an address in its stored form. It is invalid only when its domain does not exist or
- * accepts no mail; everything else is a hint.
+ * Evaluates an address in its stored form. The address is invalid only when its domain does not
+ * exist or accepts no mail; all other findings are hints.
  */
 export function judgeAddress(email: string, host: MailHost, lists: DomainLists): AddressFindings {
   const domain = domainOf(email);
@@ -82,8 +82,8 @@ function closePopular(domain: string): string | undefined {
 }
 
 /**
- * Returns true at Damerau-Levenshtein distance 1: one letter more, less or different, or two
- * swapped.
+ * Returns true if two texts differ by one edit (Damerau-Levenshtein distance 1): a letter more,
+ * less or different, or two swapped.
  */
 export function isOneEditAway(a: string, b: string): boolean {
   if (a === b) return false;

@@ -13,30 +13,33 @@ export type HoldReason = (typeof holdReasons)[number];
 
 export interface Hold {
   reason: HoldReason;
-  /** null: until something else happens. */
+  /** When the hold ends; null: at another event, not at a time. */
   until: Date | null;
 }
 
 /**
- * The time that columns have for a hold without an end: that of a ramp, which makes its mail due as
- * its days allow.
+ * The end that columns store for a hold by a ramp, which has no fixed end: the ramp itself makes
+ * its mail due.
  */
 export const openEnd = new Date('9999-12-31T00:00:00.000Z');
 
-/** The columns of a message that decide until when it waits. */
+/** The columns of a message that determine its holds. */
 export interface HeldMail {
-  /** The shown status: `SENDING` for a message that is being given to the mail provider. */
+  /**
+   * The status as the API shows it: `SENDING` while the message is being given to the mail
+   * provider.
+   */
   status: string;
   scheduled_for: Date | null;
   retry_at: Date | null;
-  /** The rule that has held it last, and until when. */
+  /** The rule of the project that held the message last. `held_until` is the end of this hold. */
   hold_reason: string | null;
   held_until: Date | null;
 }
 
 /**
- * Returns the current hold of a message, or null. A message waits for all its holds. The one that
- * ends last is shown, because the message is due at its end.
+ * Returns the current hold of a message, or null. If there are several, returns the hold that ends
+ * last, because only then is the message due.
  */
 export function holdOf(email: HeldMail, now: Date): Hold | null {
   if (email.status !== 'PENDING') return null;
@@ -55,14 +58,14 @@ export function holdOf(email: HeldMail, now: Date): Hold | null {
   return last && { ...last, until: endOf(last.until) };
 }
 
-/** Returns the end of a hold as it is shown; null: it has none. */
+/** Returns the end of a hold for the API; null: it has no fixed end. */
 export function endOf(until: Date): Date | null {
   return until < openEnd ? until : null;
 }
 
 /**
- * Returns the header `Date` of a message: when it was created. Mail that was scheduled or held gets
- * the time at which it is given to the mail provider.
+ * Returns the header `Date` of a message: the time at which it was created. For mail that was
+ * scheduled or held, it is the time of sending.
  */
 export function dateOf(
   email: { created_at: Date; scheduled_for: Date | null; held_until: Date | null },

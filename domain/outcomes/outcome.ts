@@ -1,16 +1,19 @@
 import { type HeldMail, holdOf } from './hold.ts';
 import { type PolicyHold, policyHolds } from './policy-holds.ts';
 
-/** The outcome of one message, and the code of the reason why it was not sent. */
+/** The outcome of a message, and the code of the reason if the message was not sent. */
 
 export const outcomes = ['sent', 'failed', 'withheld', 'held', 'pending', 'unknown'] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** Why the provider did not take a message, as `email.refusal` stores it. */
+/** Reasons for which the provider did not accept a message, as `email.refusal` stores them. */
 export const refusals = ['provider_refused', 'recipient_refused', 'provider_unavailable'] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** Why a waiting message fails and is not given to the mail provider, as `email.error` stores it. */
+/**
+ * Reasons for which a waiting message fails without being given to the mail provider, as
+ * `email.error` stores them.
+ */
 export const withheldReasons = [
   'contact_unsubscribed',
   'topic_unsubscribed',
@@ -30,7 +33,7 @@ export const withheldReasons = [
 ] as const;
 export type WithheldReason = (typeof withheldReasons)[number];
 
-/** Why a message has not been given to the mail provider yet. */
+/** Reasons why a message was not given to the mail provider yet. */
 const pendingReasons = [
   'awaiting_start',
   'campaign_paused',
@@ -50,7 +53,7 @@ export type ReasonCode =
   | PendingReason
   | (typeof unknownReasons)[number];
 
-/** The codes by outcome; `sent` has none. */
+/** The reason codes of each outcome; `sent` has none. */
 export const reasonCodes = {
   failed: refusals,
   withheld: withheldReasons,
@@ -59,7 +62,7 @@ export const reasonCodes = {
   unknown: unknownReasons,
 } as const satisfies Record<Exclude<Outcome, 'sent'>, readonly ReasonCode[]>;
 
-/** One sentence for each code, and no two codes share one. */
+/** One sentence for each code. All sentences differ. */
 export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
   provider_refused: 'The provider permanently refused the message or its sender.',
   recipient_refused: 'The provider permanently refused the address.',
@@ -93,21 +96,24 @@ export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
 
 export interface MailOutcome {
   outcome: Outcome;
-  /** null: it was sent. */
+  /** null: the message was sent. */
   reasonCode: ReasonCode | null;
 }
 
-/** The columns from which the outcome of a message follows. */
+/** The columns that determine the outcome of a message. */
 export interface JudgedMail extends HeldMail {
   error: string | null;
-  /** One of `refusals`; null: the provider has not refused the message. */
+  /** One of `refusals`; null: the provider did not refuse the message. */
   refusal: string | null;
   /**
-   * The status of its campaign, or UNDECIDED while it waits for the decision of an experiment. null: it
-   * has no campaign, or it has been sent or has failed.
+   * The status of the campaign, or UNDECIDED while the message waits for the decision of an
+   * experiment. null: the message has no campaign, or was sent or has failed.
    */
   campaign_status: string | null;
-  /** True if its attempt has ended, and it is unknown whether the provider accepted the message. */
+  /**
+   * True if the attempt has ended without a known result: the provider may have accepted the
+   * message.
+   */
   is_unsettled: boolean;
 }
 
@@ -130,8 +136,8 @@ function isPolicyHold(reason: string): boolean {
 }
 
 /**
- * Returns the outcome for a recipient whose campaign message does not exist yet, or waits for its
- * turn.
+ * Returns the outcome for a recipient of a campaign whose message does not exist yet or waits for
+ * its turn.
  */
 export function pendingIn(campaignStatus: string): MailOutcome {
   if (campaignStatus === 'CANCELLED') {
@@ -142,7 +148,10 @@ export function pendingIn(campaignStatus: string): MailOutcome {
   return { outcome: 'pending', reasonCode: isAhead ? 'awaiting_start' : waiting };
 }
 
-/** @param code the column `refusal` of a failed message; if it is null, the column `error`. */
+/**
+ * Returns the outcome of a failed message. @param code the column `refusal`; if it is null, the
+ * column `error`
+ */
 export function outcomeOfFailure(code: string | null): MailOutcome {
   const withheld = withheldReasons.find((reason) => reason === code);
   if (withheld) return { outcome: 'withheld', reasonCode: withheld };
@@ -152,9 +161,9 @@ export function outcomeOfFailure(code: string | null): MailOutcome {
 }
 
 /**
- * Returns the outcome that a reason code stands for; null: the message was sent.
- * @param isFailed true if the message has the status FAILED. `frequency_cap` withholds a message, or
- *   holds it back.
+ * Returns the outcome for a reason code; null: the message was sent.
+ * @param isFailed true if the message has the status FAILED. It is needed because `frequency_cap`
+ * can fail a message or only hold it.
  */
 export function outcomeOfReason(code: ReasonCode | null, isFailed: boolean): Outcome {
   if (code === null) return 'sent';

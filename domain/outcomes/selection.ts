@@ -7,9 +7,9 @@ import {
   withheldReasons,
 } from './outcome.ts';
 
-/** Which recipients a list shows. */
+/** Selects the recipients of a list by outcome and reason. */
 
-/** Later events of a message that was sent. */
+/** Events that may follow the sending of a message. */
 export const recipientEvents = [
   'delivered',
   'opened',
@@ -30,13 +30,13 @@ export function isRecipientEvent(outcome: RecipientOutcome): outcome is Recipien
   return recipientEvents.some((event) => event === outcome);
 }
 
-/** Messages by the reason why they were not sent. */
+/** A selection of messages by reason. */
 export interface ReasonSelection {
-  /** True if sent messages belong to it. */
+  /** True if sent messages are included. */
   isSent: boolean;
-  /** Reasons of messages with the status FAILED. */
+  /** The included reasons of messages with the status FAILED. */
   failed: ReasonCode[];
-  /** Reasons of messages that have not failed and were not sent. */
+  /** The included reasons of messages that were not sent and have not failed. */
   waiting: ReasonCode[];
 }
 
@@ -52,7 +52,10 @@ const waitingFor: Partial<Record<Outcome, readonly ReasonCode[]>> = {
   unknown: ['delivery_unsettled'],
 };
 
-/** Returns the messages with an outcome and a reason; undefined: any. Null: all messages. */
+/**
+ * Returns the selection of messages with an outcome and a reason; undefined: any. Returns null if
+ * all messages are selected.
+ */
 export function selectionOf(
   outcome: Outcome | undefined,
   reason: ReasonCode | undefined,

@@ -13,35 +13,37 @@ import { type PolicyHold, policyHolds } from './policy-holds.ts';
 export interface CampaignTally {
   status: string;
   totalRecipients: number;
-  /** Messages created so far, including those deleted with their contacts since. */
+  /**
+   * Number of messages created so far, including messages that were deleted with their contacts.
+   */
   made: number;
   /** Accepted by the provider. */
   sent: number;
-  /** Failed messages, grouped by the column `refusal`, or by `error` if `refusal` is null. */
+  /** Failed messages by their column `refusal`, or by `error` if `refusal` is null. */
   failures: readonly {
     code: string;
     count: number;
-    /** How many of them the provider had accepted before. */
+    /** Number of these messages that the provider had accepted before. */
     sent: number;
   }[];
   /** Messages that the send policy or a ramp holds back now. */
   held: Readonly<Record<PolicyHold, number>>;
-  /** Messages whose attempt has ended, while it is unknown if the provider accepted them. */
+  /** Messages whose attempt ended without a known result. */
   unsettled: number;
   /** Messages that wait for the local time of their contact. */
   scheduled: number;
   /** Messages that wait for another attempt. */
   retrying: number;
   /**
-   * Waiting messages of the test group, while the rest waits for the decision of the experiment; null:
-   * no message waits for a decision.
+   * Waiting messages of the test group, while the rest waits for the decision of the experiment;
+   * null: no decision is pending.
    */
   testing: number | null;
 }
 
 export interface OutcomeCounts {
   outcomes: Record<Outcome, number>;
-  /** Without zeros. The sum is that of `outcomes` without the sent ones. */
+  /** Without zeros. The sum equals that of `outcomes` without `sent`. */
   reasons: Partial<Record<ReasonCode, number>>;
 }
 
@@ -61,14 +63,14 @@ class Counter {
 
 /** A number of messages with the same reason. */
 export interface ReasonCount {
-  /** null: they were sent. */
+  /** null: the messages were sent. */
   code: ReasonCode | null;
-  /** True if they have the status FAILED. */
+  /** True if the messages have the status FAILED. */
   isFailed: boolean;
   count: number;
 }
 
-/** The sum of `outcomes` is the number of messages. */
+/** Counts messages by outcome. The sum of `outcomes` is the number of messages. */
 export function countOutcomes(counted: readonly ReasonCount[]): OutcomeCounts {
   const counter = new Counter();
   for (const { code, isFailed, count } of counted) {
@@ -77,7 +79,7 @@ export function countOutcomes(counted: readonly ReasonCount[]): OutcomeCounts {
   return counter.counts;
 }
 
-/** The sum of `outcomes` is the number of recipients. */
+/** Counts recipients by outcome. The sum of `outcomes` is the number of recipients. */
 export function campaignOutcomes(tally: CampaignTally): OutcomeCounts {
   const counter = new Counter();
   const { status, failures, held, unsettled, scheduled, retrying, testing } = tally;

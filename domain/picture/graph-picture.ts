@@ -6,7 +6,7 @@ import { stepModules } from '../workflow/steps/registry.ts';
 import type { StepModule } from '../workflow/steps/step.ts';
 import type { Picture, PictureStep, StepState } from './picture.ts';
 
-/** The content of pictures of workflows and executions. */
+/** Creates the content of pictures of workflows and executions. */
 
 export interface StepNumbers {
   entered: number;
@@ -55,7 +55,7 @@ export interface ExecutionState {
   version: number;
   status: string;
   currentStepId: string | null;
-  /** True if it is held, by its own pause or by its workflow's. */
+  /** True if the execution is paused, either itself or through its workflow. */
   isPaused: boolean;
   error: string | null;
   exitReason: string | null;
@@ -64,7 +64,7 @@ export interface ExecutionState {
   steps: readonly StepDone[];
 }
 
-/** The step execution of a step, with the columns that a picture needs. */
+/** A step execution, with the columns that a picture needs. */
 export interface StepDone {
   stepId: string;
   status: string;
@@ -84,7 +84,10 @@ export function pictureOfExecution(graph: Graph, execution: ExecutionState): Pic
   const done = new Map(execution.steps.map((step) => [step.stepId, step]));
   const failedAt = failedStepOf(execution);
   const ways = waysByStep(graph);
-  /** Returns the transition by which the execution left a step, if it has reached the target. */
+  /**
+   * Returns the transition by which the execution left a step; undefined if it has not reached the
+   * target.
+   */
   const wayFrom = (step: StepDone | undefined): GraphTransition | undefined => {
     const out = (step && ways.get(step.stepId)) ?? [];
     const branch = branchIn(step?.output ?? null);
@@ -161,8 +164,8 @@ function pictureStep(
 }
 
 /**
- * Returns when a delay ends: when the next step begins or is skipped; without a next step, when the
- * execution ends.
+ * Returns when a delay ends: when the next step begins or is skipped. Without a next step, it is
+ * when the execution ends.
  */
 function endOfDelay({ completedAt }: ExecutionState, next: StepDone | undefined): DelayEnd {
   return {
@@ -208,7 +211,10 @@ function waysOf(graph: Graph, isTaken: (way: GraphTransition) => boolean | null)
   });
 }
 
-/** A version may have steps of a type that this build does not have. */
+/**
+ * Returns the label of a step's type. A version may have steps of a type that this build does not
+ * know.
+ */
 function labelOf({ type, config }: GraphStep): string {
   const module: StepModule | undefined = stepModules[type];
   const note = module?.note?.(config);
@@ -227,7 +233,7 @@ const units = [
   ['s', 1],
 ] as const;
 
-/** Returns the two largest units: `2 d 3 h`. */
+/** Returns a duration in its two largest units: `2 d 3 h`. */
 function durationText(from: Date, to: Date): string {
   const ms = Math.max(0, to.getTime() - from.getTime());
   if (ms < 1_000) return `${ms} ms`;

@@ -2,14 +2,14 @@ import { Graph, layout } from '@dagrejs/dagre';
 import type { Picture, PictureStep, PictureWay } from './picture.ts';
 import { cut, textWidth, wrapped } from './text.ts';
 
-/** Positions in a picture. Lengths are in pixels, from the left and from the top. */
+/** Positions in a picture. Lengths are in pixels, measured from the left and from the top. */
 
 export interface Point {
   x: number;
   y: number;
 }
 
-/** A box or a label. `x` and `y` are its middle. */
+/** A box or a label. `x` and `y` are the position of its centre. */
 export interface Area extends Point {
   width: number;
   height: number;
@@ -17,26 +17,26 @@ export interface Area extends Point {
 
 export interface StepBox extends Area {
   step: PictureStep;
-  /** The name, cut to fit. */
+  /** The name of the step, cut to fit. */
   name: string;
   notes: string[];
   fault: string[];
-  /** Transitions that would cross the whole picture. They are named instead of drawn. */
+  /** Transitions that would cross the whole picture. The box names them, and no line is drawn. */
   references: { text: string; isTaken: boolean | null }[];
 }
 
 export interface Line {
   way: PictureWay;
-  /** From the lower edge of a box to the upper edge of another one. */
+  /** The points of a line, from the lower edge of a box to the upper edge of another. */
   points: Point[];
   label: (Area & { text: string; whole: string }) | null;
 }
 
 export interface Drawing {
-  /** The title, cut to fit. */
+  /** The title of the picture, cut to fit. */
   title: string;
   subtitle: string;
-  /** The whole title. */
+  /** The whole title of the picture. */
   name: string;
   width: number;
   height: number;
@@ -61,12 +61,12 @@ const notesMax = 4;
 const faultLinesMax = 4;
 const labelMax = 150;
 const titleMin = 420;
-/** Maximum number of rows that a line may pass. A longer transition becomes a reference. */
+/** Maximum number of rows that a line may cross. A longer transition becomes a reference. */
 const rowsMax = 8;
 
 /**
- * Places each step of a picture, in layers: an arrow leads downwards. 200 steps take some hundred
- * milliseconds. Long transitions would cost most, and are not drawn as lines.
+ * Places the steps of a picture in layers, so that arrows lead downwards. 200 steps take a few
+ * hundred milliseconds. Long transitions would take most of the time, so they are not drawn.
  */
 export function layOut(picture: Picture): Drawing {
   const rows = rowsOf(picture);
@@ -94,7 +94,7 @@ export function layOut(picture: Picture): Drawing {
   layout(graph);
 
   const { width = 0, height = 0 } = graph.graph();
-  // At least `titleMin`, so that a title fits. The steps are in the middle.
+  // The picture is at least as wide as its title. The steps are in the middle.
   const inner = Math.max(width, titleMin);
   const left = sizes.margin + (inner - width) / 2;
   const top = sizes.margin + sizes.header;
@@ -150,7 +150,7 @@ function labelOf(whole: string) {
   return { text, whole, x: 0, y: 0, width: textWidth(text, fonts.label) + 14, height: 18 };
 }
 
-/** Returns the row number of each step: one more than the highest of the steps before it. */
+/** Returns the row of each step: one below the lowest of the steps that lead to it. */
 function rowsOf({ steps, ways }: Picture): Map<string, number> {
   const rows = new Map(steps.map(({ id }) => [id, 0]));
   const before = new Map(steps.map(({ id }) => [id, 0]));
@@ -175,8 +175,8 @@ function rowsOf({ steps, ways }: Picture): Map<string, number> {
 }
 
 /**
- * Returns the line from the lower edge of one area to the upper edge of another, even if the first or
- * last of the points is at a side.
+ * Returns the points of a line from the lower edge of one area to the upper edge of another. The
+ * ends are computed anew, because the layout may end a line at the side of an area.
  */
 function joined(points: Point[], start: Area, end: Area): Point[] {
   const inner = points.slice(1, -1);
@@ -189,7 +189,10 @@ function joined(points: Point[], start: Area, end: Area): Point[] {
   ];
 }
 
-/** Returns the nearest `x` on the upper or lower edge of an area, not too near to its corners. */
+/**
+ * Returns the `x` on the edge of an area that is nearest to a given one, with a distance from the
+ * corners.
+ */
 function within(x: number, area: Area): number {
   const reach = area.width * 0.36;
   return Math.min(area.x + reach, Math.max(area.x - reach, x));

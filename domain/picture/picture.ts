@@ -1,33 +1,35 @@
-/** The content of a picture of a graph, before its layout. */
+/** The content of a picture of a graph, before the layout. */
 
-/** Maximum number of steps in a picture. Larger ones are unreadable, and their layout takes long. */
+/**
+ * Maximum number of steps in a picture. Larger pictures are unreadable, and take long to lay out.
+ */
 export const pictureStepsMax = 1_000;
 
 /**
- * The state of a step in an execution. `untouched`: not reached; `scheduled`: its time is in the
- * future; `done`: ended, even if later steps were skipped or have failed.
+ * The state of a step in an execution. `untouched`: not reached; `scheduled`: it begins at a known
+ * time; `done`: ended, even if later steps were skipped or have failed.
  */
 export type StepState = 'done' | 'current' | 'scheduled' | 'skipped' | 'failed' | 'untouched';
 
 export interface PictureStep {
   id: string;
-  /** The type in words. */
+  /** The type of the step in words. */
   label: string;
   name: string;
-  /** Null in the picture of a workflow. */
+  /** The state of the step; null in the picture of a workflow. */
   state: StepState | null;
   /** The state in words, shown beside its mark; null: no word is shown. */
   word: string | null;
   /** Short lines below the name, such as times and numbers. */
   notes: string[];
-  /** Why it failed: shown in several lines. */
+  /** Why the step failed, in several lines. */
   fault: string | null;
 }
 
 export interface PictureWay {
   from: string;
   to: string;
-  /** The branch in words; null: it has none. */
+  /** The branch in words; null: the transition names no branch. */
   label: string | null;
   /** True if the execution took this transition; null in the picture of a workflow. */
   isTaken: boolean | null;
@@ -37,6 +39,6 @@ export interface Picture {
   title: string;
   subtitle: string;
   steps: PictureStep[];
-  /** Transitions between steps of the picture. */
+  /** Transitions between the steps of the picture. */
   ways: PictureWay[];
 }

@@ -11,9 +11,9 @@ import {
 import type { PictureWay, StepState } from './picture.ts';
 
 /**
- * Writes a drawing as SVG, for a page or a file of its own, in light and dark, without scripts or
- * external resources. Its texts come from a customer, so they are escaped. We draw it ourselves,
- * because libraries need a browser's document.
+ * Writes a drawing as SVG, for a page or as a file, in light and dark, without scripts or external
+ * resources. All texts are escaped, because they come from customers. No library is used, because
+ * libraries need the document of a browser.
  */
 export function svgOf(drawing: Drawing): string {
   const { width, height, name, title, subtitle } = drawing;
@@ -28,7 +28,7 @@ export function svgOf(drawing: Drawing): string {
     `<text class="note" x="${margin}" y="${margin + 36}">${escaped(subtitle)}</text>`,
     ...drawing.lines.map(arrow),
     ...drawing.boxes.map(box),
-    // Labels come last, so that no line crosses them.
+    // Labels are drawn last, so that no line crosses them.
     ...drawing.lines.map(label),
     '</svg>',
     '',
@@ -89,7 +89,7 @@ function box({ step, name, notes, fault, references, ...area }: StepBox): string
   const whole = [step.name, ...step.notes, ...(step.fault === null ? [] : [step.fault])];
   return [
     `<g class="step${step.state === null ? '' : ` ${step.state}`}">`,
-    // The whole text, because parts of it may be cut.
+    // The tooltip has the whole text, because the box may show only parts of it.
     `<title>${escaped(whole.join('\n'))}</title>`,
     `<rect class="box" x="${n(left)}" y="${n(top)}" width="${area.width}" ` +
       `height="${area.height}" rx="9"/>`,
@@ -105,7 +105,7 @@ function box({ step, name, notes, fault, references, ...area }: StepBox): string
   ].join('');
 }
 
-/** SVG paths of the marks, which fit in a circle of radius 7. */
+/** SVG paths of the marks. Each fits in a circle of radius 7. */
 const marks: Record<StepState, string> = {
   done: 'M-3.2 .2 -1 2.6 3.4 -2.4',
   current: 'M-1.8 -3.2 2.8 0 -1.8 3.2Z',
@@ -142,8 +142,8 @@ function arrow({ way, points }: Line): string {
 }
 
 /**
- * Draws a path through all points. It leaves and reaches each row vertically, so two paths beside
- * each other do not cross between rows.
+ * Draws a curve through all points. It leaves and reaches each row vertically, so two curves side
+ * by side do not cross between rows.
  */
 function path(points: readonly Point[]): string {
   const [first, ...rest] = points;
@@ -151,7 +151,7 @@ function path(points: readonly Point[]): string {
   let from = first;
   const parts = [`M${n(first.x)} ${n(first.y)}`];
   for (const [index, point] of rest.entries()) {
-    // Room for the head of the arrow.
+    // Leave room for the arrowhead.
     const y = index === rest.length - 1 ? point.y - 6 : point.y;
     const middle = (from.y + y) / 2;
     parts.push(

@@ -1,5 +1,5 @@
 /**
- * Estimates widths of texts before they are drawn. Fonts differ, so the estimate is that of a rather
+ * Estimates widths of texts before they are drawn. Fonts differ, so the estimate assumes a rather
  * wide sans-serif font.
  */
 
@@ -29,8 +29,8 @@ function characterWidth(character: string): number {
 }
 
 /**
- * Returns the text as one line of at most this width, in pixels; if it does not fit, its beginning
- * and an ellipsis.
+ * Returns the text on one line of at most this width, in pixels. If it is too long, it is cut and
+ * ends with an ellipsis.
  */
 export function cut(text: string, width: number, font: Font): string {
   const line = oneLine(text);
@@ -39,7 +39,8 @@ export function cut(text: string, width: number, font: Font): string {
 }
 
 /**
- * Breaks the text into lines of at most this width, in pixels. The last line is cut if it is too long.
+ * Breaks the text into lines of at most this width, in pixels. If the last line is too long, it is
+ * cut.
  */
 export function wrapped(text: string, width: number, font: Font, linesMax: number): string[] {
   const lines: string[] = [];
@@ -47,7 +48,7 @@ export function wrapped(text: string, width: number, font: Font, linesMax: numbe
   while (rest !== '' && lines.length < linesMax - 1 && textWidth(rest, font) > width) {
     const fitting = beginning(rest, width, font);
     const space = rest[fitting.length] === ' ' ? fitting.length : fitting.lastIndexOf(' ');
-    // A word that is too long for a line is broken.
+    // A word that does not fit in a line is broken.
     const line = space > 0 ? fitting.slice(0, space) : fitting;
     if (line === '') break;
     lines.push(line);
@@ -68,7 +69,7 @@ function beginning(text: string, width: number, font: Font): string {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Maximum number of characters that are measured. A longer text does not fit in a box. */
+/** Maximum number of characters that are measured. No longer text fits in a box. */
 const measuredMax = 2_000;
 
 function oneLine(text: string): string {

@@ -1,4 +1,4 @@
-/** Mail providers: the servers and services through which mail leaves. */
+/** Mail providers: the servers and services that send mail for us. */
 
 export const providerKinds = ['smtp', 'ses'] as const;
 export type ProviderKind = (typeof providerKinds)[number];
@@ -6,7 +6,7 @@ export type ProviderKind = (typeof providerKinds)[number];
 export const securities = ['starttls', 'tls', 'none'] as const;
 export type Security = (typeof securities)[number];
 
-/** Services that report by webhooks. */
+/** Mail services that report by webhook. */
 export const webhookServices = [
   'postmark',
   'mailgun',
@@ -17,20 +17,20 @@ export const webhookServices = [
 ] as const;
 export type WebhookService = (typeof webhookServices)[number];
 
-/** How a provider reports what became of mail. `ses` is only for the kind `ses`. */
+/** How a provider reports on mail. `ses` is only for providers of the kind `ses`. */
 export const feedbackKinds = ['dsn', ...webhookServices, 'none', 'ses'] as const;
 export type FeedbackKind = (typeof feedbackKinds)[number];
 
-/** The services whose webhooks are signed with a key that must be known. */
+/** The services whose webhooks can only be checked with a key that the customer enters. */
 const signingServices: ReadonlySet<string> = new Set(['mailgun', 'sendgrid', 'resend']);
 
 /** The id of the provider that sends all mail without a route. */
 export const defaultProviderId = 'default';
 
-/** The id of a provider of the installation. */
+/** Matches the id of a provider of the installation. */
 export const installationId = /^[a-z][a-z0-9-]{0,39}$/;
 
-/** Returns true if a provider with this kind of feedback reports to an address of ours. */
+/** Returns true if providers with this kind of feedback send webhooks to us. */
 export function hasWebhook(feedback: string): feedback is WebhookService {
   return (webhookServices as readonly string[]).includes(feedback);
 }
@@ -39,7 +39,7 @@ export function needsFeedbackSecret(feedback: string): boolean {
   return signingServices.has(feedback);
 }
 
-/** Returns true if mail by such a provider can become DELIVERED. */
+/** Returns true if mail sent by such a provider can become DELIVERED. */
 export function reportsDelivery(feedback: string, settings: { successReports: boolean }): boolean {
   return (
     feedback === 'ses' || hasWebhook(feedback) || (feedback === 'dsn' && settings.successReports)
@@ -53,7 +53,7 @@ export function reportsDelivery(feedback: string, settings: { successReports: bo
 export function normaliseMailHost(text: string): string | null {
   const name = text.trim().replace(/^\[(.*)\]$/, '$1');
   if (/[\s/\\@?#%[\]]/.test(name)) return null;
-  // The parser also turns each notation of an IPv4 address into four numbers.
+  // The URL parser also turns each notation of an IPv4 address into four numbers.
   const url = URL.parse(`http://${name.includes(':') ? `[${name}]` : name}`);
   const host = url?.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '') ?? '';
   const isName = host.split('.').every((part) => label.test(part));
@@ -62,12 +62,12 @@ export function normaliseMailHost(text: string): string | null {
 
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
-/** The name of the circuit of a provider other than `default`. */
+/** Returns the name of the circuit of a provider other than `default`. */
 export function circuitName(id: string): string {
   return `provider ${id}`;
 }
 
-/** The fields of a mail server. */
+/** The settings of an SMTP server. */
 export interface SmtpFields {
   host: string;
   port: number;
@@ -75,7 +75,7 @@ export interface SmtpFields {
   user: string | null;
 }
 
-/** The fields of an account at Amazon SES. */
+/** The settings of an account at Amazon SES. */
 export interface SesFields {
   region: string;
   accessKeyId: string;
@@ -83,23 +83,23 @@ export interface SesFields {
   snsTopicArn: string | null;
 }
 
-/** The fields of a provider's kind that may be shown. */
+/** The settings of a provider that the API may show. */
 export type ProviderFields = ({ kind: 'smtp' } & SmtpFields) | ({ kind: 'ses' } & SesFields);
 
-/** A provider of a project, as it is stored. */
+/** A provider of a project as stored. */
 export interface StoredProvider {
   id: string;
   name: string;
   fields: ProviderFields;
   feedback: string;
   enabled: boolean;
-  /** Sender domains that it may send for; null: all. */
+  /** Sender domains for which the provider may send; null: all. */
   domains: readonly string[] | null;
   ratePerSecond: number | null;
   maxMessageMb: number | null;
   ownSigning: boolean;
-  /** Increased with each change of its address or credentials. */
+  /** Number that each change of the address or the credentials increases. */
   revision: number;
-  /** Its password or secret key, encrypted. */
+  /** The encrypted password or secret key. */
   secret: Buffer | null;
 }

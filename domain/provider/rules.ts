@@ -8,9 +8,12 @@ import {
   type Security,
 } from './provider.ts';
 
-/** Rules between the fields of a mail provider. */
+/** Rules about the fields of a mail provider and their combinations. */
 
-/** The given fields of a new or changed provider. Each is valid for itself; undefined: not given. */
+/**
+ * The fields in a request for a new or changed provider. Each alone is valid; undefined: not in the
+ * request.
+ */
 export interface GivenProvider {
   kind?: ProviderKind | undefined;
   host?: string | undefined;
@@ -27,7 +30,7 @@ export interface GivenProvider {
   feedbackSecret?: string | null | undefined;
 }
 
-/** A provider before its change. */
+/** A provider before it is changed. */
 export interface KnownProvider {
   fields: ProviderFields;
   feedback: string;
@@ -44,7 +47,7 @@ const requiredFields = {
   ses: ['region', 'accessKeyId', 'secretAccessKey'],
 } as const;
 
-/** The security of a port, if none is given. */
+/** Returns the default security for a port. */
 function securityOfPort(port: number): Security {
   return port === 465 ? 'tls' : 'starttls';
 }
@@ -55,7 +58,7 @@ export function feedbackOfKind(kind: ProviderKind): FeedbackKind {
   return kind === 'ses' ? 'ses' : 'dsn';
 }
 
-/** Returns all that is wrong with a new provider, or with a change of the provider `known`. */
+/** Returns all problems of a new provider, or of a change of the provider `known`. */
 export function providerFaults(given: GivenProvider, known?: KnownProvider): FieldProblem[] {
   const kind = known?.fields.kind ?? given.kind;
   if (kind === undefined) return [];
@@ -95,7 +98,7 @@ function kindFaults(
   ];
 }
 
-/** Returns true for this machine's own addresses and name. */
+/** Returns true for the addresses and the name of this machine itself. */
 function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
@@ -155,7 +158,7 @@ function feedbackFaults(
   return [];
 }
 
-/** Returns the fields of a provider's kind after a change without faults. */
+/** Returns the settings of a provider after a change that has no problems. */
 export function mergedFields(given: GivenProvider, known?: ProviderFields): ProviderFields {
   if ((known?.kind ?? given.kind) === 'ses') {
     const before = known?.kind === 'ses' ? known : undefined;

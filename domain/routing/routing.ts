@@ -3,39 +3,42 @@ import { defaultProviderId } from '../provider/provider.ts';
 import { drawWeighted } from '../drawing/weighted-draw.ts';
 import type { MessageClass } from '../mail/headers.ts';
 
-/** Which mail leaves by which mail provider. */
+/** Decides which mail provider sends which mail. */
 
-/** A rule that names the providers of some mail. */
+/** A rule that assigns some mail to providers. */
 export interface Route {
   match: RouteMatch;
   providers: readonly RouteTarget[];
   onDown: OnDown;
 }
 
-/** All given parts must match. */
+/** The conditions of a route, which must all hold. An absent one always holds. */
 export interface RouteMatch {
   messageClass?: readonly MessageClass[] | undefined;
-  /** Domains of the sender. */
+  /** Domains of the sender address. */
   domains?: readonly string[] | undefined;
   topicIds?: readonly string[] | undefined;
-  /** Domains of the recipient; `*.x` matches each name below x. */
+  /** Domains of the recipient address; `*.x` matches each name below x. */
   receivers?: readonly string[] | undefined;
 }
 
 export interface RouteTarget {
   id: string;
-  /** Its share of the mail; 0: only when the providers before it cannot take the mail. */
+  /**
+   * The weight that determines the provider's share of the mail; 0: used only when the providers
+   * before it cannot take the mail.
+   */
   weight: number;
 }
 
 /**
- * While the chosen provider cannot take mail, the mail waits for it (hold), or goes to the next
- * provider of the route.
+ * How mail is handled while its chosen provider cannot take mail: `hold` lets the mail wait, `next`
+ * sends it by the next provider of the route.
  */
 export const onDownChoices = ['hold', 'next'] as const;
 export type OnDown = (typeof onDownChoices)[number];
 
-/** Why a provider of a route was passed over. */
+/** Reasons to pass over a provider of a route. */
 export const skipReasons = [
   'disabled',
   'domain_not_allowed',
@@ -46,9 +49,9 @@ export const skipReasons = [
 ] as const;
 export type SkipReason = (typeof skipReasons)[number];
 
-/** A message to choose a provider for. */
+/** A message for which a provider is chosen. */
 export interface RoutedMail {
-  /** null: no message, but a preview. It gets the order that most messages get. */
+  /** null: a preview without a message. It gets the most probable order of providers. */
   id: string | null;
   message_class: string;
   from_email: string;
@@ -56,35 +59,35 @@ export interface RoutedMail {
   topic_id: string | null;
 }
 
-/** The properties of a provider that do not depend on its availability. */
+/** The properties of a provider that do not change with its availability. */
 export interface RoutableProvider {
   id: string;
   enabled: boolean;
-  /** Sender domains that it may send for; null: all. */
+  /** Sender domains for which the provider may send; null: all. */
   domains: readonly string[] | null;
 }
 
 export interface Candidate {
   providerId: string;
   weight: number;
-  /** Why it cannot take the message at all; null: it can, when it is available. */
+  /** Why the provider can never take the message; null: it can, when it is available. */
   reason: Extract<SkipReason, 'disabled' | 'domain_not_allowed'> | null;
 }
 
 export interface ProviderChoice {
-  /** Index of the route of the project that has decided; null: none of them. */
+  /** Index of the project's route that matched; null: none of the project's routes matched. */
   route: number | null;
-  /** False if no route has decided, so the message goes to the default provider. */
+  /** False if no route matched, so the default provider is used. */
   isRouted: boolean;
   onDown: OnDown;
-  /** In the order in which they are tried; never empty. */
+  /** The providers in the order in which they are tried; at least one. */
   candidates: readonly Candidate[];
 }
 
 export interface Routes {
   /** The routes of the project, in order. */
   own: readonly Route[];
-  /** The routes of the installation, for mail that no route of its project matches. */
+  /** The routes of the installation. They apply to mail that no route of the project matches. */
   installation: readonly Route[];
 }
 
@@ -107,7 +110,7 @@ export function chooseProviders(
   const route = routes.own[own] ?? routes.installation.find(matches);
   const { providers: targets, onDown } = route ?? defaultRoute;
   const first = targets.indexOf(drawTarget(targets, mail.id));
-  // Those after the chosen one, then those before it.
+  // The targets after the drawn one come first, then the targets before it.
   const candidates = [...targets.slice(first), ...targets.slice(0, first)].map(
     ({ id, weight }): Candidate => ({
       providerId: id,
@@ -136,7 +139,9 @@ function isReceiver(name: string, domain: string): boolean {
   return name.startsWith('*.') ? domain.endsWith(name.slice(1)) : domain === name;
 }
 
-/** Draws by the id of the message, so that each attempt for it has the same order. */
+/**
+ * Draws a target by the id of the message, so that each attempt of a message has the same order.
+ */
 function drawTarget(targets: readonly RouteTarget[], mailId: string | null): RouteTarget {
   const [first] = targets;
   if (!first) throw new Error('The route has no provider');
@@ -148,12 +153,12 @@ function reasonAgainst(
   provider: RoutableProvider | undefined,
   senderDomain: string,
 ): Candidate['reason'] {
-  // The settings of the installation may name a provider no more.
+  // A route of the installation may name a provider that no longer exists.
   if (!provider?.enabled) return 'disabled';
   return provider.domains?.includes(senderDomain) === false ? 'domain_not_allowed' : null;
 }
 
-/** A provider that was passed over. */
+/** A provider that was passed over, with the reason. */
 export interface SkippedProvider {
   providerId: string;
   reason: SkipReason;
@@ -163,23 +168,26 @@ export type ProviderDecision =
   | {
       kind: 'send';
       providerId: string;
-      /** Its index in the candidates. */
+      /** The index of the provider among the candidates. */
       position: number;
-      /** The candidates before it that cannot take the message. */
+      /** The candidates before this one, which cannot take the message. */
       skipped: readonly SkippedProvider[];
     }
-  /** The message waits for this provider, which may take mail again after these milliseconds. */
+  /** The message waits for this provider, which is tried again after `waitMs` milliseconds. */
   | { kind: 'wait'; providerId: string; waitMs: number }
   /** No provider can take the message. */
   | { kind: 'none' };
 
-/** Why a provider cannot take a message now. `waitMs`: it is down, and may be tried again then. */
+/**
+ * Why a provider cannot take a message now. `waitMs`: the provider is down, and may be tried again
+ * after this time.
+ */
 export type Obstacle = Exclude<SkipReason, 'down'> | { waitMs: number };
 
 /**
- * Decides which of the candidates gets a message now.
+ * Decides which candidate gets a message now.
  * @param obstacleOf returns null if the provider can take the message
- * @param from index of the first candidate: those before it have had the message
+ * @param from index of the first candidate to consider: the earlier ones were tried already
  */
 export function decideProvider(
   { onDown, candidates }: Pick<ProviderChoice, 'onDown' | 'candidates'>,
@@ -204,9 +212,9 @@ export function decideProvider(
 }
 
 /**
- * Returns the choice for a message that a provider may have accepted already: no other provider may
- * get it.
- * @param provider undefined: it was removed
+ * Returns the only possible choice for a message that a provider may already have accepted: the
+ * same provider.
+ * @param provider undefined: the provider was removed
  */
 export function boundChoice(
   providerId: string,
@@ -217,7 +225,7 @@ export function boundChoice(
   return { route: null, isRouted: true, onDown: 'hold', candidates };
 }
 
-/** The choice of a provider, as the trace of the message shows it. */
+/** The choice of a provider as the trace of a message shows it. */
 export interface RoutedDetail {
   providerId: string;
   name: string;
@@ -226,17 +234,17 @@ export interface RoutedDetail {
   skipped: readonly SkippedProvider[];
 }
 
-/** The answer of a provider to a message. */
+/** The response of a provider to a message. */
 export interface ProviderAnswer {
   kind: string;
   error?: string;
-  /** True if the recipient's address was refused. */
+  /** True if the provider refused the address of the recipient. */
   isRecipient?: boolean;
 }
 
 /**
- * Returns true if another provider may get a message after this answer: it was certainly not accepted,
- * and not refused because of its recipient.
+ * Returns true if another provider may send the message after this response: it was certainly not
+ * accepted, and the refusal is not due to the recipient.
  */
 export function mayMoveAfter(answer: ProviderAnswer): boolean {
   if (answer.kind === 'retry') return true;
@@ -244,8 +252,9 @@ export function mayMoveAfter(answer: ProviderAnswer): boolean {
 }
 
 /**
- * Returns true if another provider would refuse the message, too, because the recipient cannot be
- * reached: the enhanced status x.1.x, addressing, or x.2.x, the mailbox (RFC 3463).
+ * Returns true if any other provider would refuse the message, too, because the recipient cannot be
+ * reached. Such refusals have the enhanced status x.1.x (addressing) or x.2.x (mailbox), see RFC
+ * 3463.
  */
 export function isRecipientRefusal({
   error = '',

@@ -1,48 +1,58 @@
 import type { StepRef } from '../workflow/graph.ts';
 
 /**
- * The input of an execution's run: ids, and a reference to the first step. Steps read the context, the
- * contact's data and the graph when they run, and each result names the next step. So a recorded
- * history is small however large the graph is, can be replayed anywhere, and has no personal data.
+ * The input of an execution's run: ids, and a reference to the first step. Steps read the context,
+ * the contact's data and the graph when they run, and the result of each step names the next. So a
+ * recorded history is small for graphs of any size, can be replayed anywhere, and has no personal
+ * data.
  */
 export interface ExecutionStart {
   executionId: string;
   projectId: string;
   contactId: string;
   workflowId: string;
-  /** The name when the execution started. */
+  /** The workflow's name when the execution started. */
   workflowName: string;
   version: number;
-  /** To the microsecond. */
+  /** In ISO 8601, with microseconds. */
   startedAt: string;
-  /** True if it was moved to this version from another one: it skips steps that it has begun. */
+  /**
+   * True if the execution was moved to this version from another one. Then it skips steps that it
+   * has already begun.
+   */
   isMoved?: boolean;
-  /** The step to resume at, for example after continue-as-new, or when a failed step is retried. */
+  /**
+   * The step at which to resume, for example after continue-as-new or when a failed step is
+   * retried.
+   */
   resume?: { stepId: string; since: string };
-  /** The first step, or the one to resume at; null: there is none. */
+  /** The first step, or the step at which to resume; null: there is none. */
   next: StepRef | null;
 }
 
-/** A start that was not sent to Temporal yet. */
+/** A start of an execution that was not sent to Temporal yet. */
 export interface DueStart {
   start: ExecutionStart;
   projectName: string;
   /** The key of the execution, which may be personal; null: it has none. */
   key: string | null;
-  /** The actor that caused the execution; null: not known. */
+  /** The actor that caused the execution; null: unknown. */
   causedBy: string | null;
-  /** Number of this start of the execution: each retry has a higher one. */
+  /** Number of this start. Each retry of the execution has a higher number. */
   generation: number;
-  /** True if the execution has ended before this start was recorded as sent. */
+  /** True if the execution ended before this start was recorded as sent. */
   hasEnded: boolean;
-  /** Last change of the execution, to the microsecond. */
+  /** Time of the execution's last change, with microseconds. */
   updatedAt: string;
 }
 
-/** A start that was sent to Temporal. While `updatedAt` is unchanged, no worker has begun it. */
+/**
+ * A start that was sent to Temporal. As long as `updatedAt` is unchanged, no worker has begun the
+ * run.
+ */
 export type OpenStart = Pick<DueStart, 'updatedAt'> & { executionId: string };
 
-/** A run that belongs to a start of its execution. */
+/** A run, with the start of the execution that it belongs to. */
 export interface StartedRun {
   executionId: string;
   generation: number;
@@ -54,7 +64,8 @@ export function executionRunId(executionId: string): string {
 }
 
 /**
- * Returns the id of an execution from the workflow id of its run; null: it is the id of another run.
+ * Returns the execution's id from the workflow id of its run; null: the run is not one of an
+ * execution.
  */
 export function executionOfRun(workflowId: string): string | null {
   return /^execution-([0-9a-f-]{36})$/.exec(workflowId)?.[1] ?? null;
@@ -66,7 +77,7 @@ export function deliveryRunId(projectId: string): string {
 }
 
 /**
- * Returns the id of a project from the workflow id of its delivery run; null: it is the id of another
+ * Returns the project's id from the workflow id of its delivery run; null: it is not a delivery
  * run.
  */
 export function projectOfDelivery(workflowId: string): string | null {

@@ -1,25 +1,28 @@
-/** The state in Temporal of an execution's latest run, also after continue-as-new. */
+/**
+ * The state, in Temporal, of an execution's latest run. A run after continue-as-new is the same
+ * run.
+ */
 export type RunState =
-  /** The execution was not sent to Temporal yet; `tries`: number of attempts to send it. */
+  /** The execution was not sent to Temporal yet. `tries`: number of attempts to send it. */
   | { kind: 'unsent'; tries: number }
   | { kind: 'missing' }
   | {
       kind: 'open';
       runId: string;
-      /** Number of attempts of its pending workflow task; 0: there is none. */
+      /** Number of attempts of the pending workflow task; 0: no task is pending. */
       taskAttempts: number;
-      /** Number of attempts of the activity that it waits for; 0: there is none. */
+      /** Number of attempts of the pending activity; 0: no activity is pending. */
       activityAttempts: number;
-      /** Milliseconds for which its workflow task has waited for a worker. */
+      /** Milliseconds for which the workflow task has waited for a worker. */
       untakenMs: number;
-      /** The last failure of that activity, for operators. */
+      /** The last failure of the pending activity, for operators. */
       failure: string | null;
     }
   | {
       kind: 'closed';
-      /** `ended`: terminated, or timed out. */
+      /** `ended`: the run was terminated, or has timed out. */
       end: 'completed' | 'cancelled' | 'failed' | 'ended';
-      /** Number of the start that it belongs to; null: the run does not name one. */
+      /** Number of the start that the run belongs to; null: the run does not have it. */
       generation: number | null;
     };
 
@@ -28,36 +31,36 @@ const runEndedError =
   'to continue.';
 
 export type Verdict =
-  /** `stuck`: why it cannot continue, for the customer; null: it can. */
+  /** `stuck`: why the run cannot continue, for the customer; null: it can. */
   | { do: 'keep'; runId: string | null; stuck: string | null }
   | { do: 'restart' }
   | { do: 'end'; as: { cancelled: true } | { error: string } };
 
-/** Milliseconds since its beginning after which a step that is being retried counts as stuck. */
+/** Milliseconds after which a step that is still being retried counts as stuck. */
 const stuckStepMs = 10 * 60_000;
 /**
- * Number of attempts to send an execution to Temporal from which on Temporal counts as refusing it,
- * and not just as slow. Two attempts are at least 15 seconds apart.
+ * Number of attempts to send an execution after which Temporal counts as refusing it, rather than
+ * slow. Two attempts are at least 15 seconds apart.
  */
 const refusedTries = 10;
 /**
- * Number of attempts from which on a workflow task counts as failing for good: the code has a bug, or
- * does not match the history.
+ * Number of attempts after which a workflow task counts as failing permanently: the code has a bug,
+ * or does not match the history.
  */
 const taskAttemptsMax = 3;
 export const noWorkerReason = 'No worker is running.';
 const untakenReason = 'No worker takes its next task: none is running, or all are overloaded.';
-/** Why an execution is stuck that should have been reconciled with its run by now. */
+/** Why an execution is stuck if no sweep has compared it with its run for too long. */
 export const noSweepReason = 'The sweep is not running, so a lost run is not restarted.';
 /**
- * Milliseconds after which a task that no worker takes is stuck. Normally a worker takes it within
- * seconds.
+ * Milliseconds after which a workflow task that no worker has taken is stuck. Normally a worker
+ * takes it within seconds.
  */
 const untakenMaxMs = 60_000;
 
 /**
- * Decides how to handle an active execution, given the state of its run.
- * @param execution.generation number of its latest start
+ * Decides how to handle an active execution, from the state of its run.
+ * @param execution.generation number of the execution's latest start
  * @param execution.stepMs milliseconds since its current step began
  */
 export function judgeRun(
@@ -65,7 +68,7 @@ export function judgeRun(
   run: RunState,
 ): Verdict {
   if (run.kind === 'unsent') {
-    // In a large burst, an execution may just wait for its turn.
+    // In a large burst, an execution may only be waiting for its turn.
     const isRefused = run.tries >= refusedTries && execution.stepMs > stuckStepMs;
     const stuck = isRefused
       ? 'The execution could not be started in Temporal. The log of the server has the reason.'
@@ -75,7 +78,7 @@ export function judgeRun(
   if (run.kind === 'missing') return { do: 'restart' };
   if (run.kind === 'open')
     return { do: 'keep', runId: run.runId, stuck: stuckReason(execution, run) };
-  // The run is that of an earlier start, so the latest start never reached Temporal.
+  // The run belongs to an earlier start, so the latest start never reached Temporal.
   if (run.generation !== null && run.generation < execution.generation) return { do: 'restart' };
   switch (run.end) {
     // The run has completed, but the row of the execution is still active.

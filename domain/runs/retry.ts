@@ -1,22 +1,25 @@
-/** Maximum number of attempts to send mail whose outcome is unknown. */
+/** Maximum number of attempts for mail that is sent again although its outcome is unknown. */
 export const sendAttemptsMax = 8;
 
 export const firstRetryMs = 2_000;
 export const retryDelayMsMax = 15 * 60_000;
 
-/** The pause after the n-th failed attempt (from 1): 2 s doubling, at most 15 minutes. */
+/**
+ * Returns the pause after the n-th failed attempt (from 1), in milliseconds: 2 s doubling, at most
+ * 15 minutes.
+ */
 export function retryDelayMs(attempt: number): number {
   return Math.min(firstRetryMs * 2 ** (attempt - 1), retryDelayMsMax);
 }
 
 /**
- * Number of consecutive failures after which mail waits for its provider. One or two may be a lost
- * connection.
+ * Number of consecutive failures after which the circuit opens. One or two failures may be lost
+ * connections.
  */
 export const providerFailuresMax = 3;
 
 /**
- * Milliseconds that the single attempt of an open circuit may take. Then another caller may try. The
- * time is a little longer than the 120 seconds for which an SMTP server may be silent.
+ * Milliseconds for which a probe has the open circuit for itself; then another caller may send a
+ * probe. An SMTP server may be silent for 120 seconds, so the time is a little longer.
  */
 export const probeLeaseMs = 150_000;

@@ -1,8 +1,8 @@
 import type { StartedRun } from './execution.ts';
 
 /**
- * Runs that process rows. Each starts with ids, reads its rows, and reads them again on the signal
- * `changed`. Starting or signalling one twice is harmless.
+ * The inputs of runs that process rows. Each run starts with ids, reads its rows, and reads them
+ * again on the signal `changed`. Starting or signalling a run twice is harmless.
  */
 export interface RunInputs {
   campaignSend: { projectId: string; campaignId: string };
@@ -10,7 +10,7 @@ export interface RunInputs {
   bulkContacts: { projectId: string; jobId: string };
   executionJob: { projectId: string; jobId: string };
   eventReplay: { projectId: string; jobId: string };
-  /** It has no project, because its row outlives the workflow and the project. */
+  /** No project, because the row of a schedule outlives its workflow and project. */
   workflowSchedule: { projectId: null; workflowId: string };
   firing: {
     projectId: string;
@@ -18,21 +18,24 @@ export interface RunInputs {
     /** The planned time. */
     at: string;
   };
-  /** `name`: the mail provider identifies the domain by it, even when the row is gone. */
+  /**
+   * `name`: the domain's name. The mail provider knows the domain by its name, even after the row
+   * is deleted.
+   */
   domainPoller: { projectId: string; domainId: string; name: string };
-  /** Open until the ramp is done or deleted. */
+  /** The run is open until the ramp is done or deleted. */
   ramp: { projectId: string; rampId: string };
   /**
-   * Open as long as the subscription exists. A reset of its project changes the id of the project's
-   * row, but an open run keeps the former `projectId`: it is only the fairness key.
+   * The run is open as long as the subscription exists. A reset changes the id of the project's
+   * row, but an open run keeps the former `projectId`, which it only uses as fairness key.
    */
   eventSubscription: { projectId: string; subscriptionId: string };
   contactErasure: { projectId: string; erasureId: string };
   optInRequest: { projectId: string; requestId: string };
-  /** `projectId` is the public id: the run removes all rows that had this id. */
+  /** `projectId` is the public id. The run deletes all rows that had this id. */
   projectReset: { projectId: string };
   projectDelete: { projectId: string };
-  /** One mail without an `email` row. `projectId` null: mail of the platform to a user. */
+  /** A mail that has no row in `email`. `projectId` null: the platform sends it to a user. */
   systemMail: {
     projectId: string | null;
     mailId: string;
@@ -43,15 +46,15 @@ export interface RunInputs {
 export type RunKind = keyof RunInputs;
 
 /**
- * Priorities in a task queue with a backlog (Temporal's `priorityKey`). With equal priority the
- * projects take turns, by `fairnessKey`.
+ * Priorities in a task queue with a backlog (Temporal's `priorityKey`). At equal priority, projects
+ * take turns by `fairnessKey`.
  */
 export const priorities = {
-  /** The sweep, because all work left behind depends on it. */
+  /** The sweep comes first, because it continues all work that was left behind. */
   upkeep: 1,
-  /** One mail that a user waits for. */
+  /** A single mail that a user waits for. */
   attended: 1,
-  /** A run whose start a request waits for. */
+  /** A run whose start an API request waits for. */
   requested: 2,
   /** Temporal's own default. */
   usual: 3,
@@ -64,30 +67,34 @@ export const platformFairness = 'platform';
 
 export const defaultTaskQueue = 'everpost';
 
-/** Returns the id of the schedule of a task queue's sweep. The ids of its runs begin with it. */
+/**
+ * Returns the id of the schedule that starts the sweeps of a task queue. The workflow ids of its
+ * runs begin with this id.
+ */
 export function sweepIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'sweep' : `sweep-${taskQueue}`;
 }
 
-/** Returns the id of the run that reads the mailbox of reports, one for each task queue. */
+/** Returns the id of the run that reads the mailbox with reports. Each task queue has one. */
 export function feedbackMailboxIdOf(taskQueue: string): string {
   return taskQueue === defaultTaskQueue ? 'feedback-mailbox' : `feedback-mailbox-${taskQueue}`;
 }
 
 /**
- * Returns the planned time of a sweep, from the id of its run; null: the schedule did not start it.
+ * Returns the planned time of a sweep, from the id of its run; null: the schedule did not start the
+ * run.
  */
 export function sweepTimeOf(runId: string): Date | null {
   const [, at] = /-(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/.exec(runId) ?? [];
   return at === undefined ? null : new Date(at);
 }
 
-/** Age in milliseconds at which the newest sweep counts as late: one begins every half minute. */
+/** Age in milliseconds at which the newest sweep is late. A sweep begins every 30 seconds. */
 export const sweepAgeMax = 120_000;
 
 const subscriptionPrefix = 'subscription-';
 
-/** The workflow id of a run, made from its row. */
+/** Functions that make the workflow id of a run from the ids in its row. */
 export const runIds = {
   campaignSend: ({ campaignId }) => `campaign-${campaignId}`,
   contactImport: ({ jobId }) => jobId,
@@ -106,7 +113,7 @@ export const runIds = {
   systemMail: ({ kind, mailId }) => `${kind}-${mailId}`,
 } satisfies { [K in RunKind]: (input: RunInputs[K]) => string };
 
-/** A run that must be started, signalled or cancelled. */
+/** An entry of the outbox: a run that must be started, signalled or cancelled. */
 export interface OutboxEntry {
   runId: string;
   projectId: string | null;
@@ -117,59 +124,62 @@ export interface OutboxEntry {
   kind: RunKind | 'customerWorkflow';
   action: 'start' | 'signal' | 'cancel';
   /**
-   * The input of the run. For `signal` to an execution's run: the step whose event has arrived, if
-   * any.
+   * The input of the run. For a signal to an execution's run, `stepId` is the waiting step whose
+   * event has arrived.
    */
   input: RunInputs[RunKind] | { stepId?: string };
-  /** For operators, in product terms and without personal data. */
+  /** A description for operators, in product terms and without personal data. */
   summary: string;
-  /** The actor that caused the run, for its memo; null: none. */
+  /** The actor that caused the run, for its memo; null: unknown. */
   causedBy: string | null;
-  /** Increases with every further request. */
+  /** Number that increases with every further request for this run. */
   generation: number;
 }
 
 export interface SentEntry {
   entry: OutboxEntry;
-  /** The run that was started for it, if it belongs to an execution. */
+  /** The run that was started for this entry, if it belongs to an execution. */
   started?: StartedRun;
 }
 
-/** A Temporal workflow that must be notified of a change, and its project (null: the platform). */
+/**
+ * A run to start or signal after the commit. `projectId` null: the run belongs to the platform.
+ */
 export interface RunNotice {
   runId: string;
   projectId: string | null;
-  /** True if an execution must be started. In a burst, such runs wait for the workers. */
+  /** True if an execution must be started. In a burst, such starts wait for free workers. */
   isStart?: boolean;
   /**
-   * The subscription whose log has grown. Its run is signalled at most once a second, and the
-   * outbox holds no entry for it. The sweep finds missed signals.
+   * The subscription with new deliveries. Its run is signalled at most once a second and has no
+   * entry in the outbox. The sweep repeats signals that were lost.
    */
   subscriptionId?: string;
 }
 
-/** The summary of a subscription's run, shown to operators. */
+/** The summary of a subscription's run, for operators. */
 export const subscriptionSummary = 'Event subscription';
 
-/** Returns the notice that events were recorded for a subscription. */
+/** Returns the notice that a subscription has new events. */
 export function notedSubscription(projectId: string, subscriptionId: string): RunNotice {
   const runId = runIds.eventSubscription({ projectId, subscriptionId });
   return { runId, projectId, subscriptionId };
 }
 
 /**
- * Sends committed entries to Temporal, while the caller continues. Entries that it cannot send
- * (Temporal is unavailable, this process dies) stay in the outbox, and any process sends them later.
+ * Sends committed entries of the outbox to Temporal in the background. An entry that cannot be
+ * sent, because Temporal is unavailable or this process dies, stays in the outbox, and any process
+ * sends it later.
  */
 export interface Dispatcher {
-  /** Sends the entries that are due for these runs. */
+  /** Sends the due entries of these runs. */
   dispatch(runs: readonly RunNotice[]): void;
-  /** Begins to send entries that other processes should have sent by now. */
+  /** Starts sending entries that another process should have sent by now. */
   dispatchOverdue(): Promise<void>;
-  /** Calls `dispatchOverdue` every ten seconds, until it is closed. */
+  /** Calls `dispatchOverdue` every ten seconds until `close`. */
   watch(): void;
-  /** Starts one execution now. Returns its run's id, or null when Temporal does not respond. */
+  /** Starts one execution now. Returns the id of its run; null: Temporal does not respond. */
   startNow(executionId: string): Promise<string | null>;
-  /** Resolves when all entries passed so far were sent, or remain in the outbox. */
+  /** Resolves when each entry so far was either sent or left in the outbox. */
   close(): Promise<void>;
 }

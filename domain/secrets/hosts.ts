@@ -1,9 +1,9 @@
 import { mapStrings } from '../template/liquid-context.ts';
 import { markSecrets } from './in-templates.ts';
 
-/** Secrets that are bound to hosts: only requests to these hosts may contain them. */
+/** Rules about secrets that may be sent only to certain hosts. */
 
-/** A secret with its hosts; null: requests to any host may contain it. */
+/** A secret and the hosts to which it may be sent; null: any host. */
 export interface BoundSecret {
   name: string;
   hosts: readonly string[] | null;
@@ -14,8 +14,8 @@ const isAddress = /^\[|^[\d.]+$/;
 const portMax = 65_535;
 
 /**
- * Returns the stored form of a host: lower case and Punycode, with `*.` (all names below the host)
- * and the port, if the text has them. null: the text is no host.
+ * Returns the stored form of a host: in lower case and Punycode. A prefix `*.` (all names below the
+ * host) and a port stay. null: the text is no host.
  */
 export function normaliseHost(text: string): string | null {
   const [, wildcard = '', name = '', port] = written.exec(text.trim()) ?? [];
@@ -27,12 +27,12 @@ export function normaliseHost(text: string): string | null {
   return `${wildcard}${host}${port === undefined ? '' : `:${number}`}`;
 }
 
-/** Returns the host of a URL without a trailing dot, which names the same host. */
+/** Returns the host of a URL without a trailing dot, because the dot does not change the host. */
 function bareHost({ hostname }: URL): string {
   return hostname.replace(/\.$/, '');
 }
 
-/** Returns true if a request to this address may use a secret bound to these hosts. */
+/** Returns true if a request to this URL may contain a secret that is bound to these hosts. */
 export function fitsHost(hosts: readonly string[], url: URL): boolean {
   const host = bareHost(url);
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
@@ -50,7 +50,7 @@ export function foreignSecrets(secrets: readonly BoundSecret[], url: URL): strin
   );
 }
 
-/** The message for secrets in a request to the host of this URL, which must not contain them. */
+/** Returns the message for secrets that must not be sent to the host of this URL. */
 export function foreignSecretsText(names: readonly string[], { host }: URL): string {
   return (
     `These secrets must not be sent to ${host}: ${names.join(', ')}. For each, send ` +
@@ -59,20 +59,20 @@ export function foreignSecretsText(names: readonly string[], { host }: URL): str
 }
 
 /**
- * Returns the URL of a WEBHOOK step as far as its template determines it; the path may be cut off.
- * null: the host is known only when the request is made.
+ * Returns the URL of a WEBHOOK step as far as its template determines it; the path may be
+ * incomplete. null: the host depends on a placeholder.
  */
 export function knownAddress(template: string): URL | null {
   const text = template.trim();
   const opening = text.search(/\{[{%]/);
   const fixed = opening === -1 ? text : text.slice(0, opening);
-  // The host is known only if it ends before the first placeholder.
+  // The text before the first placeholder must contain the whole host.
   const [address] =
     (opening === -1 ? [fixed] : /^https?:[/\\]*[^/\\?#]+[/\\?#]/i.exec(fixed)) ?? [];
   return address !== undefined && URL.canParse(address) ? new URL(address) : null;
 }
 
-/** Returns the secrets that a WEBHOOK step's config refers to, each once. */
+/** Returns the names of the secrets in a WEBHOOK step's config, each once. */
 export function namedSecrets(config: Record<string, unknown>): string[] {
   const names = new Set<string>();
   mapStrings([config['url'], config['headers'], config['body']], (text) => {

@@ -2,12 +2,12 @@ import { readTemplate } from '../template/source.ts';
 import { mapStrings } from '../template/liquid-context.ts';
 
 /**
- * Project secrets in webhook templates: `{{secret.NAME}}`. A template is rendered with a marker in
- * place of each secret, so neither the renderer nor stored data contain them. Contact data cannot
- * refer to a secret, because the marker is random.
+ * Project secrets in webhook templates: `{{secret.NAME}}`. Before rendering, a random marker
+ * replaces each secret, so neither the renderer nor stored data contain secrets. Contact data
+ * cannot insert a secret, because they cannot guess the marker.
  */
 
-/** Shown in place of a secret. */
+/** The text shown in place of a secret. */
 export const hidden = '•••';
 
 export const secretName = /^[A-Z][A-Z0-9_]{0,63}$/;
@@ -33,7 +33,7 @@ function markOf(name: string, mark: string): string {
 }
 
 export function revealed(text: string, mark: string, valueOf: (name: string) => string): string {
-  // Markers surround each name, so every second piece is a name.
+  // Markers stand on both sides of each name, so every second piece is a name.
   return text
     .split(mark)
     .map((piece, index) => (index % 2 === 1 ? valueOf(piece) : piece))
@@ -41,19 +41,19 @@ export function revealed(text: string, mark: string, valueOf: (name: string) => 
 }
 
 /**
- * Masks secrets in a receiver's response, also in other notations: as JSON, in a URL, in HTML, or
- * in lower case, as host names are.
+ * Masks secrets in a receiver's response. A secret is also found in other encodings: as JSON, in a
+ * URL, in HTML, or in lower case, as in host names.
  */
 export class SecretMask {
   readonly #forms: string[];
 
   constructor(secrets: Iterable<string>) {
     const forms = [...secrets].flatMap(formsOf).filter((form) => form !== '');
-    // A secret may be part of another, so the longest is replaced first.
+    // One secret may be part of another, so the longest is replaced first.
     this.#forms = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
   }
 
-  /** @param isCut true if the text may end within a secret. */
+  /** @param isCut true if the text may end in the middle of a secret */
   text(text: string, isCut = false): string {
     let masked = text;
     for (const form of this.#forms) masked = masked.replaceAll(form, hidden);
@@ -102,14 +102,14 @@ const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie
 
 type Config = Record<string, unknown>;
 
-/** Returns a step's config for display: values of credential headers are masked. */
+/** Returns a step's config for display, with the values of credential headers masked. */
 export function shownConfig(config: Config): Config {
   return withHeaders(config, (name, value) => (isCredential(name) ? hidden : value));
 }
 
 /**
- * Returns the config of a WEBHOOK step to store: a masked value keeps the stored one. Also returns
- * the names of headers that have no stored value.
+ * Returns the config of a WEBHOOK step for storage. A masked value is replaced by the stored one;
+ * `missing` has the headers for which no value is stored.
  */
 export function keptConfig(given: Config, stored: Config): { config: Config; missing: string[] } {
   const before = new Map(

@@ -1,36 +1,40 @@
 import { isDkimKey, isSameDkimKey } from './dkim-record.ts';
 import { type DnsRecord, ownershipPrefix } from './sender-records.ts';
 
-/** Looks up a record of a sender domain and compares it with the published ones. */
+/** Looks up a record of a sender domain in DNS and compares it with the required record. */
 
-/** Published DNS records, by type. Names have no trailing dot, and may be in any case. */
+/**
+ * Published DNS records, by type. Names have no trailing dot, and may be in upper or lower case.
+ */
 export interface DnsAnswers {
   CNAME: string[];
   MX: { exchange: string; priority: number }[];
-  /** Each text, joined from its parts. */
+  /** Each text as one string, joined from its parts. */
   TXT: string[];
 }
 
 export interface DnsSource {
   /**
-   * Returns the records that are published now; an empty list: there are none. Rejects if DNS does
-   * not answer.
+   * Returns the published records of a type; empty: there are none. Rejects if DNS does not answer.
    */
   findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
 }
 
-/** A record as a check found it: missing, correct, or wrong. */
+/** The result of a check of one record: missing, correct or wrong. */
 export interface RecordState {
   status: 'pending' | 'verified' | 'failed';
-  /** The published records of this kind, if the status is `failed`. An MX reads `10 mx.example.com`. */
+  /**
+   * The published records of this kind, if the status is `failed`. An MX record is written as `10
+   * mx.example.com`.
+   */
   found: string[];
 }
 
-/** Bounds of `RecordState.found`. */
+/** Maximum number of records in `RecordState.found`, and of characters of each. */
 const foundMax = 10;
 const foundCharsMax = 500;
 
-/** Looks up a record. Rejects if DNS does not answer. */
+/** Looks up a record and judges it. Rejects if DNS does not answer. */
 export async function lookUpRecord(record: DnsRecord, dns: DnsSource): Promise<RecordState> {
   const published = await findPublished(record, dns);
   if (published.length === 0) return { status: 'pending', found: [] };
@@ -39,7 +43,7 @@ export async function lookUpRecord(record: DnsRecord, dns: DnsSource): Promise<R
   return { status: 'failed', found };
 }
 
-/** Returns the records of the same kind that are published at a record's name. */
+/** Returns the published records of the same kind and name as the given record. */
 async function findPublished(record: DnsRecord, dns: DnsSource): Promise<string[]> {
   switch (record.type) {
     case 'CNAME':
@@ -53,7 +57,10 @@ async function findPublished(record: DnsRecord, dns: DnsSource): Promise<string[
   }
 }
 
-/** TXT records of other kinds may exist beside the required one. */
+/**
+ * Returns true if a published TXT record is of the same kind. A name may have TXT records of
+ * several kinds.
+ */
 function isOfKind({ purpose }: DnsRecord, text: string): boolean {
   if (purpose === 'ownership') return words(text).startsWith(ownershipPrefix);
   if (purpose === 'spf') return /^v=spf1( |$)/.test(words(text));
@@ -61,10 +68,13 @@ function isOfKind({ purpose }: DnsRecord, text: string): boolean {
   return isDkimKey(text);
 }
 
-/** Longest chain of CNAME records that is followed, about as far as resolvers do. */
+/** Longest chain of CNAME records that is followed; resolvers stop at about the same length. */
 const chainMax = 8;
 
-/** Follows the CNAME records of a name to `target`, or to the end of the chain. */
+/**
+ * Follows the CNAME records of a name until `target` or the end of the chain. Returns the
+ * targets of the last records.
+ */
 async function followAliases(name: string, target: string, dns: DnsSource): Promise<string[]> {
   let reached: string[] = [];
   let next = [name];
@@ -89,22 +99,27 @@ function isRight({ type, purpose, value, priority }: DnsRecord, found: readonly 
         mechanismsOf(value).every((wanted) => mechanismsOf(found[0]!).includes(wanted))
       );
     case 'dmarc':
-      // The owner decides on the policy. With two policies, none applies (RFC 7489, 6.6.3).
+      // Any policy is accepted, because the owner decides on it. But if two are published, none
+      // applies (RFC 7489, 6.6.3).
       return found.length === 1;
     case 'return_path':
     case 'inbound':
       return found.some((text) => text.endsWith(` ${host(value)}`));
     case 'mail_from':
-      // SES accepts exactly one MX record: a second one makes the return path fail.
+      // SES accepts exactly one MX record; a second one makes the return path fail.
       return found.every((text) => text === `${priority} ${host(value)}`);
     default:
       if (type === 'CNAME') return found.every((text) => text === host(value));
-      // With two keys at one name, the result is undefined (RFC 6376, 3.6.2.2).
+      // With two keys at one name, the result of a signature check is undefined (RFC 6376,
+      // 3.6.2.2).
       return found.length === 1 && isSameDkimKey(value, found[0]!);
   }
 }
 
-/** Returns the mechanisms of an SPF record that let mail pass. Those after `all` have no effect. */
+/**
+ * Returns the mechanisms of an SPF record that let mail pass. Mechanisms after `all` have no
+ * effect.
+ */
 function mechanismsOf(spf: string): string[] {
   const terms = words(spf).split(' ').slice(1);
   const end = terms.findIndex((term) => /^[+?~-]?all$/.test(term));

@@ -1,18 +1,21 @@
-/** DKIM keys in DNS: their names, texts, and how a published text is compared. */
+/** DKIM keys in DNS: names, texts, and the comparison with a published text. */
 
 export type DkimAlgorithm = 'rsa' | 'ed25519';
 
-/** The public part of a key. */
+/** The public half of a DKIM key. */
 export interface DkimPublicKey {
-  /** Label of the RSA key in DNS. An Ed25519 key of the same selector has a label of its own. */
+  /** Label of the RSA key in DNS. The Ed25519 key with the same selector has another label. */
   selector: string;
   algorithm: DkimAlgorithm;
-  /** In base64, as in the tag `p`: SubjectPublicKeyInfo (RSA) or the 32 bytes (RFC 8463). */
+  /**
+   * In base64, as in the tag `p`: SubjectPublicKeyInfo (RSA), or the 32 bytes of the key (RFC
+   * 8463).
+   */
   publicKey: string;
 }
 
 /**
- * Returns a new selector: the month of its making and 8 random hex digits, so it is never used
+ * Returns a new selector: the current month and 8 random hex digits, so that no selector is used
  * twice.
  */
 export function selectorFor(now: Date, random: string): string {
@@ -28,19 +31,19 @@ export function dkimText({ algorithm, publicKey }: Omit<DkimPublicKey, 'selector
   return `v=DKIM1; k=${algorithm}; p=${publicKey}`;
 }
 
-/** Returns true if a text is a DKIM key: it has the tag `p`. */
+/** Returns true if a TXT record is a DKIM key: it has the tag `p`. */
 export function isDkimKey(text: string): boolean {
   return readTags(text).some(([name]) => name === 'p');
 }
 
 /**
- * Returns true if a published key has the same effect as the wanted text (RFC 6376, 3.6.1): the
- * same key, for mail, with SHA-256. The order of tags, further tags and blanks do not matter.
+ * Returns true if a published key has the same effect as the required one (RFC 6376, 3.6.1): the
+ * same key, for mail, with SHA-256. The order of tags, additional tags and blanks do not matter.
  */
 export function isSameDkimKey(wanted: string, found: string): boolean {
   const tags = readTags(found);
   const values = new Map(tags);
-  // A list with a tag twice is invalid (RFC 6376, 3.2).
+  // A tag list with the same tag twice is invalid (RFC 6376, 3.2).
   if (values.size < tags.length) return false;
   const right = new Map(readTags(wanted));
   const allows = (name: string, accepted: readonly string[]) => {
@@ -56,7 +59,10 @@ export function isSameDkimKey(wanted: string, found: string): boolean {
   );
 }
 
-/** Reads a tag list (RFC 6376, 3.2). No value of a DKIM key contains blanks. */
+/**
+ * Reads a tag list (RFC 6376, 3.2). Blanks in values are removed, because no value of a DKIM key
+ * has any.
+ */
 function readTags(text: string): [name: string, value: string][] {
   return text.split(';').flatMap((tag): [string, string][] => {
     const at = tag.indexOf('=');

@@ -8,48 +8,51 @@ import {
   type Signing,
 } from './sender-records.ts';
 
-/** The status of a domain: not proven yet, proven, or not proven for too long (`stateAfterCheck`). */
+/**
+ * `pending`: not proven yet; `verified`: proven; `failed`: not proven for too long (see
+ * `stateAfterCheck`).
+ */
 export type DomainStatus = 'pending' | 'verified' | 'failed';
 
 /**
- * The sources of a domain's check. Their promises reject if a source cannot answer, never because a
- * record is missing.
+ * The sources for the check of a domain. A promise rejects if its source cannot answer, but never
+ * because a record is missing.
  */
 export interface DomainSources {
   dns: DnsSource;
   identities: {
-    /** True if reserved domains, which DNS never has, count as verified. */
+    /** True if reserved names such as `example.test`, which DNS never has, count as verified. */
     verifiesReservedNames: boolean;
-    /** True if the provider checks DNS itself, and must agree. */
+    /** True if the mail provider checks DNS itself. Then it must agree. */
     keepsDomains: boolean;
     dnsRecords(claim: DomainClaim): DnsRecord[];
-    /** Returns who signs; null: only the provider can. */
+    /** Returns who signs the mail of a domain; null: only the provider can. */
     signingOf(claim: Pick<DomainClaim, 'signing'>): Signing | null;
-    /** Finds the mail provider's record of a domain; null: none. */
+    /** Finds the mail provider's own record of a domain; null: it has none. */
     find(domain: string): Promise<{ dkimVerified: boolean } | null>;
   };
 }
 
-/** The states of records, by `recordKey`. */
+/** The state of each record, by `recordKey`. */
 export type RecordStates = Record<string, RecordState>;
 
 export interface DomainFinding {
-  /** null: the record could not be looked up. */
+  /** The state of each record; null: the record could not be looked up. */
   records: Record<string, RecordState | null>;
   /**
-   * True if all needed records are published. A provider that checks DNS itself must have found its
-   * DKIM records, too.
+   * True if all needed records are published. A provider that checks DNS itself must also have
+   * found its DKIM records.
    */
   isProven: boolean;
-  /** True if all records are published that were needed before the signing was changed. */
+  /** True if the records that were needed before the change of the signing are all published. */
   isFormerlyProven: boolean;
-  /** Who signs, as of this check (`signingOf`). */
+  /** Who signs the mail, at the time of this check (`signingOf`). */
   signing: Signing | null;
 }
 
 /**
  * Looks up the records of a sender domain.
- * @throws the error of a source, if it cannot be decided whether the domain may send.
+ * @throws the error of a source, if the result depends on it
  */
 export async function inspectDomain(
   claim: DomainClaim,
@@ -87,7 +90,7 @@ export async function inspectDomain(
   };
 }
 
-/** Returns true for a name that DNS never has, and that is verified nevertheless. */
+/** Returns true for a reserved name that counts as verified although DNS never has it. */
 export function countsAsFound(
   name: string,
   { verifiesReservedNames }: Pick<DomainSources['identities'], 'verifiesReservedNames'>,
@@ -95,24 +98,25 @@ export function countsAsFound(
   return verifiesReservedNames && isReservedName(name);
 }
 
-/** The state of a record that counts as found. */
+/** The state of a record that needs no lookup. */
 export const allRight: RecordState = { status: 'verified', found: [] };
 
-/** Intervals of the regular checks, in milliseconds. */
+/** Milliseconds between regular checks. */
 const oftenMs = 5 * 60_000;
 const dailyMs = 24 * 3_600_000;
 /**
- * Milliseconds after which a domain that is still unverified has failed, and after which a key that
- * DNS does not show is looked for only daily.
+ * Milliseconds until a domain that is still unverified has failed. After the same time without its
+ * record, a new key is checked only daily.
  */
 const timeoutMs = 72 * 3_600_000;
 /** Number of consecutive failed daily checks after which a verified domain has failed. */
 const failedChecksMax = 3;
 
 /**
- * Returns the milliseconds until the next regular check; null: there is none. A domain is checked
- * daily, but more often while it waits for records, or a new key does.
- * @param awaited keys, and a tracking host, whose record was never found
+ * Returns the milliseconds until the next regular check; null: no check is planned. A verified
+ * domain is checked daily. A domain that waits for its records, or for the record of a new key, is
+ * checked more often.
+ * @param awaited keys and a tracking host whose record was never found
  */
 export function nextCheckMs(
   status: DomainStatus,
@@ -126,8 +130,10 @@ export function nextCheckMs(
 
 /**
  * Returns the state of a domain after a check.
- * @param check.isProven as in `DomainFinding`, and no other project holds the name
- * @param check.isScheduled a daily check: only these count against a verified domain
+ * @param check.isProven true if the records prove the domain (see `DomainFinding`), and no other
+ * project holds its name
+ * @param check.isScheduled true for a daily check: only daily checks count against a verified
+ * domain
  */
 export function stateAfterCheck(
   domain: { status: DomainStatus; failedChecks: number; createdAt: Date },
@@ -144,18 +150,20 @@ export function stateAfterCheck(
   return { status: isOver ? 'failed' : domain.status, failedChecks: 0 };
 }
 
-/** The host for the tracked links of a domain's mail. */
+/** The state of the host for the tracked links in a domain's mail. */
 export interface TrackingState {
-  /** True if DNS has its record: mail uses it while the domain is verified. */
+  /**
+   * True if DNS has the record of the host. Mail uses the host only while its domain is verified.
+   */
   isActive: boolean;
-  /** Number of consecutive daily checks without its record. */
+  /** Number of consecutive daily checks that did not find the record of the host. */
   missed: number;
 }
 
 /**
  * Returns the state of a tracking host after a check.
- * @param check.record null: it could not be looked up.
- * @param check.isScheduled a daily check: only these count against it
+ * @param check.record null: the record could not be looked up
+ * @param check.isScheduled true for a daily check: only daily checks count against the host
  */
 export function trackingAfterCheck(
   { isActive, missed }: TrackingState,

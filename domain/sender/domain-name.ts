@@ -1,22 +1,25 @@
-/** Longest host name in characters (RFC 1035, section 2.3.4, without the trailing dot). */
+/**
+ * Maximum number of characters of a host name (RFC 1035, section 2.3.4, without the trailing dot).
+ */
 const nameCharsMax = 253;
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Returns the stored form of a host name: lower case, in ASCII (punycode), without the trailing
- * dot. null for anything else: a URL, an email address, an IP address, a name without a dot.
+ * Returns the stored form of a host name: in lower case and Punycode, without the trailing dot.
+ * null: the text is something else, such as a URL, an email address, an IP address or a name
+ * without a dot.
  */
 export function normaliseDomainName(text: string): string | null {
   const name = text.trim();
-  // Characters that the parser below would not treat as part of a host.
+  // The URL parser below would not read these characters as part of a host.
   if (/[\s/\\:@?#%[\]]/.test(name)) return null;
   const url = URL.parse(`http://${name}`);
   const host = url?.hostname.replace(/\.$/, '') ?? '';
   const labels = host.split('.');
   const isName =
     host.length <= nameCharsMax && labels.length > 1 && labels.every((part) => label.test(part));
-  // The parser turns every notation of an IPv4 address into four numbers, and no host name ends in
-  // a number.
+  // The URL parser turns every notation of an IPv4 address into four numbers. The last label of a
+  // host name is never a number.
   return isName && !/^\d+$/.test(labels.at(-1) ?? '') ? host : null;
 }
 

@@ -1,14 +1,14 @@
 import { defaultProviderId } from '../provider/provider.ts';
 
-/** Ramps: rising daily limits, with which a new mail provider or sender domain warms up. */
+/** Ramps: daily limits that rise while a new mail provider or sender domain warms up. */
 
 export const rampStatuses = ['RUNNING', 'PAUSED', 'STOPPED', 'DONE'] as const;
 
-/** Mail over the limit waits, or leaves by the next provider of its route. */
+/** Mail over the limit is held, or goes to the next provider of its route. */
 export const rampOvers = ['hold', 'next'] as const;
 type RampOver = (typeof rampOvers)[number];
 
-/** Returns the limit of a day; the first day is 1. */
+/** Returns the limit of a day; the first day is day 1. */
 export function capOfDay(
   { startPerDay, factor }: { startPerDay: number; factor: number },
   day: number,
@@ -17,18 +17,19 @@ export function capOfDay(
 }
 
 /**
- * Returns how many days have ended: more than one if all was down meanwhile.
- * @param endsAt the end of the current day; null: days do not pass.
+ * Returns how many days have ended since the last look. It may be several if all processes were
+ * down.
+ * @param endsAt the end of the current day; null: the ramp's days do not pass
  */
 export function daysPassed(endsAt: Date | null, daySeconds: number, now: Date): number {
   if (endsAt === null || now < endsAt) return 0;
   return 1 + Math.floor((now.getTime() - endsAt.getTime()) / (daySeconds * 1000));
 }
 
-/** Number of days before the current one whose mail counts for the threshold, too. */
+/** Number of days before the current day whose mail also counts for the threshold. */
 const judgedDaysBefore = 2;
 
-/** The counts of a ramp since one moment. */
+/** The counts of a ramp since the beginning of a period. */
 export interface RampPeriod {
   number: number;
   day: number;
@@ -37,19 +38,19 @@ export interface RampPeriod {
   complained: number;
 }
 
-/** The rates in percent that stop a ramp; null: never. */
+/** The rates, in percent, at which a ramp stops; null: never. */
 export interface Threshold {
   bounceRate: number | null;
   complaintRate: number | null;
-  /** The rates are compared from this number of messages on. */
+  /** Minimum number of sent messages. With fewer, the rates are not compared. */
   minSent: number;
 }
 
 export type StoppedFor = 'bounces' | 'complaints';
 
 /**
- * Returns why a ramp must stop, with the rate in percent; null: it need not.
- * @param given.judgedFrom the period of the last resume: earlier ones do not count.
+ * Returns why a ramp must stop, with the rate in percent; null: it can continue.
+ * @param given.judgedFrom the period that began with the last resume: earlier periods do not count
  */
 export function judgeRamp(
   { bounceRate, complaintRate, minSent }: Threshold,
@@ -68,19 +69,19 @@ export function judgeRamp(
   ] as const;
   for (const { stoppedFor, count, limit } of rates) {
     const rate = (count * 100) / sent;
-    // A limit of 0 stops the ramp at the first report, not before.
+    // With a limit of 0, the ramp stops at the first bounce or complaint, not before.
     if (limit !== null && count > 0 && rate >= limit) return { stoppedFor, rate };
   }
   return null;
 }
 
-/** The mail that a ramp counts; null: any. */
+/** The mail that a ramp counts; null: any provider, or any sender domain. */
 export interface RampScope {
   providerId: string | null;
   domain: string | null;
 }
 
-/** Returns true if a ramp counts a message. @param mail.providerId null: the default provider */
+/** Returns true if a ramp counts this message. @param mail.providerId null: the default provider */
 export function rampFits(
   { providerId, domain }: RampScope,
   mail: { senderDomain: string; providerId: string | null },
@@ -89,25 +90,29 @@ export function rampFits(
   return isByProvider && (domain === null || domain === mail.senderDomain);
 }
 
-/** A ramp that is not done, as of one moment. */
+/** The state of a ramp that is not done, read at one moment. */
 export interface OpenRamp extends RampScope {
   id: string;
   over: RampOver;
-  /** Messages that it still lets pass; null: none, because it does not run. */
+  /**
+   * Number of messages that may still pass today; null: the ramp is not running, so none may pass.
+   */
   room: number | null;
-  /** End of the hold of further messages. */
+  /** Until when further messages are held. */
   until: Date;
 }
 
 export interface RampedMail {
   senderDomain: string;
-  /** null: the default provider. */
+  /** The provider that would send the message; null: the default provider. */
   providerId: string | null;
-  /** True: it counts, but never waits. */
+  /** True: the message counts, but is never held. */
   isTransactional: boolean;
 }
 
-/** The rooms of the ramps of a project, while claimed messages are decided in order. */
+/**
+ * Keeps the remaining numbers of a project's ramps while claimed messages are decided one by one.
+ */
 export class RampRooms {
   readonly #ramps: readonly OpenRamp[];
   readonly #rooms: Map<OpenRamp, number>;
@@ -118,8 +123,8 @@ export class RampRooms {
   }
 
   /**
-   * Returns the ramp that holds a message back; null: it may pass. A message waits for all ramps that
-   * fit it, so this is the one that ends last.
+   * Returns the ramp that holds a message back; null: the message may pass. If several ramps hold
+   * it, this is the one whose hold ends last.
    */
   holding(mail: RampedMail): OpenRamp | null {
     const [last] = this.#fullFor(mail).toSorted(
@@ -134,7 +139,7 @@ export class RampRooms {
     return full.length > 0 && full.every(({ over }) => over === 'next');
   }
 
-  /** Counts a message that passes. Returns the ramps that count it. */
+  /** Counts a message that passes. Returns the ramps that counted it. */
   take(mail: RampedMail): OpenRamp[] {
     const fitting = this.#ramps.filter((ramp) => rampFits(ramp, mail));
     for (const ramp of fitting) this.#rooms.set(ramp, this.#roomOf(ramp) - 1);

@@ -1,9 +1,9 @@
 /**
- * The reputation of a project by its bounces and complaints. Mail providers judge the whole server by
- * the rates of both, so a project that reaches the limits here harms all others.
+ * The reputation of a project, from its bounces and complaints. Mail providers judge the whole
+ * server by both rates, so a project that exceeds the limits here harms all others.
  */
 
-/** Bounces and complaints in a period, and the sent messages they refer to. */
+/** Bounces and complaints of a period, and the number of messages sent in it. */
 export interface Feedback {
   total: number;
   bounces: number;
@@ -24,15 +24,15 @@ interface Limits {
   critical: number;
 }
 
-/** Minimum number of sent messages for which rates are evaluated; absolute limits always apply. */
+/** Minimum number of sent messages for an evaluation by rate. Absolute limits always apply. */
 const sentMin = 100;
-/** Age in days below which a project has stricter limits. */
+/** A project younger than this number of days has stricter limits. */
 const newProjectDays = 30;
 
 interface MeasureLimits {
-  /** In percent of sent mail. */
+  /** Limits in percent of the sent mail. */
   rate: { sevenDay: Limits; allTime: Limits };
-  /** Smaller counts are not evaluated as a rate. */
+  /** Minimum counts for an evaluation by rate. */
   rateCountMin: Limits;
   count: { twentyFourHour: Limits; sevenDay: Limits };
   newCount: { twentyFourHour: Limits; sevenDay: Limits };
@@ -70,9 +70,9 @@ const limits: Record<Measure, MeasureLimits> = {
 
 export interface Reputation {
   isNewProject: boolean;
-  /** By rate only. */
+  /** The levels by rate alone. */
   rates: Record<Measure, { sevenDay: Level; allTime: Level }>;
-  /** By rates and counts: the worst level of each measure. */
+  /** The worst level of each measure, by rates and by counts. */
   worst: Record<Measure, Level>;
 }
 
@@ -107,7 +107,7 @@ export function judgeReputation(windows: FeedbackWindows, ageDays: number): Repu
 }
 
 /**
- * Returns the maximum number of sent messages that must be counted to evaluate `count` bounces or
+ * Returns how many sent messages need to be counted at most to evaluate `count` bounces or
  * complaints. With that many messages, the rate is below the critical level.
  */
 export function sentThatMatters(measure: Measure, count: number): number {

@@ -22,51 +22,57 @@ export interface DnsRecord {
   value: string;
   priority?: number;
   purpose: (typeof recordPurposes)[number];
-  /** True if the domain is verified by this record and all others that are needed. */
+  /** True if the record is needed for the verification of the domain. */
   isNeeded?: boolean;
-  /** True if this record was needed before the signing of a verified domain was changed. */
+  /** True if the record was needed before the signing of a verified domain was changed. */
   wasNeeded?: boolean;
-  /** From this time on, the record can be removed. */
+  /** From this time on, the owner can remove the record. */
   removeAfter?: Date;
 }
 
-/** Who signs the mail of a domain: Everpost, or the server that takes the mail. */
+/** Who signs the mail of a domain: Everpost, or the mail provider. */
 export type Signing = 'own' | 'provider';
 
-/** A DKIM key of a domain. `current` signs; `next` waits for its record, `previous` has signed. */
+/**
+ * A DKIM key of a domain. `current` signs, `next` waits until its record is found, `previous` no
+ * longer signs.
+ */
 export interface DomainKey extends DkimPublicKey {
   state: 'current' | 'next' | 'previous';
   createdAt: Date;
-  /** When a check first found its record; null: never. Such a key does not sign. */
+  /** When a check first found the record of the key; null: never. Such a key does not sign. */
   seenAt: Date | null;
-  /** Set for a previous key: until then, mail on its way must stay verifiable. */
+  /**
+   * Set for a previous key: its record must stay until then, so that mail on its way can be
+   * verified.
+   */
   removeAfter: Date | null;
 }
 
-/** A project's claim of a name. */
+/** The claim of a project to a domain name. */
 export interface DomainClaim {
   name: string;
   isVerified: boolean;
-  /** Labels of the DKIM records at SES, or for the local mailbox. */
+  /** Labels of the DKIM records of SES, or of the local mailbox. */
   dkimTokens: readonly string[];
-  /** Unique to this claim. */
+  /** A token that no other claim has. */
   ownershipToken: string;
-  /** null: it was never chosen. */
+  /** null: the project has never chosen it. */
   signing: Signing | null;
-  /** True if ordinary mail to its addresses is taken. */
+  /** True if ordinary mail to the domain is received, not only reports. */
   inbound: boolean;
-  /** Host for the tracked links of its mail; null: it has none of its own. */
+  /** Host for the tracked links in the domain's mail; null: the domain has no host of its own. */
   trackingHost: string | null;
   keys: readonly DomainKey[];
-  /** Records that were needed before the signing of a verified domain was changed. */
+  /** The records that were needed before the signing of a verified domain was changed. */
   formerRecords: readonly DnsRecord[];
 }
 
 export interface DnsSettings {
   transport: 'ses' | 'smtp' | 'mailbox';
-  /** Target of the DKIM records at SES, such as `dkim.amazonses.com`. */
+  /** Target of the DKIM records of SES, such as `dkim.amazonses.com`. */
   dkimTargetHost: string;
-  /** Prefix of the MAIL FROM domain at SES, such as `mail`. */
+  /** Prefix of the MAIL FROM domain of SES, such as `mail`. */
   mailFromSubdomain: string;
   /** AWS region that receives bounces. */
   region: string;
@@ -75,19 +81,24 @@ export interface DnsSettings {
   trackingTarget: string;
 }
 
-/** How bounces of mail by SMTP come back. */
+/** How bounces of mail over SMTP come back to us. */
 export interface ReturnPathSettings {
-  /** Host that takes mail for `<subdomain>.<sender domain>`; null: none does. */
+  /** Host that receives mail for `<subdomain>.<sender domain>`; null: no host does. */
   host: string | null;
   subdomain: string;
-  /** Mechanisms of the SPF record beside it, such as `a:mail.example.com`; null: no record. */
+  /**
+   * Mechanisms of an SPF record for the same name, such as `a:mail.example.com`; null: no record.
+   */
   spf: string | null;
 }
 
-/** Prefix of an ownership record; the token of the claim follows. */
+/** Prefix of an ownership record. The token of the claim follows. */
 export const ownershipPrefix = 'everpost-verification=';
 
-/** Returns who signs; null: only the provider can (Amazon SES, the local mailbox). */
+/**
+ * Returns who signs the mail of a domain; null: only the provider can (Amazon SES, the local
+ * mailbox).
+ */
 export function signingOf(
   { signing }: Pick<DomainClaim, 'signing'>,
   { transport }: Pick<DnsSettings, 'transport'>,
@@ -96,9 +107,9 @@ export function signingOf(
 }
 
 /**
- * Returns the DNS records of a sender domain, each name and type once. The needed ones prove the
- * claim. SES gives the same DKIM records to every claim of a name, so an ownership record must prove
- * it as well. A key of Everpost is unique to its claim, and proves it.
+ * Returns the DNS records of a sender domain, each name and type once. The needed records prove the
+ * claim. SES gives every claim of a name the same DKIM records, so an ownership record must also
+ * prove it; a key of Everpost is unique to a claim and proves it alone.
  */
 export function senderRecords(claim: DomainClaim, settings: DnsSettings): DnsRecord[] {
   const { name, keys } = claim;
@@ -167,7 +178,7 @@ function keyRecord(domain: string, key: DomainKey): DnsRecord {
 }
 
 /**
- * Returns the records that keep a domain verified until those that are needed now have been found
+ * Returns the records that keep a domain verified until the newly needed records have been found
  * once. A domain of the local mailbox has no signing: with an SMTP server, its tokens were needed.
  */
 function formerRecords(claim: DomainClaim, settings: DnsSettings): DnsRecord[] {
@@ -226,10 +237,12 @@ export function recordKey(record: Pick<DnsRecord, 'type' | 'name'>): string {
   return `${record.type} ${record.name}`;
 }
 
-/** Longest string of a TXT record (RFC 1035, 3.3.14), in bytes; our texts are ASCII. */
+/**
+ * Maximum number of bytes of one string in a TXT record (RFC 1035, 3.3.14). Our texts are ASCII.
+ */
 const stringBytesMax = 255;
 
-/** Returns the strings of which a TXT record is made. */
+/** Returns the strings into which the value of a TXT record is split. */
 export function stringsOf(value: string): string[] {
   const count = Math.max(1, Math.ceil(value.length / stringBytesMax));
   return Array.from({ length: count }, (_, at) =>
@@ -237,7 +250,7 @@ export function stringsOf(value: string): string[] {
   );
 }
 
-/** Seconds for which resolvers may cache a record of a zone line. */
+/** Seconds for which resolvers may cache a record from a zone file. */
 const ttlSeconds = 3600;
 
 /** Returns a record as a line of a zone file (RFC 1035, 5.1). */

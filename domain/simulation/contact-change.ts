@@ -5,13 +5,13 @@ import type { SimulatedContact } from './simulation.ts';
 interface ContactChange {
   set: Record<string, unknown>;
   remove: readonly string[];
-  /** Undefined: unchanged. */
+  /** undefined: not changed. */
   subscribed?: boolean | undefined;
 }
 
 /**
- * Returns a contact after a change, by the rules of `recordContact`. `fault`: the limit that its data
- * would exceed.
+ * Returns a contact after a change, by the rules of `recordContact`. `fault`: the limit that the
+ * contact's data would exceed.
  */
 export function changedContact(
   before: SimulatedContact,

@@ -5,14 +5,14 @@ import type { SimulatedContact, SimulatedMail } from './simulation.ts';
 
 type Verdict = Pick<SimulatedMail, 'outcome' | 'reason' | 'heldUntil'>;
 
-/** Maximum number of holds of one message. Real messages end long before. */
+/** Maximum number of holds of one message, as a precaution. Real messages have far fewer. */
 const holdsMax = 1_000;
 
 /**
- * Returns a function that decides if simulated mail of one contact is sent. It is called in the order
- * of the due times. Frequency caps count the real mail (`received`), and the simulated mail that was
- * allowed so far.
- * @param received when the contact got real mail that counts for the caps.
+ * Returns a function that decides whether simulated mail to one contact is sent. Call it in the
+ * order of the due times, because frequency caps count earlier mail: the real mail (`received`),
+ * and the simulated mail that was sent so far.
+ * @param received times of the contact's real mail that counts for the caps
  */
 export function createPolicyJudge(
   { workflowId, ...rules }: MailRules & { workflowId: string },
@@ -51,7 +51,10 @@ export function createPolicyJudge(
   };
 }
 
-/** Decides about a message each time it is due. `sentAt`: when it is sent; null: it is not sent. */
+/**
+ * Decides about a message each time it is due. `sentAt`: the time at which it is sent; null: it is
+ * not sent.
+ */
 function playHolds(
   mail: Omit<DueMail, 'suppression'>,
   entry: TimedSuppression | null,

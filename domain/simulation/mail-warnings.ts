@@ -4,8 +4,8 @@ import { findMailWarnings, type Inspector, type TemplateWarning } from '../templ
 import type { StepMail } from '../workflow/steps/effects.ts';
 
 /**
- * Returns the warnings of a simulated mail, as a preview has them.
- * @param template null: it was deleted
+ * Returns the warnings about a simulated mail, the same as in a preview.
+ * @param template null: the template was deleted
  */
 export async function simulatedMailWarnings(
   renderer: Renderer & Inspector,

@@ -5,7 +5,7 @@ import { closingReason, digestResult, openOutput } from '../workflow/steps/diges
 import type { Expectation, Played } from '../workflow/steps/effects.ts';
 import type { Happening, RecordedEvents } from './recorded-events.ts';
 
-/** A DIGEST of a simulated execution, until it closes. */
+/** A DIGEST step of a simulated execution, from its beginning until it closes. */
 export class OpenDigest {
   readonly #played: Extract<Played, { kind: 'digest' }>;
   readonly #key: Omit<DigestKey, 'isOfTrigger'>;
@@ -17,7 +17,7 @@ export class OpenDigest {
   }
 
   /**
-   * Takes the recorded events that the digest collects.
+   * Takes recorded events that belong to the digest.
    * @param since see `RecordedEvents.takeAll`
    * @param startEventName the name of the events that start the workflow
    */
@@ -33,13 +33,15 @@ export class OpenDigest {
     this.#taken.push(...recorded.takeAll(eventName, since, meets));
   }
 
-  /** The output of its step while it is open. */
+  /** The output of the step while the digest is open. */
   get output(): Record<string, unknown> {
     const closesAt = this.#played.until.toISOString();
     return { ...openOutput(this.#played), count: this.#taken.length, closesAt };
   }
 
-  /** Returns its output and its context if it closes now; null: it stays open. */
+  /**
+   * Returns the output and the context of the step if the digest closes now; null: it stays open.
+   */
   closing(
     { now, isOver }: { now: Date; isOver: boolean },
     newId: () => string,

@@ -1,7 +1,7 @@
 import type { WebhookOutcome } from '../webhook/webhook.ts';
 import type { SimulatedReceiver } from './simulation.ts';
 
-/** The answer of a simulated receiver to an attempt, counted from 1. */
+/** Returns the response of a simulated receiver to an attempt, counted from 1. */
 export function answerOf(receiver: SimulatedReceiver, attempt: number): WebhookOutcome {
   const isFailure = attempt <= receiver.failures;
   const { response } = receiver;

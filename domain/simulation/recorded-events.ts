@@ -5,31 +5,32 @@ import type { SimulatedEvent, SimulatedMail } from './simulation.ts';
 export type Happening = Pick<SimulatedEvent, 'name' | 'at' | 'data'>;
 
 /**
- * Events recorded for a simulated contact, and the point from which waits count them: see
- * `countsFrom`.
+ * The events recorded for a simulated contact, and the point from which waits count them (see
+ * `countsFrom`).
  */
 export class RecordedEvents {
   readonly #events: Happening[] = [];
   readonly #used = new Set<number>();
-  /** Number of events that the current wait or digest has checked. */
+  /** Number of events that the current wait or digest has already checked. */
   #seen = 0;
   #from: number | null = null;
-  /** The starting event, until a digest takes it. */
+  /** The event that started the execution, until a digest takes it. */
   #start: Happening | null = null;
 
   add(event: Happening): void {
     this.#events.push(event);
   }
 
-  /** Adds the event that starts the execution. No wait counts it, but a digest may take it. */
+  /** Adds the event that starts the execution. Waits do not count it, but a digest may take it. */
   addStart(event: Happening): void {
     this.#start = event;
     this.#used.add(this.#events.push(event) - 1);
   }
 
   /**
-   * Adds these events, and mail that has been sent, to the history from before the simulation. Mail is
-   * sent soon after its step, so a later step finds it only if time has passed.
+   * Adds the recorded events and the sent mail to the history from before the simulation. A mail
+   * counts as sent soon after its step, so a later step finds it only if time has passed in
+   * between.
    */
   addTo(history: ContactHistory, emails: readonly SimulatedMail[], now: Date): ContactHistory {
     const events = new Map(history.events);
@@ -43,25 +44,28 @@ export class RecordedEvents {
     return { ...history, events, activities };
   }
 
-  /** Begins to count events, unless it counts already. Called when a wait or a webhook begins. */
+  /**
+   * Begins to count events, unless counting has begun already. Called when a wait or a webhook
+   * begins.
+   */
   count(): void {
     this.#from ??= this.#events.length;
   }
 
-  /** Begins to count events anew. Called when a digest closes. */
+  /** Starts the count of events anew. Called when a digest closes. */
   countAnew(): void {
     this.#from = this.#events.length;
   }
 
-  /** Stops counting events. Called when time has passed in a step. */
+  /** Stops counting events. Called when a step takes time. */
   forget(): void {
     this.#from = null;
   }
 
   /**
-   * Takes the first event of this name that counts, meets the conditions and was not taken before.
-   * After this, only events recorded later count.
-   * @param since null: the wait is already open, and only events that it has not checked can end it
+   * Takes the first counted event of this name that meets the conditions and was not taken before.
+   * Then only events recorded later count.
+   * @param since null: the wait was open before, and only events that it has not checked can end it
    */
   take(
     eventName: string,
@@ -83,8 +87,8 @@ export class RecordedEvents {
   }
 
   /**
-   * Takes all events of this name that count, meet the conditions and were not taken before.
-   * @param since null: the digest is already open, and takes only events that it has not checked
+   * Takes all counted events of this name that meet the conditions and were not taken before.
+   * @param since null: the digest was open before, and takes only events that it has not checked
    */
   takeAll(
     eventName: string,

@@ -47,8 +47,8 @@ import { stepModules } from '../workflow/steps/registry.ts';
 import { StepFailure, type StepModule } from '../workflow/steps/step.ts';
 
 /**
- * Simulates one execution in memory, with a clock that jumps from one moment to the next. The
- * functions of real executions decide what a step does.
+ * Simulates one execution in memory, with a clock that jumps from one moment to the next. Real
+ * executions use the same functions to decide what a step does.
  */
 
 /** @throws TooManySteps */
@@ -66,12 +66,12 @@ class Player {
   #now: Date;
   #contact: SimulatedContact;
   #context: Record<string, unknown> | null;
-  /** The last wait that has begun. */
+  /** The wait that has begun last. */
   #wait: Extract<Played, { kind: 'wait' }> | null = null;
   #digest: OpenDigest | null = null;
   #nextEvent = 0;
   readonly #recorded = new RecordedEvents();
-  /** The reason of the first exit rule that an event has met; null: none was met. */
+  /** The reason of the first exit rule that an event met; null: no rule was met. */
   #exit: string | null = null;
   readonly #path: SimulatedStep[] = [];
   readonly #emails: SimulatedMail[] = [];
@@ -130,7 +130,7 @@ class Player {
     return 'COMPLETED';
   }
 
-  /** Returns the first command, after the trigger or after the step `behind`. */
+  /** Returns the first command: after the trigger, or after the step `behind`. */
   #begin(): Command {
     const { graph, behind, triggerEventName, startAt } = this.#input;
     const left = behind && findStep(graph, behind.stepId);
@@ -167,7 +167,7 @@ class Player {
     }
   }
 
-  /** A running step finishes before an exit rule ends its execution. */
+  /** Ends a step. If an exit rule was met meanwhile, the execution ends after the step. */
   #endStep(outcome: Outcome): Outcome {
     if (this.#exit !== null) throw new Exited(this.#exit);
     return outcome;
@@ -230,7 +230,10 @@ class Player {
     }
   }
 
-  /** An event at the moment of the timeout is too late, as in `recordEvents`. */
+  /**
+   * Waits for an event. An event at the same moment as the timeout is too late, as in
+   * `recordEvents`.
+   */
   #awaitEvent(step: GraphStep, until: Date | null): Outcome {
     for (;;) {
       const ended = this.#endByEvent(step, null);
@@ -246,7 +249,8 @@ class Player {
   }
 
   /**
-   * Lets the open digest take events, and closes it if its time is over or it has enough events.
+   * Lets the open digest take events. Closes the digest if its time is over or it has enough
+   * events.
    * @param since see `RecordedEvents.takeAll`
    */
   #collect(since: Expectation['since'] | null, isOver = false): Outcome | null {
@@ -293,7 +297,7 @@ class Player {
 
   /**
    * Moves the clock, and applies the events up to the new time.
-   * @param max maximum number of events to apply. A wait applies one at a time.
+   * @param max maximum number of events to apply. A wait applies them one by one.
    */
   #advance(to: Date, max = Infinity): void {
     const { events, stopAt } = this.#input;
@@ -309,9 +313,9 @@ class Player {
     if (to > this.#now) this.#now = to;
   }
 
-  /** Records an event: changes the contact, and ends an execution at rest if an exit rule is met. */
+  /** Records an event: changes the contact, and ends a waiting execution if an exit rule is met. */
   #record({ name, given, data }: SimulatedEvent): void {
-    // An event whose data make the contact too large is refused when it is tracked.
+    // Tracking refuses an event whose data would make the contact too large.
     const changed = changedContact(this.#contact, planContactData(given), this.#now);
     if ('fault' in changed) return;
     this.#contact = changed;
@@ -420,7 +424,7 @@ class Player {
     return after;
   }
 
-  /** Makes the request of a step, and repeats it until the response is final. */
+  /** Makes the request of a step, and repeats it until a response is final. */
   async #call(step: GraphStep, { shown }: StepCallout): Promise<Outcome> {
     const { afterCall } = moduleOf(step);
     if (!afterCall) throw new Error(`Unexpected answer: a ${step.type} makes no request.`);

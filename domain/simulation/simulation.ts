@@ -11,14 +11,16 @@ import type { Graph } from '../workflow/graph.ts';
 import type { StepEffects, StepMailSource } from '../workflow/steps/effects.ts';
 import type { StepType } from '../workflow/steps/registry.ts';
 
-/** Input and result of a simulated execution. */
+/** The input and the result of a simulated execution. */
 
 /** Maximum number of steps of one simulation, including the trigger. */
 export const simulatedStepsMax = 200;
 
 export class TooManySteps extends Error {}
 
-/** Thrown when a step (EXIT, or a delay until a past date) or an exit rule ends the execution. */
+/**
+ * Thrown when the execution ends early: by EXIT, by a delay until a past date, or by an exit rule.
+ */
 export class Exited extends Error {
   readonly reason: string;
   constructor(reason: string) {
@@ -27,7 +29,7 @@ export class Exited extends Error {
   }
 }
 
-/** Thrown when the simulated time is over. */
+/** Thrown when the simulated time is over and the execution still waits. */
 export class StillWaiting extends Error {}
 
 export interface SimulatedContact {
@@ -39,13 +41,13 @@ export interface SimulatedContact {
   data: Record<string, unknown> | null;
 }
 
-/** An event of the contact. Its data change the contact, as with `/v1/track`. */
+/** An event of the simulated contact. Its data change the contact, as with `/v1/track`. */
 export interface SimulatedEvent {
   name: string;
   at: Date;
-  /** The data as they were sent. */
+  /** The data of the event as sent. */
   given: Record<string, unknown> | null;
-  /** The data as the event stores them: see `eventData`. */
+  /** The data of the event as stored (see `eventData`). */
   data: Record<string, unknown> | null;
 }
 
@@ -53,18 +55,21 @@ export interface SimulatedReceiver {
   statusCode: number;
   /** Any JSON; undefined: no body. */
   response?: unknown;
-  /** Number of first requests that it answers with 503. */
+  /** Number of first requests to which the receiver responds with 503. */
   failures: number;
 }
 
 export interface SimulationInput {
   workflow: { id: string; name: string };
   graph: Graph;
-  /** The step and branch after which to continue. Absent: the execution starts at the trigger. */
+  /**
+   * The step and its branch after which the execution continues. Absent: the execution starts at
+   * the trigger.
+   */
   behind?: { stepId: string; branch: string };
-  /** Name of the starting event, or `schedule`; null: it is started by hand. */
+  /** Name of the starting event, or `schedule`; null: started by hand. */
   triggerEventName: string | null;
-  /** Name of the events that start the workflow; null: no event does. */
+  /** Name of the events that start the workflow; null: events do not start it. */
   startEventName: string | null;
   contact: SimulatedContact;
   subject: StepEffects['subject'];
@@ -76,16 +81,18 @@ export interface SimulationInput {
   context: Record<string, unknown> | null;
   project: { id: string; name: string; language: string; subscription: string | null };
   policy: SendPolicy;
-  /** null: the project has none, or the contact is made up. */
+  /** null: the project has no hold-out, or the contact is invented. */
   holdout: Holdout | null;
-  /** When the contact got the real mail that counts for caps, newest first. */
+  /** Times of the real mail that counts for caps, newest first. */
   received: readonly Date[];
-  /** Sorted by time. */
+  /** Events, the earliest first. */
   events: readonly SimulatedEvent[];
-  /** Receivers by step id. A missing receiver answers 200 without a body. */
+  /** Simulated receivers, by step id. A step without a receiver gets 200 without a body. */
   receivers: ReadonlyMap<string, SimulatedReceiver>;
   startAt: Date;
-  /** An execution that has not ended at this time gets the status WAITING. */
+  /**
+   * The end of the simulated time. An execution that has not ended by then has the status WAITING.
+   */
   stopAt: Date;
 }
 
@@ -94,21 +101,23 @@ export interface SimulationServices {
   renderer: Renderer & Inspector;
   billed: boolean;
   webhookAttemptsMax: number;
-  /** Returns a template of the project with the state of its sender's domain. */
+  /** Returns a template of the project, with the status of its sender's domain. */
   findMail(
     templateId: string,
   ): Promise<Pick<StepMailSource, 'template' | 'domainStatus'> & { topicId: string | null }>;
   findSuppression(address: string): Promise<TimedSuppression | null>;
-  /** The contact's history from before the simulation; a made up contact has none. */
+  /** Returns the contact's history from before the simulation; an invented contact has none. */
   readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
-  /** The topics of the project by id, with the contact's choice or the default. */
+  /** The topics of the project by id. `subscribed`: the contact's choice, or the default. */
   topics: ReadonlyMap<string, { id: string; key: string; subscribed: boolean }>;
-  /** The hosts that the project's secrets are bound to, by name of the secret; null: any host. */
+  /**
+   * The hosts that each secret of the project is bound to, by name of the secret; null: any host.
+   */
   secrets: ReadonlyMap<string, string[] | null>;
-  /** An unguessable text: see `secretMark`. */
+  /** An unguessable text (see `secretMark`). */
   mark: string;
   newId(): string;
-  /** Lets other work run. */
+  /** Lets other work of this process run. */
   breathe(): Promise<void>;
 }
 
@@ -130,17 +139,17 @@ export interface SimulatedMail {
   subject: string;
   body: string;
   messageClass: string;
-  /** `held`: it is sent when its last hold has ended. */
+  /** `held`: the mail is sent when its last hold ends. */
   outcome: 'send' | 'withheld' | 'held';
   reason: WithheldReason | PolicyHold | null;
   heldUntil: Date | null;
-  /** Warnings, as in a preview. */
+  /** The same warnings as in a preview. */
   warnings: TemplateWarning[];
 }
 
 export interface SimulatedWebhook {
   stepId: string;
-  /** The time of its last attempt. */
+  /** The time of the last attempt. */
   at: Date;
   attempts: number;
   method: string;

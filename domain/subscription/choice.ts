@@ -1,13 +1,18 @@
-/** Chooses which due deliveries of a subscription are sent now, and which of them together. */
+/**
+ * Chooses which due deliveries of a subscription are sent now, and which of them share a request.
+ */
 
 export interface Candidate {
   eventId: string;
   contactId: string | null;
-  /** True if it has failed before, or a retry was requested. */
+  /** True if the delivery has failed before, or a retry was requested. */
   isRetry: boolean;
-  /** The batch in which it has failed and is retried; null: it is in no such batch. */
+  /**
+   * The failed batch with this delivery, which is retried as a whole; null: the delivery is in no
+   * such batch.
+   */
   batchId: string | null;
-  /** True if it has failed and is sent alone. */
+  /** True if the delivery has failed and is sent alone. */
   isAlone: boolean;
 }
 
@@ -15,20 +20,20 @@ export interface Candidate {
 export interface Unit {
   deliveries: readonly Candidate[];
   isRetry: boolean;
-  /** The batch that is retried; null: none. */
+  /** The batch that is retried; null: the deliveries are no retried batch. */
   batchId: string | null;
 }
 
-/** Maximum number of concurrent requests of one subscription. */
+/** Maximum number of parallel requests of one subscription. */
 export const requestsMax = 10;
-/** Maximum number of retries among these requests while new deliveries wait. */
+/** Maximum number of retries among the parallel requests while new deliveries wait. */
 const retriesMax = 5;
 
 /**
- * Chooses among due deliveries, in the given order. A contact has at most one request under way.
- * Retries get up to five places while new deliveries wait, and all places that new deliveries leave
- * free. A failed batch is sent again unchanged, before other deliveries of its contacts.
- * @param free how many requests may be started, and how many deliveries each may have
+ * Chooses among due deliveries, in the given order. A contact has at most one request at a time.
+ * Retries get up to five places while new deliveries wait, and otherwise all free places. A failed
+ * batch is sent again unchanged, before other deliveries of its contacts.
+ * @param free how many requests may start, and how many deliveries each may have
  */
 export function chooseDue(
   candidates: readonly Candidate[],
@@ -72,7 +77,7 @@ export function chooseDue(
   };
   takeFailed(reserved);
   takePacked(again, reserved);
-  // A contact with a failed delivery that is due again gets no new delivery before it.
+  // If a contact has a failed delivery that is due again, its new deliveries wait for that one.
   const before = failed.filter((unit) => !chosen.includes(unit)).flatMap(contactsOf);
   const isOver = takePacked((under) => fresh(new Set([...under, ...before])), free.places);
   if (!isOver) return chosen;
@@ -87,7 +92,7 @@ export function contactsOf({ deliveries }: Unit): string[] {
 
 const hasFailed = ({ batchId, isAlone }: Candidate) => batchId !== null || isAlone;
 
-/** Returns the requests for failed deliveries: batches as they were, and single ones. */
+/** Returns the requests for failed deliveries: batches as they were sent, and single deliveries. */
 function failedUnits(candidates: readonly Candidate[]): Unit[] {
   const units = new Map<string, Candidate[]>();
   for (const one of candidates.filter(hasFailed)) {
@@ -104,8 +109,8 @@ function failedUnits(candidates: readonly Candidate[]): Unit[] {
 }
 
 /**
- * Returns a function that makes a request of up to `max` deliveries at each call. It returns null
- * when no delivery is left whose contact is free.
+ * Returns a function that makes one request of up to `max` deliveries per call. It returns null
+ * when each remaining delivery has a contact with another request.
  */
 function packing(candidates: readonly Candidate[], max: number) {
   let left = candidates;

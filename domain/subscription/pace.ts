@@ -1,29 +1,27 @@
-/** Decides how long deliveries of events pause while mail and requests need the machine. */
+/** Decides how long event deliveries pause while mail and API requests need the machine. */
 
 export interface Demand {
-  /** True if mail of a campaign is being given to the mail provider. */
+  /** True if mail of a campaign is being sent. */
   isMailLeaving: boolean;
   /** Number of statements of other work that PostgreSQL is executing. */
   statements: number;
-  /** Processors of this machine, by which the demand is measured. */
+  /** Number of processors of this machine. */
   processors: number;
 }
 
-/** At full demand by other work, the deliveries of a process pause nine times as long as they work. */
+/** At full demand of other work, deliveries pause for nine times as long as they work. */
 const restMost = 9;
-/**
- * Lag in milliseconds at which deliveries no longer pause, so that they are late but never stand
- * still.
- */
+/** Lag in milliseconds at which deliveries stop pausing. So they may be late but never stop. */
 const fullyLateMs = 60_000;
 /**
- * The longest single pause, in milliseconds: a change of the subscription is seen within a second.
+ * Longest single pause, in milliseconds. After at most a second, changes of the subscription take
+ * effect.
  */
 const restMaxMs = 1_000;
 
 /**
- * Returns the demand of other work, from 0 (none) to 1 (full). Mail of a campaign, or one statement
- * per two processors, is full demand.
+ * Returns the demand of other work, from 0 (none) to 1 (full). Full demand is mail of a campaign,
+ * or one statement for every two processors.
  */
 export function pressureOf({ isMailLeaving, statements, processors }: Demand): number {
   return isMailLeaving ? 1 : Math.min(1, (2 * statements) / Math.max(1, processors));
@@ -32,9 +30,9 @@ export function pressureOf({ isMailLeaving, statements, processors }: Demand): n
 /**
  * Returns how long a subscription pauses after its work, in milliseconds.
  * @param given.workedMs how long it has worked since its last pause
- * @param given.pressure from 0 to 1
- * @param given.sharing number of subscriptions of the process that are at work: they share the
- *   remaining capacity
+ * @param given.pressure demand of other work, from 0 to 1
+ * @param given.sharing number of subscriptions at work in this process, which share the remaining
+ * capacity
  * @param given.lagMs how long its current work has waited
  */
 export function restMs(given: {

@@ -1,6 +1,6 @@
-/** The requests of event subscriptions (Standard Webhooks 1.0.0). */
+/** The requests to receivers of event subscriptions (Standard Webhooks 1.0.0). */
 
-/** An event as it is sent: the record of the API. */
+/** An event as it is sent: the same record as in the API. */
 export interface SentEvent {
   id: string;
   name: string;
@@ -12,12 +12,18 @@ export interface SentEvent {
   createdAt: string;
 }
 
-/** Returns the id of a delivery and its requests, by which the receiver recognizes repeats. */
+/**
+ * Returns the id of a delivery. All its requests have this id, by which the receiver recognizes
+ * repeats.
+ */
 export function deliveryIdOf(eventId: string, subscriptionId: string): string {
   return `${eventId}_${subscriptionId}`;
 }
 
-/** Returns the event of a delivery, from its id; null: the id is not of this subscription. */
+/**
+ * Returns the event's id from the id of a delivery; null: the delivery is not one of this
+ * subscription.
+ */
 export function eventOfDelivery(deliveryId: string, subscriptionId: string): string | null {
   const [eventId, of, ...more] = deliveryId.toLowerCase().split('_');
   return eventId !== undefined && of === subscriptionId && more.length === 0 ? eventId : null;
@@ -50,7 +56,7 @@ export function requestBody(
 
 /**
  * Returns one event of a batch, as JSON.
- * @param id of its delivery, by which the receiver recognizes repeats
+ * @param id of the delivery, by which the receiver recognizes repeats
  */
 export function batchItem(
   id: string,
@@ -64,12 +70,12 @@ export function batchItem(
 const batchStart = '{"type":"batch","events":[';
 const batchEnd = ']}';
 
-/** The body of a request with several events. @param items each made by `batchItem` */
+/** Returns the body of a request with several events. @param items each made by `batchItem` */
 export function batchBody(items: readonly string[]): string {
   return `${batchStart}${items.join(',')}${batchEnd}`;
 }
 
-/** Returns how many of the items, from the first on, fit into a body of `bytesMax`; at least one. */
+/** Returns how many of the first items fit into a body of `bytesMax`; at least one. */
 export function batchFit(items: readonly string[], bytesMax: number): number {
   const encoder = new TextEncoder();
   let bytes = batchStart.length + batchEnd.length - 1;
@@ -84,16 +90,16 @@ export function batchIdOf(id: string): string {
   return `batch_${id}`;
 }
 
-/** Matches the placeholder of a secret, which is replaced when the request is made. */
+/** Matches the placeholder of a secret. The secret replaces it when the request is made. */
 const placeholder = /\{\{ {0,10}secret\.([A-Z][A-Z0-9_]{0,63}) {0,10}\}\}/g;
 
-/** Returns the secrets that header values refer to, each once. */
+/** Returns the names of the secrets in header values, each once. */
 export function secretNamesOf(values: readonly string[]): string[] {
   const names = values.flatMap((value) => [...value.matchAll(placeholder)].map(([, name]) => name));
   return [...new Set(names.filter((name) => name !== undefined))];
 }
 
-/** Replaces placeholders by the values of secrets; a deleted secret becomes an empty text. */
+/** Replaces placeholders by the values of secrets. A deleted secret becomes an empty text. */
 export function withSecrets(
   headers: Readonly<Record<string, string>>,
   secrets: ReadonlyMap<string, string>,

@@ -2,13 +2,13 @@ import { keyExpiredEvent, keyExpiringEvent, rampStoppedEvent } from '../event-na
 import type { SentEvent } from './request.ts';
 import { linkIdOf } from '../links/link-ids.ts';
 
-/** Events for tests of a subscription, with invented ids and values. */
+/** Sample events for tests of a subscription, with invented ids and values. */
 
-/** The address of the contact in each sample. */
+/** The contact's address in each sample. */
 const address = 'sample@example.com';
 
 /**
- * Returns an invented event. Events of the system have data like real ones, all others have none.
+ * Returns a sample event. An event of the system has realistic data, any other has none.
  * @param ids for the event and the objects it refers to; `projectId` is a real one
  */
 export function sampleEvent(

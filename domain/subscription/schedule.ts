@@ -1,15 +1,15 @@
 import { limits } from '../limits.ts';
 import { readRetryAfter } from '../webhook/webhook.ts';
 
-/** Computes the consequences of one request of an event subscription. */
+/** Decides what follows from a request of an event subscription: retries, pauses and probes. */
 
 export interface RequestOutcome {
   /** null: no response arrived. */
   statusCode: number | null;
-  /** Why no response arrived. */
+  /** Why no response arrived; null: a response arrived. */
   error: 'timeout' | 'unreachable' | 'address_refused' | 'secret_refused' | null;
   retryAfter: string | null;
-  /** The beginning of a response that was not 2xx. */
+  /** The beginning of the response, if it was not 2xx. */
   text: string | null;
 }
 
@@ -21,30 +21,30 @@ export interface Attempt {
   ms: number;
 }
 
-/** Longest wait that a receiver can ask for. */
+/** Longest wait in milliseconds that a receiver can ask for. */
 const askedMsMax = 3_600_000;
-/** Largest random part that is added to a wait. */
+/** Maximum random addition to a wait, as a part of the wait. */
 const jitter = 0.1;
 
 export function isDelivered({ statusCode }: RequestOutcome): boolean {
   return statusCode !== null && statusCode >= 200 && statusCode <= 299;
 }
 
-/** Returns true if the status says that the receiver wants no more requests. */
+/** Returns true if the response means that the receiver wants no more requests. */
 export function isGone({ statusCode }: RequestOutcome): boolean {
   return statusCode === 410;
 }
 
 /**
- * Returns the wait that the response asks for (RFC 9110 §10.2.3), in milliseconds, at most an hour.
+ * Returns the wait that a response asks for (RFC 9110 §10.2.3), in milliseconds, at most an hour.
  */
 export function askedWaitMs({ retryAfter }: RequestOutcome, now: Date): number {
   return Math.max(0, Math.min(readRetryAfter(retryAfter, now), askedMsMax));
 }
 
 /**
- * Returns the milliseconds for which the subscription may send nothing. Only a response 429 or 503 can
- * ask for such a pause.
+ * Returns for how many milliseconds the subscription must send nothing. Only a response 429 or 503
+ * can ask for such a pause.
  */
 export function holdMs(outcome: RequestOutcome, now: Date): number {
   const { statusCode } = outcome;
@@ -53,9 +53,10 @@ export function holdMs(outcome: RequestOutcome, now: Date): number {
 
 /**
  * Returns the wait after the `tries`-th failed attempt of a schedule (from 1), in milliseconds.
- * null: it was the last attempt, or the receiver is gone. `Retry-After` can only lengthen the wait.
+ * null: no attempt is left, or the receiver wants no more requests. `Retry-After` can only lengthen
+ * the wait.
  * @param random from 0 to 1: adds up to a tenth, so that deliveries that failed together are not
- *   retried together
+ * retried together
  */
 export function retryWaitMs(
   tries: number,
@@ -73,10 +74,12 @@ export const batchAttemptsMax = 3;
 
 /**
  * Number of consecutive failed requests after which a receiver counts as down. Repeated failures of
- * the same delivery count once.
+ * one delivery count once.
  */
 export const failuresMax = 10;
-/** Probes use this many waits of the retry schedule, and then repeat the last of them. */
+/**
+ * Number of waits that probes take from the retry schedule. After that, the last of them repeats.
+ */
 const probeWaits = 4;
 
 /**
@@ -95,7 +98,7 @@ export function probeWaitMs(
   return Math.ceil(Math.max(waitMs, askedWaitMs(outcome, given.now)));
 }
 
-/** Returns the attempts that a delivery lists after one more. */
+/** Returns the list of a delivery's attempts with one more; the oldest are dropped. */
 export function withAttempt(attempts: readonly Attempt[], attempt: Attempt): Attempt[] {
   return [...attempts, attempt].slice(-limits.deliveryAttempts);
 }

@@ -1,12 +1,12 @@
 import { connectionHeaders } from '../webhook/connection-headers.ts';
 
-/** Valid settings of a subscription. */
+/** Checks of a subscription's settings. */
 
-/** Headers that the service sets itself, or that belong to the connection. */
+/** Headers that Everpost sets itself, or that belong to the connection. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'user-agent', ...connectionHeaders]);
 const ownBeginnings = ['content-', 'webhook-', 'everpost-', 'proxy-'];
 
-/** Returns true if a subscription must not set this header, in any letter case. */
+/** Returns true if a subscription must not set this header. The case does not matter. */
 export function isOwnHeader(name: string): boolean {
   const key = name.toLowerCase();
   return ownHeaders.has(key) || ownBeginnings.some((start) => key.startsWith(start));
@@ -17,14 +17,12 @@ export function isToken(text: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text);
 }
 
-/**
- * Returns true if a text is printable ASCII without surrounding space: a valid header value here.
- */
+/** Returns true if a text can be a header value here: printable ASCII without surrounding space. */
 export function isHeaderValue(text: string): boolean {
   return /^[ -~]*$/.test(text) && text.trim() === text;
 }
 
-/** Returns true if an item is valid: `*`, `<prefix>.*` or an event name. */
+/** Returns true for a valid item of the list of events: `*`, `<prefix>.*` or an event name. */
 export function isItem(item: string): boolean {
   if (item === '*') return true;
   const name = item.endsWith('.*') ? item.slice(0, -2) : item;

@@ -1,10 +1,10 @@
 import type { TemplatePiece } from './source.ts';
 
 /**
- * Decides which renderings are cheap enough for the thread that answers all requests. A cheap
- * template is parsed once, has no loops, and its filters take time proportional to the length of a
- * value. Everything unknown counts as costly. The output of a cheap template is limited while it is
- * rendered.
+ * Decides which renderings are cheap enough for the main thread, which answers all requests. A
+ * cheap template is parsed once, has no loops, and its filters take time proportional to the length
+ * of a value. Anything unknown counts as costly. While a cheap template is rendered, its output is
+ * limited.
  */
 
 const cheapTags = new Set(
@@ -18,18 +18,21 @@ const cheapFilters = new Set(
    plus minus times divided_by modulo round ceil floor abs at_least at_most date`.split(/\s+/),
 );
 
-/** Maximum number of characters of a cheap source. Parsing so many takes about 5 ms. */
+/** Maximum number of characters of a cheap template. Parsing so many takes about 5 ms. */
 export const cheapSourceChars = 200_000;
-/** Maximum number of characters of cheap values. Copying or escaping so many takes about 5 ms. */
+/**
+ * Maximum number of characters of values in a cheap rendering. Copying or escaping so many takes
+ * about 5 ms.
+ */
 export const cheapValueChars = 200_000;
-/** Maximum weight of cheap templates (`readingWeight`). Parsing them takes about 10 ms. */
+/** Maximum weight of a cheap template (`readingWeight`). Parsing this weight takes about 10 ms. */
 export const cheapWeight = 1_000;
-/** Minimum number of characters of an operation: a word, or a bar and a filter. */
+/** Minimum number of characters of an operation in a template: a word, or a bar and a filter. */
 const operationChars = 10;
 
 /**
- * Returns the approximate number of words in braces in a template, on which the time to parse it
- * depends. Infinity: more than `cheapWeight`, or a source that is too long.
+ * Returns the approximate number of words in braces, which determines how long parsing takes.
+ * Infinity: more than `cheapWeight`, or the source is too long.
  */
 export function readingWeight(source: string, read: () => readonly TemplatePiece[]): number {
   if (source.length > cheapSourceChars || countTags(source) > cheapWeight) return Infinity;
@@ -49,8 +52,8 @@ export function isCheapToRender(pieces: readonly TemplatePiece[]): boolean {
 }
 
 /**
- * Counts the tags and placeholders of a template, including those that are never executed. In the
- * tag `liquid`, each line counts.
+ * Counts the tags and placeholders of a template, including those that are never executed. Each
+ * line of a tag `liquid` counts.
  */
 export function countTags(source: string): number {
   let count = source.match(/\{[{%]/g)?.length ?? 0;
@@ -71,22 +74,22 @@ function isCheapTag(liquid: string): boolean {
 }
 
 /**
- * Returns true if a tag or placeholder contains a costly filter. Quotes are not parsed, so text in
- * quotes may look like a filter.
+ * Returns true if a tag or placeholder contains a costly filter. Quotes are not parsed, so a quoted
+ * text may also count as a filter.
  */
 function isCostly(liquid: string): boolean {
-  // A range may have any length.
+  // A range such as `(1..n)` may have any length.
   if (liquid.includes('..')) return true;
   const names = [...liquid.matchAll(/\|\s*([^\s:|}"']*)/g)].map(([, name = '']) => name);
-  // A format of the filter `date` may pad to any width (`%9999d`), and each name of a month (`%B`)
-  // takes 0.1 ms. So only a quoted format without digits, of at most 50 characters, is cheap.
+  // The filter `date` can pad to any width (`%9999d`), and each name of a month (`%B`) takes 0.1
+  // ms. So a format is cheap only if it is quoted, has no digits and at most 50 characters.
   const dates = names.filter((name) => name === 'date').length;
   const plainDates =
     liquid.match(/\|\s*date\s*:\s*(?:"[^"\d]{0,50}"|'[^'\d]{0,50}')/g)?.length ?? 0;
   return dates > plainDates || !names.every((name) => cheapFilters.has(name));
 }
 
-/** Returns the approximate length of values as text. It stops counting at `max`. */
+/** Returns the approximate length of values as text. Counting stops at `max`. */
 export function roughChars(values: readonly unknown[], max: number): number {
   const left: unknown[] = [...values];
   let chars = 0;

@@ -1,13 +1,16 @@
 import { AssertionError, LiquidError } from 'liquidjs';
 import { readTemplate } from './source.ts';
 
-/** A position in a template: both numbers count from 1, and are null if unknown. */
+/** A position in a template. Both numbers count from 1, and are null if unknown. */
 export interface Place {
   line: number | null;
   column: number | null;
 }
 
-/** Why a template cannot be rendered. Mail with it is then rendered plainly. */
+/**
+ * Why a template cannot be rendered. Mail with it is then rendered plainly: only placeholders are
+ * replaced.
+ */
 export interface TemplateFault extends Place {
   code: 'liquid_syntax' | 'liquid_limit';
   message: string;
@@ -28,21 +31,21 @@ export const tooManyTags: TemplateFault = {
   ...nowhere,
 };
 
-/** The fault of a rendering that had to be stopped. */
+/** The fault when a rendering took too long and was stopped. */
 export const stopped: TemplateFault = {
   code: 'liquid_limit',
   message: 'Rendering takes too long or too much memory. Simplify the template.',
   ...nowhere,
 };
 
-/** The fault of a template that cannot be parsed in time. */
+/** The fault when a template cannot be parsed in time. */
 export const unread: TemplateFault = {
   code: 'liquid_limit',
   message: 'Parsing the template takes too long. Simplify it: fewer tags, and less nesting.',
   ...nowhere,
 };
 
-/** Messages of liquidjs about its limits, and our replacements. */
+/** Messages of liquidjs about its limits, with our replacements. */
 const limitMessages: readonly (readonly [RegExp, string])[] = [
   [
     /^template render limit/,
@@ -63,12 +66,12 @@ export function faultOf(error: unknown, source: string): TemplateFault {
     const known = limitMessages.find(([pattern]) => pattern.test(written));
     return { code: 'liquid_limit', message: known?.[1] ?? stopped.message, ...place };
   }
-  // The JavaScript engine throws RangeError: the text is too long, or nested too deeply.
+  // A RangeError of JavaScript means that the text is too long, or nested too deeply.
   if (cause instanceof RangeError) return { ...stopped, ...place };
   return { code: 'liquid_syntax', message: syntaxText(written), ...place };
 }
 
-/** Frequent messages of liquidjs about a template, and our replacements. */
+/** Frequent messages of liquidjs about a template, with our replacements. */
 const syntaxMessages: readonly (readonly [RegExp, string])[] = [
   [/^tag "([^"]+)" not found$/, 'There is no tag "$1".'],
   [/^tag (.+) not closed$/s, 'The tag $1 is not closed.'],
@@ -83,7 +86,7 @@ function syntaxText(written: string): string {
   return known ? text.replace(...known) : asSentence(text);
 }
 
-/** Describes a fault in one line, for readers who see only a message. */
+/** Returns a fault in one line, for readers who see only a message. */
 export function faultText({ message, line, column }: TemplateFault): string {
   const place = `(line ${line}, column ${column})`;
   return line === null ? message : `${message.replace(/\.$/, '')} ${place}.`;
@@ -95,13 +98,13 @@ function asSentence(text: string): string {
 
 function placeOf({ token }: LiquidError, source: string): Place {
   const map = new PlaceMap(source);
-  // A part that was tokenized separately has its own positions.
+  // A part of a tag that liquidjs tokenized separately has positions of its own.
   return token.input === map.liquid ? map.at(token.begin) : nowhere;
 }
 
 /**
- * Maps positions of liquidjs's translation to positions of the written template.
- * @param omitted pieces that the translation leaves out.
+ * Maps positions in the translation for liquidjs to positions in the written template.
+ * @param omitted the pieces that the translation leaves out
  */
 export class PlaceMap {
   readonly liquid: string;
@@ -130,8 +133,8 @@ export class PlaceMap {
   }
 
   /**
-   * @param at offset in the translation. For an offset within a tag of one line, the result is the
-   *   start of the tag.
+   * Returns the place of an offset in the translation. If the offset is inside a tag on one line,
+   * the place is the start of the tag.
    */
   at(at: number): Place {
     const piece = lastAt(this.#pieces, at, ({ liquid }) => liquid);
@@ -139,7 +142,7 @@ export class PlaceMap {
     return this.inSource(piece.written + (piece.isExact ? at - piece.liquid : 0));
   }
 
-  /** @param at offset in the written template. */
+  /** Returns the place of an offset in the written template. */
   inSource(at: number): Place {
     this.#lines ??= lineStarts(this.#source);
     const lines = this.#lines;
@@ -159,7 +162,8 @@ function lastAt<T>(items: readonly T[], at: number, start: (item: T) => number):
 }
 
 /**
- * Returns the index of the last of the ordered items that starts at or before an offset; -1: none.
+ * Returns the index of the last item that starts at or before an offset; -1: there is none. The
+ * items are in order.
  */
 function lastIndexAt<T>(items: readonly T[], at: number, start: (item: T) => number): number {
   let low = 0;

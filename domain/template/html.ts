@@ -11,7 +11,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => htmlEntities[char]!);
 }
 
-/** Like `escapeHtml`, but keeps existing entities. */
+/** Like `escapeHtml`, but entities in the text stay as they are. */
 export function escapeHtmlOnce(text: string): string {
   return text.replace(/[<>"']|&(?!(?:[a-z][a-z0-9]*|#\d+|#x[\da-f]+);)/gi, (c) => htmlEntities[c]!);
 }
@@ -19,14 +19,14 @@ export function escapeHtmlOnce(text: string): string {
 /** Maximum number of characters of HTML that are parsed. */
 const readCharsMax = 500_000;
 /**
- * Maximum number of tags that are parsed. A parser's cost grows with the square of the nesting:
+ * Maximum number of tags that are parsed. The cost grows with the square of the nesting depth:
  * 20,000 open tags take 0.1 s.
  */
 const readTagsMax = 20_000;
 
 /**
- * Returns the beginning of HTML that is parsed: at most `readCharsMax` characters with at most
- * `readTagsMax` tags.
+ * Returns the beginning of the HTML: at most `readCharsMax` characters with at most `readTagsMax`
+ * tags.
  */
 export function cutHtml(html: string): string {
   const end = Math.min(html.length, readCharsMax);
@@ -38,14 +38,14 @@ export function cutHtml(html: string): string {
   return html.slice(0, at);
 }
 
-/** Returns the primary tag of a locale in lower case: `de-AT` and `DE_at` are `de`. */
+/** Returns the primary tag of a locale in lower case: `de-AT` and `DE_at` become `de`. */
 export function primaryLanguage(locale: string): string {
   return /^[a-z]{2,8}(?=$|[-_])/i.exec(locale.trim())?.[0].toLowerCase() ?? '';
 }
 
 /**
- * Wraps a fragment (without `<html`) in a document, with text styles that are readable on every
- * screen. The styles are inline, because many mail programs drop style sheets.
+ * Wraps an HTML fragment (without `<html`) in a document, with text styles that are readable on
+ * every screen. The styles are inline, because many mail programs drop style sheets.
  */
 export function wrapDocument(html: string, locale: string): string {
   if (/<html/i.test(html)) return html;

@@ -14,24 +14,25 @@ import { readTemplate } from './source.ts';
 
 /** Facts about a template that need no values. */
 export interface Inspection {
-  /** null: it is valid Liquid. With a fault, the lists are empty. */
+  /** null: the template is valid Liquid. With a fault, the lists are empty. */
   fault: TemplateFault | null;
   unknownFilters: ({ name: string } & Place)[];
-  /** Filters after `??`, where they are a part of the text. */
+  /** Filters after `??`. There they are not applied, but a part of the text. */
   textFilters: ({ name: string } & Place)[];
   /**
-   * The names that the template reads, each once, at its first position. Names with a fallback (`??`,
-   * `default`), names that a condition tests, and names that tags of the template set are left out.
+   * The names that the template reads, each once, with the first position. Names that have a
+   * fallback (`??`, `default`), that a condition tests, or that tags of the template set are left
+   * out.
    */
   names: ({ path: string[] } & Place)[];
 }
 
-/** Returns an inspection without findings, except perhaps a fault. */
+/** Returns an inspection that has found nothing, except perhaps a fault. */
 export function uninspected(fault: TemplateFault | null): Inspection {
   return { fault, unknownFilters: [], textFilters: [], names: [] };
 }
 
-/** Inspects a template, however long it takes. Never throws. */
+/** Inspects a template without a time limit. Never throws. */
 export function inspectTemplate(source: string): Inspection {
   const { fault, nodes } = compileTemplate(source);
   if (nodes === null) return uninspected(fault);
@@ -83,7 +84,7 @@ function namesOf(source: string): Inspection['names'] {
   return names.missed().map(({ path, at }) => ({ path, ...map.at(at) }));
 }
 
-/** A name that a template reads, as far as it is literal, and its offset in the translation. */
+/** A name that a template reads, as far as it is literal, with its offset in the translation. */
 interface ReadName {
   path: string[];
   at: number;
@@ -92,15 +93,15 @@ interface ReadName {
 /** Tags whose arguments are conditions. */
 const conditions = ['if', 'unless', 'case'];
 
-/** Traverses a template once, in the order in which it is written. */
+/** Traverses a template once, in order, and collects its names. */
 class NameFinder {
-  /** Names that must have a value, each at its first position. */
+  /** Names that must have a value, each with its first position. */
   readonly #read = new Map<string, ReadName>();
   /** Names that a condition tests. */
   readonly #asked = new Set<string>();
   /** Names that a tag such as `assign` sets for the rest of the template. */
   readonly #set = new Set<string>();
-  /** Names that a block such as `for` sets, each with the number of enclosing blocks that set it. */
+  /** Names that an enclosing block such as `for` sets, each with the number of such blocks. */
   readonly #inBlocks = new Map<string, number>();
 
   missed(): ReadName[] {
@@ -140,12 +141,12 @@ class NameFinder {
 
 type Given = Value['filters'][number]['args'][number];
 
-/** The value of a filter's argument, which may have a name. */
+/** Returns the value of a filter's argument, which may be a named argument. */
 function valueOf(given: Given): ValueToken | undefined {
   return Array.isArray(given) ? given[1] : given;
 }
 
-/** Finds the names in a part of an expression, including those in brackets. */
+/** Finds the names in a part of an expression, including names in brackets. */
 function namesIn(token: unknown, note: (found: ReadName) => void): void {
   if (TypeGuards.isRangeToken(token)) {
     namesIn(token.lhs, note);
@@ -158,7 +159,7 @@ function namesIn(token: unknown, note: (found: ReadName) => void): void {
   }
 }
 
-/** Returns the literal names of a path: `a[b].c` is `a`, and so is `[a].c`. */
+/** Returns the literal names of a path: `a[b].c` gives `a`, and `[a].c` also gives `a`. */
 function nameOf(token: PropertyAccessToken): ReadName {
   const path: string[] = [];
   for (const prop of token.props) {
@@ -173,8 +174,8 @@ function nameOf(token: PropertyAccessToken): ReadName {
 }
 
 /**
- * Returns the parts of an expression whose names must have a value. If it has the filter `default`,
- * these are only the arguments of this filter and of later filters.
+ * Returns the parts of an expression whose names must have a value. With the filter `default`, only
+ * the arguments of this and later filters are such parts.
  */
 function withoutDefaults(argument: Value | ValueToken): (Value | ValueToken)[] {
   if (!(argument instanceof Value)) return [argument];

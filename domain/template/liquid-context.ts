@@ -2,25 +2,25 @@ import { Context, toValue, type Emitter, type Liquid, type Value } from 'liquidj
 import { ownPath, readPath } from '../filter/value.ts';
 import { escapeHtml } from './html.ts';
 
-/** Cost of binding one item in a loop or filter, in characters. */
+/** Number of characters that one item in a loop or filter counts as, for the limit. */
 const itemChars = 8;
 
-/** The remaining budget of related renderings: output characters and time. */
+/** The remaining budget of renderings that share one limit: output characters and time. */
 export type RenderLimits = Pick<Context, 'memoryLimit' | 'renderLimit'>;
 
 /**
- * Keeps stored text escaped, unless the template uses the filter `raw`. Every variable has an origin.
- * An expression has the least trusted origin of the variables that it has read, and `assign`, `capture`
- * and loops keep this origin. Anything unknown counts as stored.
+ * Keeps track of the origin of texts, so that stored text is escaped unless the template uses the
+ * filter `raw`. An expression has the least trusted origin of the variables that it read, and
+ * `assign`, `capture` and loops keep this origin. Anything unknown counts as stored.
  */
 export class TracingContext extends Context {
   readonly scope: TemplateScope;
   readonly target: Target;
-  /** The least trusted origin that the current expression has read. */
+  /** The least trusted origin that the current expression has read so far. */
   from: Origin = origin.trusted;
-  /** The least trusted origin of the text that was written since `capture` last reset it. */
+  /** The least trusted origin of the text written since `capture` last reset this field. */
   written: Origin = origin.trusted;
-  /** Origin of the list over which a loop is about to begin. */
+  /** The origin of the list over which a loop is about to run. */
   loopFrom: Origin = origin.stored;
   /** The value of the last expression. */
   shown: unknown;
@@ -85,8 +85,8 @@ export class TracingContext extends Context {
 }
 
 /**
- * Returns the path by which a name is read, at the top or in a namespace. As in conditions, a key
- * that contains dots wins over the path through objects.
+ * Returns the path under which a name is found, at the top or in a namespace. As in conditions, a
+ * key that contains dots has precedence.
  */
 export function namedPath(values: unknown, path: readonly unknown[]): readonly unknown[] {
   if (path.length < 2 || !path.every((part) => typeof part === 'string')) return path;
@@ -109,7 +109,7 @@ export function least(a: Origin, b: Origin): Origin {
 }
 
 /**
- * Returns the context that liquidjs gives to a tag or filter as the `TracingContext` that it is.
+ * Returns a context of liquidjs as the `TracingContext` that it is.
  * @throws TypeError for any other context
  */
 export function traced(context: Context): TracingContext {
@@ -117,7 +117,7 @@ export function traced(context: Context): TracingContext {
   throw new TypeError('Unexpected context: templates are rendered in a TracingContext.');
 }
 
-/** Evaluates an expression; `context.from` then holds its origin. */
+/** Evaluates an expression. Then `context.from` has its origin. */
 export function* evaluate(
   value: Value,
   context: TracingContext,
@@ -127,14 +127,14 @@ export function* evaluate(
   for (const filter of value.filters) {
     const before: Origin = context.from;
     const next: unknown = yield filter.render(result, context);
-    // An unused default does not change the origin.
+    // The default was not used, so it does not change the origin.
     if (filter.name === 'default' && next === result) context.from = before;
     result = next;
   }
   return toValue(result);
 }
 
-/** Collects output and counts its characters for the rendering's limit. */
+/** Collects output, and counts its characters for the limit of the rendering. */
 export class LimitedEmitter implements Emitter {
   buffer = '';
   readonly #limit: Context['memoryLimit'];
@@ -151,25 +151,25 @@ export class LimitedEmitter implements Emitter {
 }
 
 /**
- * The origin of a value's text. Only `stored` text is escaped in HTML.
- *  - `trusted`: the template itself, the request that sends the mail, or the system
- *  - `escaped`: stored text that is HTML-escaped already
- *  - `stored`: contact data, events, context, which anyone with a public key can write
+ * The origin of a text. Only `stored` text is escaped in HTML.
+ * - `trusted`: the template itself, the request that sends the mail, or the system
+ * - `escaped`: stored text that is already escaped
+ * - `stored`: contact data, events and context, which anyone with a public key can write
  */
 export const origin = { trusted: 0, escaped: 1, stored: 2 } as const;
 export type Origin = (typeof origin)[keyof typeof origin];
 
 /** The variables of one rendering. */
 export interface TemplateScope {
-  /** All top-level names. It has no prototype, so no inherited names. */
+  /** All top-level names. The object has no prototype, so it has no inherited names. */
   values: Record<string, unknown>;
-  /** The object behind `data.`: stored and given values, merged. */
+  /** The object under the name `data`: stored and given values, merged. */
   data: Record<string, unknown>;
-  /** Returns true when the request or the system gave the value at this path. */
+  /** Returns true when the value at this path came from the request or the system. */
   trusts(path: readonly unknown[]): boolean;
 }
 
-/** The output format: how stored text is escaped and how a list is written. */
+/** How a rendering writes values: the escaping of stored text, and the form of lists. */
 export interface Target {
   escape: (text: string) => string;
   list: (items: string[]) => string;
@@ -179,12 +179,12 @@ const asIs = (text: string): string => text;
 const listItems = (items: string[]): string => items.map((item) => `<li>${item}</li>`).join('\n');
 
 export const htmlTarget: Target = { escape: escapeHtml, list: listItems };
-/** For a text that is not HTML. */
+/** Writes values into a text that is not HTML. */
 export const textTarget: Target = { escape: asIs, list: (items) => items.join(', ') };
-/** For values that are escaped later, when they are inserted into HTML. */
+/** Writes values unescaped. They are escaped later, when they are inserted into HTML. */
 export const slotsTarget: Target = { escape: asIs, list: listItems };
 
-/** Writes a value as text: lists item by item, objects as JSON, missing and null as ''. */
+/** Writes a value as text: a list item by item, an object as JSON, undefined and null as ''. */
 export function present(
   value: unknown,
   from: Origin,
@@ -202,7 +202,10 @@ export function present(
   return presentOne(value, from, target);
 }
 
-/** Writes one value as text: an object, and a list inside a list, as JSON; missing and null as ''. */
+/**
+ * Writes a single value as text: an object, or a list inside a list, as JSON; undefined and null as
+ * ''.
+ */
 export function presentOne(value: unknown, from: Origin, target: Target): string {
   if (value === null || value === undefined) return '';
   const escape = from === origin.stored ? target.escape : asIs;
@@ -216,14 +219,14 @@ function presentEntry(key: string, value: unknown, from: Origin, target: Target)
 }
 
 /**
- * Applies `change` to every string inside a JSON value, including object keys. A value nested
- * deeper than the call stack throws RangeError, as JSON.stringify would.
+ * Applies `change` to every string in a JSON value, including keys. A value nested more deeply than
+ * the call stack allows throws RangeError, as JSON.stringify does.
  */
 export function mapStrings(value: unknown, change: (text: string) => string): unknown {
   return replaceStrings(value, change, change);
 }
 
-/** Like `mapStrings`, but a string may become any value, and keys have a function of their own. */
+/** Like `mapStrings`, but a string may become any value, and keys have their own function. */
 export function replaceStrings(
   value: unknown,
   change: (text: string) => unknown,
@@ -232,7 +235,7 @@ export function replaceStrings(
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((item) => replaceStrings(item, change, changeKey));
   if (typeof value !== 'object' || value === null) return value;
-  // fromEntries defines own properties, so a key named __proto__ stays a plain key.
+  // Object.fromEntries defines own properties, so `__proto__` stays an ordinary key.
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       changeKey(key),

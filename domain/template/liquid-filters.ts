@@ -11,15 +11,15 @@ import { type TracingContext, least, mapStrings, origin, traced } from './liquid
 type FilterHandler = Extract<FilterImplOptions, (...args: never[]) => unknown>;
 
 /**
- * Filters that neither decode text nor split markup, so escaped text stays safe. After any other
- * filter, escaped text counts as stored again, because the filter may have decoded it.
+ * Filters that neither decode text nor split markup, so escaped text stays escaped. After any other
+ * filter, escaped text counts as stored again.
  */
 const keepsEscaped = new Set(
   `append prepend strip lstrip rstrip strip_newlines squish normalize_whitespace upcase downcase
    capitalize newline_to_br escape_once raw default fallback`.split(/\s+/),
 );
 
-/** Filters that differ from those of Liquid, or add to them. `fallback` implements `??`. */
+/** Filters that Liquid does not have, or that differ from Liquid's. `fallback` implements `??`. */
 const ownFilters: Record<string, FilterHandler> = {
   raw(value: unknown) {
     traced(this.context).from = origin.trusted;
@@ -51,16 +51,17 @@ function escapeWith(escape: (text: string) => string, value: unknown, context: T
   if (context.from === origin.stored) context.from = origin.escaped;
   return mapStrings(toValue(value), (text) => {
     const escaped = escape(text);
-    // A list may contain one long text a thousand times, so each is counted before the next.
+    // Each text is counted before the next, because a list may contain one long text a thousand
+    // times.
     context.memoryLimit.use(escaped.length);
     return escaped;
   });
 }
 
 /**
- * A filter that cannot use its input returns it unchanged; only a limit ends the rendering. Liquid
- * checks the time only between tags, and does not count the output of all filters. So every filter
- * here checks the time and counts its result.
+ * Wraps a filter. A filter that cannot use its input returns the input; only a limit ends the
+ * rendering. The wrapper checks the time and counts the result, because Liquid checks the time only
+ * between tags and does not count the output of all filters.
  */
 function traceFilter(name: string, handler: FilterHandler): FilterHandler {
   return function* (value: unknown, ...args: unknown[]): Generator<unknown, unknown, unknown> {
@@ -70,8 +71,8 @@ function traceFilter(name: string, handler: FilterHandler): FilterHandler {
     const before = context.from;
     try {
       const result = yield handler.call(this, value, ...args);
-      // The condition of where_exp and similar filters is a separate expression. The origin of its
-      // last value, perhaps a number or trusted text, is not that of the items.
+      // Filters such as where_exp evaluate an expression for each item. The origin of the last
+      // result, perhaps a number or trusted text, is not the origin of the items.
       if (!Object.hasOwn(ownFilters, name)) {
         context.from = least(before, context.from);
         if (result !== value) context.memoryLimit.use(lengthOf(result));
@@ -95,7 +96,7 @@ function isLimit(error: unknown): boolean {
   return error instanceof AssertionError && error.message.endsWith('limit exceeded');
 }
 
-/** Registers all filters with an engine, each with tracking of text origins. */
+/** Registers all filters with an engine, wrapped by `traceFilter`. */
 export function registerFilters(engine: Liquid): void {
   for (const [name, filter] of Object.entries({ ...standardFilters, ...ownFilters })) {
     const handler = typeof filter === 'function' ? filter : filter.handler;

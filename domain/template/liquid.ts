@@ -34,18 +34,16 @@ import {
 } from './liquid-context.ts';
 import { registerFilters } from './liquid-filters.ts';
 
-/** Time limit of related renderings, in milliseconds. */
+/** Time limit in milliseconds of renderings that share one limit. */
 const renderMs = 1000;
 
 /**
- * Maximum number of characters that related renderings may build: intermediate values, captured text
- * and output together.
+ * Maximum number of characters that renderings which share one limit may build: intermediate
+ * values, captured text and output together.
  */
 export const renderChars = 10 * 1024 * 1024;
 
-/**
- * Number of comparisons that a text search makes in the time in which a filter makes one character.
- */
+/** Number of comparisons in a text search that take as long as a filter needs for one character. */
 const comparisonsPerChar = 1_000;
 
 class TracedOutput extends Output {
@@ -116,14 +114,15 @@ class TracedTablerow extends TablerowTag {
 
 function* readLoopOrigin(collection: ForTag['collection'], context: TracingContext) {
   context.from = origin.trusted;
-  // A range holds only numbers, and building it twice could be costly.
+  // A range contains only numbers, which need no origin, and building the range twice could be
+  // costly.
   if (!TypeGuards.isRangeToken(collection)) yield evalToken(collection, context);
   context.loopFrom = context.from;
 }
 
 const operators = {
   ...defaultOperators,
-  /** Searching one text in another takes time up to the product of their lengths. */
+  /** Counts the cost of a search, which takes up to the product of both lengths. */
   *contains(left: unknown, right: unknown, context: Context): Generator<unknown, boolean, unknown> {
     context.renderLimit.check(performance.now());
     const [text, wanted] = [toValue(left), toValue(right)];
@@ -141,10 +140,10 @@ function createEngine(strictFilters: boolean): Liquid {
     operators,
     jsTruthy: true,
     ownPropertyOnly: true,
-    // Dates look the same on every server.
+    // So dates look the same on every server.
     timezoneOffset: 0,
     locale: 'en-US',
-    // No templates from disk.
+    // So `include` and `render` cannot read files.
     templates: {},
   });
   for (const name of ['include', 'render', 'layout', 'block']) delete engine.tags[name];
@@ -158,14 +157,14 @@ function createEngine(strictFilters: boolean): Liquid {
   return engine;
 }
 
-/** For sending: an unknown filter leaves the value unchanged. */
+/** The engine for sending: an unknown filter leaves the value unchanged. */
 const lenient = createEngine(false);
-/** For saving: an unknown filter is an error. */
+/** The engine for saving: an unknown filter is an error. */
 const strict = createEngine(true);
 
 /**
- * Tokens are taken one by one with `shift`, which moves the rest of a plain array each time: a
- * template of 2 MB would take a minute to parse. In reverse order, each step costs the same.
+ * Holds the tokens in reverse order. The parser takes tokens with `shift`, which moves the rest of
+ * a plain array each time: a template of 2 MB would take a minute.
  */
 class TokenQueue extends Array<TopLevelToken> {
   constructor(tokens: TopLevelToken[]) {
@@ -225,7 +224,7 @@ export function startLimits({ chars = renderChars, ms = renderMs } = {}): Render
 
 /**
  * Renders the result of `parseLiquid`. Throws when a limit is exceeded.
- * @returns the text, and the value of its last expression.
+ * @returns the text, and the value of the last expression
  */
 export function renderLiquid(
   templates: Template[],

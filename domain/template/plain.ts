@@ -2,17 +2,17 @@ import { type Target, presentOne, origin } from './liquid-context.ts';
 import type { TemplatePiece } from './source.ts';
 
 /**
- * Most templates of mail are text with plain names, `{{name}}` or `{{name ?? you}}`. If no value is a
- * list or an object, such a template is rendered without Liquid. The result is the same, and Liquid
+ * A template of plain text and plain names, `{{name}}` or `{{name ?? you}}`, as most are. If no
+ * value is a list or an object, it is rendered without Liquid. The result is the same, and Liquid
  * would take ten times as long.
  */
 export interface PlainTemplate {
-  /** The text around the names: one piece more than names. */
+  /** The text around the names. There is one piece more than names. */
   texts: string[];
   names: { name: string; fallback: string | undefined }[];
 }
 
-/** The variables of a template that plain names can refer to. */
+/** The variables to which plain names can refer. */
 interface PlainVariables {
   contact: { id: string; email: string; subscribed: boolean; data: Record<string, unknown> | null };
   given?: unknown;
@@ -23,15 +23,15 @@ interface PlainVariables {
 }
 
 const plainName = /^[a-z_]\w*$/i;
-/** Names with a special meaning in Liquid. */
+/** Names that have a special meaning in Liquid. */
 const liquidNames = new Set(
   'true false nil null empty blank and or not contains size first last data event contact'.split(
     ' ',
   ),
 );
 /**
- * Maximum number of characters of the result. A longer one is left to Liquid, which limits its output.
- * `charsMax` is far below that limit.
+ * Maximum number of characters of the result. A longer result is left to Liquid, which enforces the
+ * much higher limit of a rendering.
  */
 const charsMax = 500_000;
 
@@ -55,8 +55,8 @@ export function plainTemplate(pieces: readonly TemplatePiece[]): PlainTemplate |
 }
 
 /**
- * Returns the text with its values; null: Liquid must render the template, because of its variables or
- * its length.
+ * Returns the rendered text; null: Liquid must render the template, because of its variables or its
+ * length.
  */
 export function renderPlain(
   { texts, names }: PlainTemplate,
@@ -86,7 +86,7 @@ function systemValue(name: string, { contact, urls }: PlainVariables): unknown {
   return Object.hasOwn(urls, name) ? urls[name] : undefined;
 }
 
-/** Returns a value written by contacts or customers. */
+/** Returns the value of a name that contacts or customers wrote. */
 function storedValue(name: string, { contact, locale }: PlainVariables): unknown {
   if (name === 'email' || name === 'svc_email') return contact.email;
   if (name === 'locale') return locale;

@@ -8,22 +8,22 @@ import {
   type TemplateVariables,
 } from './render.ts';
 
-/** Aborts work that needs a text which is not rendered yet. */
+/** Thrown to abort the work when it needs a text that is not rendered yet. */
 class NotRendered extends Error {}
 
 /**
- * Maximum number of runs of the work. At most three are aborted for a text that is missing, and the last
- * one renders inside: enough for two texts, of which one changes meanwhile.
+ * Maximum number of runs of the work. Up to three are aborted because a text is missing; the last
+ * one renders inside the work. That is enough for two texts of which one changes meanwhile.
  */
 const roundsMax = 4;
 
 /**
  * Runs work that others wait for, such as a transaction with locks, without rendering costly
- * templates inside it. When the work needs such a text, the work is aborted, the text is rendered, and
- * the work starts again. If the values of the texts keep changing, the last run renders inside the work.
+ * templates inside. When the work needs such a text, it is aborted, the text is rendered, and the
+ * work starts again. If the values keep changing, the last run renders inside the work.
  *
- * So the work must be repeatable, must not catch the errors of the renderer, and should use the same
- * values each time.
+ * So the work must be repeatable, must not catch the errors of the renderer, and should use the
+ * same values each time.
  */
 export async function renderAhead<T>(
   renderer: Renderer,
@@ -42,7 +42,10 @@ export async function renderAhead<T>(
   return work(renderer);
 }
 
-/** Renders cheap texts, and takes others from `texts`. Collects those that are `missing`. */
+/**
+ * Renders cheap texts, and takes the others from `texts`. Adds those that `texts` lacks to
+ * `missing`.
+ */
 function renderKnown(
   renderer: Renderer,
   texts: ReadonlyMap<string, Rendered[]>,

@@ -29,21 +29,21 @@ import {
 } from './liquid-context.ts';
 
 export interface TemplateVariables {
-  /** The project of the template. Projects take turns in the queue for rendering. */
+  /** The project of the template. Projects take turns in the queue for renderings. */
   owner?: string;
   contact: {
     id: string;
     email: string;
     subscribed: boolean;
-    /** Stored data, including changes that the request has made. */
+    /** The contact's stored data, including changes by the request. */
     data: Record<string, unknown> | null;
   };
   /**
-   * Values from the `/v1/send` request itself, stored or not. They override stored data and are
-   * inserted into HTML as they are: the holder of the secret key is trusted.
+   * Values from the `/v1/send` request itself, whether stored or not. They override stored data and
+   * are inserted into HTML unescaped, because the holder of the secret key is trusted.
    */
   given?: Record<string, unknown> | undefined;
-  /** The execution context of a workflow, also available as `event.`. */
+  /** The context of an execution. Templates can also read it as `event.`. */
   context?: Record<string, unknown> | null | undefined;
   /** `data.locale` of the contact, otherwise the language of the project. */
   locale: string;
@@ -52,7 +52,7 @@ export interface TemplateVariables {
   optIn?: { confirmUrl: string; confirmTopics: readonly string[] };
 }
 
-/** A template that can be rendered many times; it is parsed on first use. */
+/** A template that can be rendered many times. It is parsed on first use. */
 export class CompiledTemplate {
   readonly source: string;
   #read: TemplatePiece[] | undefined;
@@ -70,19 +70,19 @@ export class CompiledTemplate {
     return this.#read;
   }
 
-  /** null when it is not valid Liquid. */
+  /** null: the template is not valid Liquid. */
   get nodes(): Template[] | null {
     this.#parsed ??= parsed(this.source, () => this.#pieces);
     return this.#parsed.nodes;
   }
 
-  /** Why it is not valid Liquid; null when it is valid. */
+  /** Why the template is not valid Liquid; null: it is valid. */
   get fault(): TemplateFault | null {
     this.#parsed ??= parsed(this.source, () => this.#pieces);
     return this.#parsed.fault;
   }
 
-  /** The template as text with plain names; null: it has more than these, or takes long to read. */
+  /** The template as text with plain names; null: it is more complex, or takes long to parse. */
   get plain(): PlainTemplate | null {
     if (this.#plain === undefined) {
       this.#plain = this.isQuicklyRead ? plainTemplate(this.#pieces) : null;
@@ -90,17 +90,20 @@ export class CompiledTemplate {
     return this.#plain;
   }
 
-  /** True if it is a single expression and nothing else. */
+  /** True if the template is a single expression and nothing else. */
   get isLone(): boolean {
     return this.isQuicklyRead && this.#pieces.length === 1 && this.source.startsWith('{{');
   }
 
-  /** True if it is parsed quickly, whatever its rendering costs. */
+  /** True if the template is parsed quickly. Its rendering may still be costly. */
   get isQuicklyRead(): boolean {
     return this.#readingWeight < Infinity;
   }
 
-  /** The work of rendering it: about its number of words in braces. Infinity: costly, or unknown. */
+  /**
+   * The approximate cost of rendering the template, as its number of words in braces. Infinity:
+   * costly, or unknown.
+   */
   get weight(): number {
     this.#weight ??=
       this.isQuicklyRead && isCheapToRender(this.#pieces) ? this.#readingWeight : Infinity;
@@ -125,7 +128,7 @@ function parsed(source: string, read: () => readonly TemplatePiece[]): Parsed {
   }
 }
 
-/** Compiles a template. Never throws: an invalid one renders by plain replacement. */
+/** Compiles a template. Never throws: in an invalid template, only placeholders are replaced. */
 export function compileTemplate(source: string): CompiledTemplate {
   return new CompiledTemplate(source);
 }
@@ -133,8 +136,8 @@ export function compileTemplate(source: string): CompiledTemplate {
 export type TemplateCheck = { ok: true } | { ok: false; message: string };
 
 /**
- * Checks a template before it is saved: at most 2 MB and 10,000 tags, correct Liquid, only known tags
- * and filters. `message`: the error, with its line and column if they are known.
+ * Checks a template before it is saved: at most 2 MB and 10,000 tags, valid Liquid, only known tags
+ * and filters. `message`: the error, with its line and column if known.
  */
 export function checkTemplate(source: string): TemplateCheck {
   const fault = sizeFault(source);
@@ -149,11 +152,11 @@ export function checkTemplate(source: string): TemplateCheck {
 
 /**
  * The purpose of a rendering.
- *  - `html`: a body. Stored values are escaped.
- *  - `slots`: values for HTML that are escaped later. Lists are written as in HTML.
- *  - `text`: not HTML (webhooks, addresses). Nothing is escaped, lists are joined by commas.
- *  - `subject`: one header line, a text. Control characters and line breaks become one space, at most
- *    998 characters (the longest line of RFC 5322), never empty.
+ * - `html`: a body. Stored values are escaped.
+ * - `slots`: values for HTML that are escaped later. Lists are written as in HTML.
+ * - `text`: not HTML (webhooks, addresses). Nothing is escaped, lists are joined by commas.
+ * - `subject`: a text for one header line. Control characters and line breaks become one space; it
+ *   has at most 998 characters (the longest line of RFC 5322) and is never empty.
  */
 export type RenderKind = 'html' | 'slots' | 'text' | 'subject';
 
@@ -161,10 +164,11 @@ const targets = { html: htmlTarget, slots: slotsTarget, text: textTarget, subjec
 
 export interface Rendered {
   text: string;
-  /** Why only `{{key}}` and `{{key ?? text}}` were replaced; null: everything was rendered. */
+  /** Why only placeholders were replaced; null: the template was fully rendered. */
   fault: TemplateFault | null;
   /**
-   * A number, a boolean, a list or an object: the value of a `text` that is a single expression.
+   * The value of a `text` template that is a single expression, if it is a number, a boolean, a
+   * list or an object.
    */
   value?: unknown;
 }
@@ -175,7 +179,7 @@ export function renderTemplates(
   templates: readonly CompiledTemplate[],
   variables: TemplateVariables,
 ): Rendered[] {
-  // The time for parsing does not count.
+  // The time for parsing does not count towards the limit.
   const faults = templates.map(({ fault }) => fault);
   const limits = startLimits();
   return templates.map((template, index) => {
@@ -184,7 +188,7 @@ export function renderTemplates(
     try {
       return renderWhole(kind, template, variables, limits);
     } catch (error) {
-      // A template error never blocks a send.
+      // A template with an error is rendered plainly, so that an error never blocks a mail.
       return renderPlainly(kind, template, variables, faultOf(error, template.source));
     }
   });
@@ -200,16 +204,16 @@ export function renderTemplate(
 }
 
 /**
- * Maximum number of characters that cheap renderings may build, besides the text of their templates.
- * Building so many takes about 10 ms.
+ * Maximum number of characters that cheap renderings may build, not counting the text of their
+ * templates. Building so many takes about 10 ms.
  */
 export const cheapChars = 100_000;
-/** Time limit in milliseconds, for renderings that are slow but short. */
+/** Time limit in milliseconds for cheap renderings. */
 const cheapMs = 40;
 
 /**
- * Renders templates like `renderTemplates` if that takes less than 50 ms. Returns null otherwise,
- * within the same time.
+ * Renders templates like `renderTemplates`, but returns null if that would take more than 50 ms.
+ * The decision takes no longer.
  */
 export function renderIfCheap(
   kind: RenderKind,
@@ -254,18 +258,18 @@ function renderWhole(
 }
 
 /**
- * Returns true if a value is more than its text. Nil, and numbers that JSON does not have, are
- * texts.
+ * Returns true if a value is more than its text. Nil, and numbers that JSON cannot represent, count
+ * as text.
  */
 function isTyped(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value === 'boolean' || (typeof value === 'object' && value !== null);
 }
 
-/** Returns the variables for a kind of rendering: for HTML, the links are escaped. */
+/** Returns the variables for a kind of rendering. For HTML, the links in them are escaped. */
 function inFormOf(kind: RenderKind, variables: TemplateVariables): TemplateVariables {
   const { unsubscribeUrl, subscribeUrl, manageUrl } = variables.urls;
-  // Only the link of a topic has a character that needs escaping.
+  // Only the link of a topic contains a character that needs escaping.
   if (kind !== 'html' || !unsubscribeUrl.includes('&')) return variables;
   return {
     ...variables,
@@ -278,8 +282,9 @@ function inFormOf(kind: RenderKind, variables: TemplateVariables): TemplateVaria
 }
 
 /**
- * Only replaces `{{key}}` and `{{key ?? text}}`, for a template with a fault.
- * @param charsMax limit of the text: a placeholder whose value would exceed it is not replaced.
+ * Replaces only `{{key}}` and `{{key ?? text}}`, for a template with a fault.
+ * @param charsMax maximum length of the text. A placeholder whose value would exceed it stays as
+ * written.
  */
 export function renderPlainly(
   kind: RenderKind,
@@ -295,7 +300,7 @@ export function renderPlainly(
 }
 
 /**
- * Renders templates within one second and ten megabytes, without blocking the event loop. Never
+ * Renders templates without blocking the event loop, within one second and ten megabytes. Never
  * rejects because of a template.
  */
 export interface Renderer {
@@ -304,12 +309,13 @@ export interface Renderer {
     template: CompiledTemplate,
     variables: TemplateVariables,
   ): Promise<Rendered>;
-  /** Renders related texts, together within the limits of one rendering. */
+  /** Renders texts that share the limits of one rendering. */
   renderTexts(sources: readonly string[], variables: TemplateVariables): Promise<Rendered[]>;
 }
 
 /**
- * Filters can create text that the database cannot store: half a surrogate pair, or a decoded NUL.
+ * Replaces text that the database cannot store. A filter can create it: half a surrogate pair, or
+ * NUL.
  */
 function finished(kind: RenderKind, text: string): string {
   if (kind !== 'subject') return storableText(text);
@@ -318,9 +324,8 @@ function finished(kind: RenderKind, text: string): string {
 }
 
 /**
- * The fallback for a template that is invalid or exceeds a limit: `{{key}}` and `{{key ?? text}}`
- * are replaced. Everything else stays as written, and so does a placeholder whose value would make
- * the text too long.
+ * Replaces `{{key}}` and `{{key ?? text}}` in a template that is invalid or exceeds a limit.
+ * Everything else stays as written, also a placeholder whose value would make the text too long.
  */
 function replacePlainly(
   source: string,
@@ -343,7 +348,8 @@ function replacePlainly(
 }
 
 /**
- * Returns undefined when the value is nested too deeply to be written, or longer than `charsMax`.
+ * Returns the text of a value. Returns undefined when the value is nested too deeply to be written,
+ * or longer than `charsMax`.
  */
 function plainValue(
   path: readonly string[],
@@ -364,7 +370,7 @@ function plainValue(
   if (fallback !== undefined && (value === undefined || value === null || value === '')) {
     return fallback;
   }
-  // Check the length first, so that a text that is too long is not written.
+  // Check the length first, so that no text is written that is too long.
   if (typeof value === 'string' && value.length > charsMax) return undefined;
   if (typeof value === 'object' && roughChars([value], charsMax) >= charsMax) return undefined;
   try {
@@ -375,9 +381,9 @@ function plainValue(
 }
 
 /**
- * Merges the variables; later ones override earlier ones: context, contact data, given values, the
+ * Merges the variables. Later ones override earlier ones: context, contact data, given values, the
  * namespaces `data.` and `event.`, system names. The email address and the locale are system names,
- * but stored text, so they stay escaped.
+ * but they are stored text and so are escaped.
  */
 export function templateScope({
   contact,
@@ -407,7 +413,7 @@ export function templateScope({
   const values: Record<string, unknown> = Object.create(null);
   const namespaces = context ? { data, event: context } : { data };
   const { id, email, subscribed } = contact;
-  // `contact.data.plan` works as in conditions, unless the customer's data have a key `contact`.
+  // `contact.data.plan` works as in conditions, unless the customer's data contain a key `contact`.
   const whole = { contact: { id, email, subscribed, data } };
   const hasContact = Object.hasOwn(data, 'contact') || Object.hasOwn(context ?? {}, 'contact');
   const layers = [hasContact ? {} : whole, context ?? {}, data, namespaces, stored, system];

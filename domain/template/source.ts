@@ -1,17 +1,20 @@
 import { decodeHTMLStrict } from 'entities/lib/decode.js';
 
 /**
- * One piece of a template. `written` is the text as the author wrote it; all pieces joined give the
- * source again. `liquid` is the same piece in standard Liquid. `path` is set on a placeholder that
- * names exactly one value (`{{ name }}`, `{{ data.city }}`, `{{ first name ?? there }}`).
+ * One piece of a template. `written` is the text as the author wrote it; all pieces joined are the
+ * whole template. `liquid` is the same piece in standard Liquid. `path` is set for a placeholder
+ * that names exactly one value (`{{ name }}`, `{{ data.city }}`, `{{ first name ?? there }}`).
  */
 export interface TemplatePiece {
   written: string;
   liquid: string;
   path?: readonly string[];
-  /** Text after `??`, used when the value is missing, null or an empty string. */
+  /** Text after `??`. It is used when the value is missing, null or an empty string. */
   fallback?: string;
-  /** The text after a bar in the fallback: `upcase` in `{{ name ?? you | upcase }}`. It is no filter. */
+  /**
+   * The text after a bar in the fallback: `upcase` in `{{ name ?? you | upcase }}`. It is a part of
+   * the text, not a filter.
+   */
   barred?: string;
 }
 
@@ -23,8 +26,8 @@ const namespaces = ['contact.data.', 'data.', 'event.'];
 /**
  * Splits a template into pieces and translates Everpost's additions to Liquid: HTML entities inside
  * delimiters (editors put them there), keys with spaces, and `{{ key ?? text }}`. Never throws, and
- * takes time proportional to the source. What it cannot parse stays as written, and Liquid reports
- * it.
+ * takes time proportional to the source. A piece that cannot be parsed stays as written, and Liquid
+ * reports the error.
  */
 export function readTemplate(source: string): TemplatePiece[] {
   const pieces: TemplatePiece[] = [];
@@ -89,7 +92,9 @@ function placeholder(written: string): TemplatePiece {
   };
 }
 
-/** Parses `name`, `data.city` or `first name`; undefined for literals and richer expressions. */
+/**
+ * Parses `name`, `data.city` or `first name`; undefined for literals and more complex expressions.
+ */
 function readKey(operand: string): { path: string[]; liquid: string } | undefined {
   if (wordPath.test(operand)) return { path: operand.split('.'), liquid: operand };
   const plain = operand.replace(/(?<=[\w\u0080-\uffff])'(?=[\w\u0080-\uffff])/g, '');
@@ -102,10 +107,10 @@ function readKey(operand: string): { path: string[]; liquid: string } | undefine
 }
 
 /**
- * Index of the `}}` that ends the placeholder whose content begins at `from`, or -1. A `}}` in
- * quotes does not end it, but the text after `??` is a literal up to the first `}}`. A quote
- * without a closing one counts as a plain character. `unclosed` records failed searches to the end
- * of the source, so that none is repeated.
+ * Returns the index of the `}}` that ends the placeholder whose content begins at `from`; -1: none.
+ * A `}}` in quotes does not end it, but the text after `??` ends at the first `}}`. A quote without
+ * a closing one is an ordinary character. `unclosed` records failed searches to the end of the
+ * source, so that none is repeated.
  */
 function outputEnd(source: string, from: number, unclosed: Set<string>): number {
   const first = source.indexOf('}}', from);
@@ -127,7 +132,7 @@ function outputEnd(source: string, from: number, unclosed: Set<string>): number 
   return first;
 }
 
-/** Index of `wanted` outside quotes, or -1. */
+/** Returns the index of `wanted` outside quotes; -1: none. */
 function outsideQuotes(text: string, wanted: string): number {
   const unclosed = new Set<string>();
   for (let at = 0; at < text.length; at++) {
@@ -142,7 +147,10 @@ function outsideQuotes(text: string, wanted: string): number {
   return -1;
 }
 
-/** An apostrophe inside a word (`user's name`) is not an opening quote. */
+/**
+ * Returns true if a quote opens a quoted text. An apostrophe inside a word (`user's name`) does
+ * not.
+ */
 function opensQuote(text: string, at: number): boolean {
   const char = text[at];
   return char === '"' || (char === "'" && !inWord.test(text[at - 1] ?? ''));
@@ -181,8 +189,8 @@ function unquote(text: string): string {
 }
 
 /**
- * One pass, so `&amp;quot;` becomes `&quot;` and nothing else. A non-breaking space separates words
- * like any other.
+ * Decodes entities in a single pass, so `&amp;quot;` becomes `&quot;` and nothing else. A
+ * non-breaking space becomes a space, because it also separates words.
  */
 function decodeEntities(text: string): string {
   return text.replace(/&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/gi, (entity) =>

@@ -22,13 +22,13 @@ export const warningCodes = [
   'http_link',
 ] as const;
 
-/** Reads a template without rendering it. */
+/** Inspects templates without rendering them. */
 export interface Inspector {
   inspect(source: string, owner?: string): Promise<Inspection>;
 }
 
 /**
- * Inspects both templates of a rendered mail, and returns all its warnings.
+ * Inspects the subject and body templates of a rendered mail, and returns all warnings.
  * @param mail.rendered its texts, without the parts that its class adds to the body
  * @param mail.html the document that would be sent
  */
@@ -57,7 +57,7 @@ export async function findMailWarnings(
   });
 }
 
-/** A part of a mail. `fault`: why it was rendered plainly; null: it was not. */
+/** A part of a mail. `fault`: why the part was rendered plainly; null: it was not. */
 interface Part {
   name: 'subject' | 'body';
   source: string;
@@ -65,12 +65,12 @@ interface Part {
   fault: TemplateFault | null;
 }
 
-/** Maximum number of warnings for a mail: a longer list is of no use to the reader. */
+/** Maximum number of warnings about a mail, because a longer list does not help the reader. */
 const warningsMax = 100;
-/** Size of HTML in bytes from which on Gmail clips a message and hides its end. */
+/** Number of bytes of HTML from which on Gmail clips a message and hides its end. */
 export const clippedBytes = 102 * 1024;
 
-/** Returns the faults of the subject and of the body as warnings. */
+/** Returns faults of the subject and of the body as warnings. */
 export function faultWarnings(faults: {
   subject: TemplateFault | null;
   body: TemplateFault | null;
@@ -81,12 +81,12 @@ export function faultWarnings(faults: {
   });
 }
 
-/** Returns all warnings of a rendered mail, those of the subject first, at most 100. */
+/** Returns at most 100 warnings about a rendered mail, those about the subject first. */
 export function mailWarnings(mail: {
   parts: readonly Part[];
   variables: TemplateVariables;
   messageClass: string;
-  /** The rendered body, and the bytes of the document that would be sent. */
+  /** The rendered body; `bytes` is the size of the document that would be sent. */
   body: string;
   bytes: number;
 }): TemplateWarning[] {
@@ -145,13 +145,13 @@ function inPart(name: Part['name'], message: string): string {
   return name === 'subject' ? `In the subject: ${message}` : message;
 }
 
-/** Properties of lists and texts in Liquid. */
+/** Properties that Liquid adds to lists and texts. */
 const ownProperties = ['size', 'first', 'last'];
 
 function isKnown(path: readonly string[], values: Record<string, unknown>): boolean {
   let value: unknown = values;
   for (const [depth, key] of (namedPath(values, path) as readonly string[]).entries()) {
-    // Names inside lists and texts, and names below a missing value, are not checked further.
+    // Names inside lists and texts, and names below a missing value, are not checked.
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
     if (depth > 0 && ownProperties.includes(key)) return true;
     if (!Object.hasOwn(value, key)) return false;
@@ -160,7 +160,10 @@ function isKnown(path: readonly string[], values: Record<string, unknown>): bool
   return true;
 }
 
-/** Patterns to find in HTML. Each match ends before the next tag, so a text is read once. */
+/**
+ * Patterns of suspicious markup in HTML. Each match ends before the next tag, so a text is read
+ * only once.
+ */
 const markup = [
   {
     code: 'image_without_alt',
@@ -177,8 +180,8 @@ const markup = [
 ] as const;
 
 /**
- * Returns warnings with their positions in the template. Markup that comes only from values has no
- * position.
+ * Returns warnings with their positions in the template. If only a value contains the markup, the
+ * warning has no position.
  */
 function markupWarnings(source: string, rendered: string): TemplateWarning[] {
   const starts = lineStarts(source);

@@ -2,17 +2,17 @@ import { type FieldCode } from '../errors.ts';
 import { instantOf, wallTimeAt } from './zones.ts';
 
 /**
- * Computes the times of a recurring trigger, from a small dialect of cron, in the wall time of a
+ * Computes the times of a recurring trigger, from a simplified form of cron, in the wall time of a
  * zone.
  */
 
 export interface Cron {
   /** Times of day, in minutes since midnight, the earliest first. */
   minutes: number[];
-  /** Days of the month, or null: all. */
+  /** Days of the month; null: all. */
   days: Set<number> | null;
   months: Set<number>;
-  /** 1 for Monday to 7 for Sunday, or null: all. */
+  /** From 1 (Monday) to 7 (Sunday); null: all. */
   weekdays: Set<number> | null;
 }
 
@@ -31,7 +31,7 @@ interface FieldRule {
   name: string;
   min: number;
   max: number;
-  /** Names of the values, beginning with `min`. */
+  /** Names of the values, from `min` on. */
   names?: readonly string[];
 }
 
@@ -40,7 +40,7 @@ const fieldRules: readonly FieldRule[] = [
   { name: 'hour', min: 0, max: 23 },
   { name: 'day of month', min: 1, max: 31 },
   { name: 'month', min: 1, max: 12, names: monthNames },
-  // 0 and 7 are Sunday.
+  // Both 0 and 7 are Sunday.
   { name: 'day of week', min: 0, max: 7, names: weekdayNames },
 ];
 
@@ -50,9 +50,9 @@ export interface CronFault {
 }
 
 /**
- * Reads a cron text: minute, hour, day of month, month and day of week. Each is `*`, `a` or `a-b`, or
- * a list of these; `*` and `a-b` may have a step, as in `a-b/n`. Names of months and weekdays may be in
- * any case.
+ * Parses a cron text: minute, hour, day of month, month and day of week. Each field is `*`, `a` or
+ * `a-b`, or a list of these; `*` and `a-b` may have a step, as in `a-b/n`. Names of months and
+ * weekdays may be in any case.
  */
 export function parseCron(given: string): Cron | CronFault {
   const text = given.trim();
@@ -120,10 +120,10 @@ function parseItem(
   const match = /^(?:(\*)|([a-z0-9]+)(?:-([a-z0-9]+))?)(?:\/(\d{1,4}))?$/i.exec(text);
   if (!match) return null;
   const [, all, first = '', last, every] = match;
-  // A step needs a range.
+  // A step is only allowed after a range.
   if (every !== undefined && (Number(every) === 0 || (!all && last === undefined))) return null;
   const step = Number(every ?? 1);
-  // Leaves out 7, because 0 is Sunday, too.
+  // Leaves out 7, because it is the same day as 0.
   if (all) return { from: rule.min, to: Math.min(rule.max, rule.max === 7 ? 6 : rule.max), step };
   const from = valueOf(first, rule);
   const to = last === undefined ? from : valueOf(last, rule);
@@ -155,9 +155,9 @@ function smallestGap(minutes: readonly number[]): number {
 const daysAheadMax = 9 * 366;
 
 /**
- * Returns the next planned instants of a cron text in a zone, strictly after `after`. Each planned
- * wall time counts once. A wall time in a gap of the clock means the first instant after the gap; for
- * one that occurs twice, the first instant counts. Wall times with the same instant count as one.
+ * Returns the next planned instants of a cron text in a zone, strictly after `after`. A wall time
+ * that a clock change skips means the first instant after the gap, and a wall time that occurs
+ * twice means the first occurrence. Wall times with the same instant count once.
  */
 export function nextInstants(cron: Cron, zone: string, after: Date, count: number): Date[] {
   const found: Date[] = [];
@@ -187,7 +187,7 @@ function matches({ days, months, weekdays }: Cron, date: Date): boolean {
   );
 }
 
-/** Returns the next planned instants of a trigger; none while it has no cron or no zone. */
+/** Returns the next planned instants of a trigger; none if the trigger has no cron or no zone. */
 export function plannedInstants(
   { cron, timeZone }: { cron?: string | undefined; timeZone?: string | undefined },
   after: Date,

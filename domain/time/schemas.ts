@@ -4,7 +4,7 @@ import { parseCron } from './cron.ts';
 import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts';
 
 /**
- * Schemas of zones and wall times in requests. Days are sorted and cron expressions are trimmed; all
+ * Schemas of zones and wall times in requests. Days are sorted and cron expressions are trimmed;
  * other values are stored and returned as sent.
  */
 
@@ -49,7 +49,7 @@ export const CronText = z
   })
   .meta({ examples: ['0 9 * * mon-fri'] });
 
-/** Days of the week: each once, Monday first. */
+/** Days of the week, each once; sorted, Monday first. */
 export const Days = z
   .array(z.enum(weekdays))
   .min(1)

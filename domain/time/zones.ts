@@ -5,19 +5,19 @@ import { limits } from '../limits.ts';
 
 /**
  * Time zones and wall times. Only this module computes instants from a zone and a wall time;
- * PostgreSQL and Temporal's server only store and compare instants. The polyfill of JavaScript's
- * Temporal reads the zones, with the rules of the running Node.js (`process.versions.tz`). Stored
- * instants are not recomputed when the rules change.
+ * PostgreSQL and Temporal's server only store and compare instants. Zones follow the rules of the
+ * running Node.js (`process.versions.tz`), read through the polyfill of JavaScript's Temporal. When
+ * the rules change, stored instants are not recomputed.
  */
 
-/** A time of day as a clock on the wall shows it. */
+/** A time of day as a wall clock shows it. */
 export interface WallTime {
   hour: number;
   minute: number;
   second: number;
 }
 
-/** A day and a wall time of it, without a zone. Months and days count from 1. */
+/** A day and a time of day, without a zone. Months and days count from 1. */
 export interface LocalDateTime extends WallTime {
   year: number;
   month: number;
@@ -29,35 +29,39 @@ export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 
 export type Weekday = (typeof weekdays)[number];
 
-/** IANA names have no other characters. Names that begin with SystemV are remains of old files. */
+/**
+ * IANA names have only these characters. Names that begin with SystemV are left over from old
+ * versions of the database.
+ */
 const zoneName = /^(?!systemv\/)[a-z][a-z0-9_+/-]*$/;
 
 /**
- * A time span in which a zone keeps one offset: `from` ≤ instant < `until`, all in milliseconds.
+ * A time span in which the offset of a zone does not change: `from` ≤ instant < `until`, all in
+ * milliseconds.
  */
 interface Stretch {
   from: number;
   until: number;
-  /** Milliseconds to add to an instant to get the wall time written as UTC. */
+  /** Milliseconds to add to an instant to get the wall time, written as UTC. */
   offset: number;
 }
 
 /**
- * Cache of time spans per zone, by its name in lower case. A lookup takes a thousandth of the time of
- * a library call. The cache stays small, because only the 600 or so valid names are stored.
+ * Cache of time spans by zone name in lower case. A lookup is a thousand times faster than the
+ * library. The cache stays small, because only valid names, about 600, are stored.
  */
 const known = new Map<string, Stretch[]>();
 
-/** Maximum number of stretches per zone. */
+/** Maximum number of cached time spans per zone. */
 const stretchesMax = 32;
 
-/** Texts that are no zone, newest last, because the library takes long to reject them. */
+/** Cache of texts that are no zone, newest last, because the library rejects them slowly. */
 const unknown = new Set<string>();
 
 const unknownMax = 1_000;
 
 /**
- * Returns true for an IANA name or link of the service's database, in any case: `Europe/Kyiv`,
+ * Returns true for an IANA name or link in the time zone database, in any case: `Europe/Kyiv`,
  * `utc`, `EST5EDT`. Offsets (`+02:00`) and POSIX strings are not valid.
  */
 export function isZone(text: string): boolean {
@@ -95,7 +99,7 @@ function stretchAt(zone: string, instant: number): Stretch {
   const found = stretches.find(({ from, until }) => from <= instant && instant < until);
   if (found) return found;
   const shown = zoned(name, instant);
-  // Search from just after the instant, so that a change at the instant itself is found.
+  // Search from just after the instant, so that a clock change at the instant itself is found.
   const from = zoned(name, instant + 1).getTimeZoneTransition('previous');
   const until = shown.getTimeZoneTransition('next');
   const added = {
@@ -112,16 +116,17 @@ function stretchAt(zone: string, instant: number): Stretch {
 const offsetMax = 24 * 3_600_000;
 
 /**
- * Returns the instant of a wall time: the first one at which the clock of the zone shows it or a
- * later time. So a time in a gap of the clock means the first instant after the gap, and a time
- * that occurs twice means the first.
+ * Returns the first instant at which the clock of the zone shows a wall time or a later one. So a
+ * time in a gap of the clock means the first instant after the gap, and a time that occurs twice
+ * means the first occurrence.
  * @throws RangeError for an unknown zone.
  */
 export function instantOf(zone: string, local: LocalDateTime): Date {
   const wanted = millisecondsOf(local);
   let stretch = stretchAt(zone, wanted - offsetMax);
   while (wanted - stretch.offset >= stretch.until) stretch = stretchAt(zone, stretch.until);
-  // Use the beginning of the span if the clock jumped over the wanted time there.
+  // If the clock jumped over the wanted time, the span begins after that time. Then the beginning
+  // of the span counts.
   return new Date(Math.max(stretch.from, wanted - stretch.offset));
 }
 
@@ -134,7 +139,7 @@ export function wallTimeAt(zone: string, instant: Date): LocalDateTime & { weekd
   return { ...local, weekday: weekdayOf(local) };
 }
 
-/** Reads `HH:MM` or `HH:MM:SS`, 00:00 to 23:59:59; null for other text. */
+/** Parses `HH:MM` or `HH:MM:SS`, from 00:00 to 23:59:59; null for any other text. */
 export function parseWallTime(text: string): WallTime | null {
   const match = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/.exec(text);
   if (!match) return null;
@@ -143,7 +148,8 @@ export function parseWallTime(text: string): WallTime | null {
 }
 
 /**
- * Reads `YYYY-MM-DDTHH:MM` or `…:SS`, of a day that exists, without an offset; null for other text.
+ * Parses `YYYY-MM-DDTHH:MM` or `…:SS` without an offset, on a day that exists; null for any other
+ * text.
  */
 export function parseLocalDateTime(text: string): LocalDateTime | null {
   if (!/^[\d-]{10}T\d\d:\d\d(?::\d\d)?$/.test(text)) return null;
@@ -152,9 +158,9 @@ export function parseLocalDateTime(text: string): LocalDateTime | null {
 }
 
 /**
- * Returns the next instant, after `after`, at which the clock of a zone reaches a wall time on one of
+ * Returns the first instant after `after` at which the clock of a zone shows a wall time on one of
  * `days`.
- * @param days at least one.
+ * @param days at least one
  */
 export function nextInstant(
   zone: string,
@@ -170,14 +176,14 @@ export function nextInstant(
   }
 }
 
-/** The parts of time by which things are counted, as clocks of a zone show them. */
+/** The intervals by which events are counted, in the wall time of a zone. */
 export const intervals = ['day', 'hour', 'minute'] as const;
 
 export type Interval = (typeof intervals)[number];
 
 /**
- * Returns the start of the day, hour or minute in which an instant is. A day may have 23 or 25 hours.
- * An hour in which the clock is changed is cut there.
+ * Returns the start of the day, hour or minute that contains an instant. A day may have 23 or 25
+ * hours. If the clock changes within an hour, the change also starts a new hour.
  * @throws RangeError for an unknown zone.
  */
 export function startOfInterval(zone: string, interval: Interval, instant: Date): Date {
@@ -191,7 +197,7 @@ export function startOfInterval(zone: string, interval: Interval, instant: Date)
 }
 
 /**
- * Returns the start of the next day, hour or minute after that in which an instant is.
+ * Returns the start of the day, hour or minute after the one that contains an instant.
  * @throws RangeError for an unknown zone.
  */
 export function nextInterval(zone: string, interval: Interval, instant: Date): Date {
@@ -206,7 +212,7 @@ export function nextInterval(zone: string, interval: Interval, instant: Date): D
 }
 
 /**
- * Returns the starts of the days, hours or minutes of a zone between two instants, both included, oldest
+ * Returns the starts of the days, hours or minutes of a zone from one instant to another, oldest
  * first; null: there are more than `max`.
  * @throws RangeError for an unknown zone.
  */
@@ -227,13 +233,15 @@ export function startsWithin(
 
 export interface ZonePolicy {
   timeZone: string;
-  /** `data.<path>`; null: the project's zone applies to all. */
+  /**
+   * The contact field with the zone, as `data.<path>`; null: all contacts use the project's zone.
+   */
   contactTimeZoneField: string | null;
 }
 
 /**
- * Returns the zone of a contact: the text at the policy's field if it is a zone, otherwise the
- * project's.
+ * Returns the zone of a contact: the text in the policy's field if it is a valid zone, otherwise
+ * the project's zone.
  */
 export function contactZone(data: unknown, { timeZone, contactTimeZoneField }: ZonePolicy): string {
   if (contactTimeZoneField === null) return timeZone;
@@ -241,7 +249,7 @@ export function contactZone(data: unknown, { timeZone, contactTimeZoneField }: Z
   return typeof value === 'string' && isZone(value) ? value : timeZone;
 }
 
-/** Returns the wall time written as UTC, in milliseconds since 1970. */
+/** Returns a wall time in milliseconds since 1970, as if it were in UTC. */
 function millisecondsOf({ year, month, day, hour, minute, second }: LocalDateTime): number {
   // Date.UTC would read the year 50 as 1950.
   return (
@@ -261,7 +269,7 @@ function localDateTimeOf(milliseconds: number): LocalDateTime {
   };
 }
 
-/** 1 for Monday to 7 for Sunday. */
+/** Returns the weekday, from 1 (Monday) to 7 (Sunday). */
 function weekdayOf(local: LocalDateTime): number {
   return new Date(millisecondsOf(local)).getUTCDay() || 7;
 }

@@ -1,4 +1,4 @@
-/** The images that may be uploaded. Not SVG: it can contain scripts. */
+/** The types of images that may be uploaded. SVG is not allowed, because it can contain scripts. */
 export const imageTypes = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -12,14 +12,16 @@ export function isImageType(type: string): type is ImageType {
   return Object.hasOwn(imageTypes, type);
 }
 
-/** The type of a stored file by the extension of its name; null: not supported. */
+/** Returns the type of a stored file from its extension; null: not supported. */
 export function imageTypeOfName(name: string): ImageType | null {
   const extension = name.split('.').at(-1);
   const types = Object.keys(imageTypes) as ImageType[];
   return types.find((type) => imageTypes[type] === extension) ?? null;
 }
 
-/** The type of a file by its first bytes, whatever its name; null: not supported. */
+/**
+ * Returns the type of a file from its first bytes; its name does not matter. null: not supported.
+ */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   const startsWith = (offset: number, signature: readonly number[]) =>
     signature.every((byte, index) => bytes[offset + index] === byte);

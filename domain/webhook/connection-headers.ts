@@ -1,4 +1,7 @@
-/** Headers of the connection (RFC 9110, 7.6.1), and `expect`, which asks for 100 Continue. */
+/**
+ * Headers that belong to the connection (RFC 9110, 7.6.1), and `expect`, which asks for 100
+ * Continue.
+ */
 export const connectionHeaders: ReadonlySet<string> = new Set([
   'connection',
   'expect',

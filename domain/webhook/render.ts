@@ -10,19 +10,19 @@ import {
 } from './webhook.ts';
 import { markSecrets, revealed } from '../secrets/in-templates.ts';
 
-/** The request of a WEBHOOK step, rendered except for its secrets. */
+/** The request of a WEBHOOK step, rendered but without its secrets. */
 export interface RenderedWebhook {
   secretNames: string[];
   /**
-   * Returns the request with `valueOf(name)` in place of each secret. A `fault` is an error in the
-   * step.
+   * Returns the request with `valueOf(name)` in place of each secret. `fault`: an error in the
+   * step's config.
    */
   build(valueOf: (name: string) => string): WebhookCall | { fault: string };
 }
 
 /**
  * Renders the request of a WEBHOOK step.
- * @param mark an unguessable text that replaces a secret during rendering.
+ * @param mark an unguessable text that stands for secrets during rendering
  */
 export async function renderWebhook(
   renderer: Renderer,
@@ -31,7 +31,8 @@ export async function renderWebhook(
   mark: string,
 ): Promise<RenderedWebhook> {
   const sources = webhookSources(config, variables);
-  // The main thread searches the sources for secrets, so the number of their tags is limited.
+  // The search for secrets runs in the main thread, so the number of tags in the sources is
+  // limited.
   const tags = sources.reduce((sum, source) => sum + countTags(source), 0);
   if (tags > limits.templateTags) {
     const fault = `The request must have at most ${limits.templateTags} tags and placeholders, not ${tags}.`;

@@ -2,14 +2,14 @@ import { storableText } from '../text-rules.ts';
 import type { Rendered, TemplateVariables } from '../template/render.ts';
 import { mapStrings, replaceStrings } from '../template/liquid-context.ts';
 
-/** The variables of a webhook's template, and the content of its default body. */
+/** The variables of a webhook's templates, which are also the content of its default body. */
 export interface WebhookVariables extends TemplateVariables {
   workflow: { id: string; name: string };
   execution: {
     id: string;
     /** ISO 8601. */
     startedAt: string;
-    /** Absent: the execution was started without a key. */
+    /** The key of the execution. Absent: the execution has none. */
     key?: string;
   };
 }
@@ -20,20 +20,22 @@ export interface WebhookSettings {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined;
   headers?: Record<string, string> | undefined;
   body?: unknown;
-  /** The effect of a response other than 2xx on the execution. Absent: the execution continues. */
+  /**
+   * Effect of a response other than 2xx on the execution. Absent: the execution continues.
+   */
   onFailure?: 'continue' | 'fail' | undefined;
 }
 
-/** A webhook request as its step defines it; the sender adds the service's own headers. */
+/** The request of a webhook as its step defines it. Sending adds Everpost's own headers. */
 export interface WebhookCall {
   url: string;
   method: NonNullable<WebhookSettings['method']>;
   headers: Record<string, string>;
-  /** Null: no body. */
+  /** null: no body. */
   body: string | null;
 }
 
-/** A rendered template: its text, and its value if that is more than text. */
+/** The text of a rendered template, and its value if the value is not just text. */
 type RenderedText = Pick<Rendered, 'text' | 'value'>;
 
 export type WebhookOutcome =
@@ -42,20 +44,20 @@ export type WebhookOutcome =
       statusCode: number;
       contentType: string | null;
       retryAfter: string | null;
-      /** At most 64 KB of the body. */
+      /** The first 64 KB of the body. */
       text: string;
-      /** True if the body was longer. */
+      /** True if the body is longer than `text`. */
       isCut: boolean;
     }
-  /** The receiver must not or cannot be called, so a retry will not help. */
+  /** The receiver must not or cannot be called, so a retry cannot help. */
   | { kind: 'refused'; error: string }
-  /** The network failed: name not found, no connection, or an incomplete response. */
+  /** The network failed: an unknown host, no connection, or an incomplete response. */
   | { kind: 'unreachable'; error: string }
   | { kind: 'timeout' };
 
 /**
- * Maximum nesting depth of a response that is stored as JSON, because PostgreSQL and our code handle
- * JSON recursively.
+ * Maximum nesting depth of a response that is stored as JSON. PostgreSQL and our code process JSON
+ * recursively.
  */
 const responseDepthMax = 100;
 const firstDelayMs = 2_000;
@@ -66,7 +68,7 @@ const jsonDefault = 'application/json';
 const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i;
 const control = /[^\P{Cc}\t]/u;
 
-/** The templates that building a webhook needs, each once. */
+/** Returns the templates of a webhook's request, each once. */
 export function webhookSources(config: WebhookSettings, variables: WebhookVariables): string[] {
   const sources = new Set<string>();
   buildWebhook(config, variables, (source) => {
@@ -81,11 +83,11 @@ export function webhookSources(config: WebhookSettings, variables: WebhookVariab
  * every string of the body. A string that is a single expression keeps its type: `"{{ tags }}"`
  * becomes a list.
  *
- * GET has no body, and DELETE only a configured one. For the other methods, the default body has the
- * contact, the workflow, the execution and its context (`event`). A body is sent as JSON, except a
- * string for which the step sets another content type.
+ * GET has no body, and DELETE only a configured one. For the other methods, the default body has
+ * the contact, the workflow, the execution and its context (`event`). A body is sent as JSON,
+ * unless it is a string and the step sets another content type.
  *
- * A `fault` is an error in the step: another attempt would fail in the same way.
+ * `fault`: an error in the step, so another attempt would fail in the same way.
  * @param render renders a template with the variables
  */
 export function buildWebhook(
@@ -146,7 +148,7 @@ function textOnly(render: (source: string) => RenderedText): (source: string) =>
   return (source) => ({ text: render(source).text });
 }
 
-/** Renders each string in a JSON value; keys are rendered as text. */
+/** Renders each string in a JSON value. Keys are always rendered as text. */
 function renderStrings(given: unknown, render: (source: string) => RenderedText): unknown {
   const valueOf = (source: string): unknown => {
     const { text, value } = render(source);
@@ -157,10 +159,10 @@ function renderStrings(given: unknown, render: (source: string) => RenderedText)
 
 /**
  * Percent-encodes white space and control characters, because URL parsers silently drop some of
- * them. Nothing else is encoded, so a variable may be a whole path or a host. A value that is one
- * part of a path or query needs the filter `url_encode`.
+ * them. Nothing else is encoded, so a variable may be a whole path or a host; for one part of a
+ * path or query, use the filter `url_encode`.
  *
- * A URL's host ends at the first `/`, `?` or `#`. If the template has that character
+ * The host of a URL ends at the first `/`, `?` or `#`. If the template itself contains one of them
  * (`https://host/…`), no value can change the host.
  */
 function urlOf(rendered: string): string {
@@ -168,9 +170,9 @@ function urlOf(rendered: string): string {
 }
 
 /**
- * Returns the pause after the `attempt`-th failed attempt (from 1), in milliseconds; null: no more
- * attempts. 408, 429, 5xx, network errors and timeouts are retried after 2 s, doubling up to a
- * minute. `Retry-After` (RFC 9110 §10.2.3) can lengthen that to at most 5 minutes, and never
+ * Returns the pause after the `attempt`-th failed attempt (from 1), in milliseconds; null: no
+ * attempt is left. 408, 429, 5xx, network errors and timeouts are retried after 2 s, doubling up to
+ * a minute. `Retry-After` (RFC 9110 §10.2.3) can lengthen the pause to at most 5 minutes, and never
  * shortens it.
  */
 export function retryAfterAttempt(
@@ -191,8 +193,8 @@ function isWorthRetrying(outcome: WebhookOutcome): boolean {
 }
 
 /**
- * Converts seconds or an HTTP date to milliseconds from now, which are negative for a past date. 0:
- * any other value.
+ * Returns the milliseconds from now that a `Retry-After` header means, from seconds or an HTTP
+ * date; negative for a past date. Any other value gives 0.
  */
 export function readRetryAfter(value: string | null, now: Date): number {
   if (value === null) return 0;
@@ -202,8 +204,8 @@ export function readRetryAfter(value: string | null, now: Date): number {
 }
 
 /**
- * The stored output of a WEBHOOK step's last attempt. `success`: the response was 2xx; `error` is
- * present only when it was not.
+ * The output that a WEBHOOK step stores after its last attempt. `success`: the response was 2xx.
+ * `error` is present only without success.
  */
 export type WebhookOutput = Pick<WebhookCall, 'url' | 'method'> & {
   statusCode: number | null;
@@ -237,8 +239,8 @@ export function webhookError(outcome: WebhookOutcome): string {
 }
 
 /**
- * Returns a response body in its stored form: JSON as a value, anything else as text, an empty one
- * as null. A response without a content type is tried as JSON. Characters that a JSON column cannot
+ * Returns a response body in its stored form: JSON as a value, an empty body as null, anything else
+ * as text. A body without a content type is tried as JSON. Characters that a JSON column cannot
  * hold (NUL, lone surrogates) are replaced. JSON with more than 100 levels is stored as text.
  */
 export function readResponseBody(text: string, contentType: string | null): unknown {
@@ -248,7 +250,7 @@ export function readResponseBody(text: string, contentType: string | null): unkn
       const value: unknown = JSON.parse(text);
       if (isShallow(value, responseDepthMax)) return mapStrings(value, storableText);
     } catch {
-      // Not JSON, or cut at the limit.
+      // The text is not JSON, or was cut at the limit.
     }
   }
   return storableText(text);

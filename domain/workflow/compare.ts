@@ -1,27 +1,32 @@
 import { isJsonEqual } from '../filter/value.ts';
 import { findStep, type Graph, type GraphStep, reachableFrom, waysByStep } from './graph.ts';
 
-/** Compares graphs for an execution at a step of one of them. */
+/** Compares two graphs, as seen by an execution at a step of one of them. */
 
-/** Why an execution would continue differently. If several apply, the first one is reported. */
+/**
+ * Differences that change how an execution continues. Of several, the first in this order is
+ * reported.
+ */
 export const differences = ['config', 'next_step', 'branches', 'template', 'exit_rules'] as const;
 
 export type Difference = (typeof differences)[number];
 
 /**
- * The step of the other graph that corresponds to a step of this one, by its id or by a given
- * mapping.
+ * The step of the other graph that corresponds to a given step, because it has the same id or a
+ * mapping names it.
  */
 export type Counterpart =
   | { reason: 'same_id' | 'mapping'; step: GraphStep }
   | { reason: 'step_gone' | 'type_changed'; step: null };
 
-/** Step ids of the other graph by those of this one, where they differ. */
+/**
+ * For steps whose counterpart has another id: the id in the other graph, by the id in this graph.
+ */
 export type Mapping = Readonly<Record<string, string>>;
 
 /**
- * Returns the counterpart of a step. At a step without a counterpart of its type, an execution
- * cannot change to the other graph.
+ * Returns the counterpart of a step. An execution at a step without a counterpart of the same type
+ * cannot move to the other graph.
  */
 export function counterpartOf(step: GraphStep, other: Graph, mapping: Mapping): Counterpart {
   const found = findStep(other, mappedId(step, mapping));
@@ -31,8 +36,9 @@ export function counterpartOf(step: GraphStep, other: Graph, mapping: Mapping): 
 }
 
 /**
- * Returns the first difference between the steps reachable from a step and from its counterpart,
- * both included; null: none. Names do not count. The exit rules are those of the whole graphs.
+ * Returns the first difference between the steps reachable from a step and those reachable from its
+ * counterpart, both steps included; null: there is none. Names do not matter. Exit rules are
+ * compared for the whole graphs.
  */
 export function differenceFrom(
   [graph, other]: readonly [Graph, Graph],
@@ -50,7 +56,8 @@ export function differenceFrom(
   for (const id of reachableFrom(graph, step.id)) {
     const one = here.steps.get(id);
     const two = counterpart(one);
-    // Without a reachable counterpart, a transition that leads to the step differs already.
+    // The transition that leads to a step without reachable counterpart is itself a difference,
+    // which was found already.
     if (!one || !two || !reachable.has(two.id)) continue;
     if (!isJsonEqual(ownConfig(one), ownConfig(two))) met.add('config');
     if (one.templateId !== two.templateId) met.add('template');
@@ -70,7 +77,7 @@ function indexed(graph: Graph) {
   return { steps: new Map(graph.steps.map((step) => [step.id, step])), ways: waysByStep(graph) };
 }
 
-/** Returns the next step of a step, by branch. */
+/** Returns the steps that follow a step, by branch. */
 function targets({ ways }: ReturnType<typeof indexed>, stepId: string): Map<string | null, string> {
   return new Map((ways.get(stepId) ?? []).map(({ branch, toStepId }) => [branch, toStepId]));
 }
@@ -79,7 +86,7 @@ function mappedId({ id }: GraphStep, mapping: Mapping): string {
   return (Object.hasOwn(mapping, id) ? mapping[id] : undefined) ?? id;
 }
 
-/** Returns the config without the copy of the template's id. */
+/** Returns the config without its copy of the template's id, which the step itself has. */
 export function ownConfig({ config }: Pick<GraphStep, 'config'>): Record<string, unknown> {
   const { templateId: _, ...own } = config;
   return own;

@@ -1,8 +1,8 @@
 import { type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
 
 /**
- * How an execution walks its graph: pure functions pick the next command. The workflow run (`follow`)
- * turns commands into activities and timers. The simulator and tests (`decide`) use a virtual clock.
+ * Decides how an execution walks through its graph, in pure functions. The run (`follow`) turns
+ * commands into activities and timers; the simulator and tests (`decide`) use a virtual clock.
  * Times are ISO 8601 texts, so that a recorded history is readable.
  */
 export type Command<S extends StepRef = GraphStep> =
@@ -10,7 +10,7 @@ export type Command<S extends StepRef = GraphStep> =
   | { do: 'complete' }
   | { do: 'stop'; status: 'COMPLETED' | 'EXITED' | 'CANCELLED' };
 
-/** A command that has an outcome. */
+/** A command whose execution has an outcome. */
 export type Doing<S extends StepRef = GraphStep> =
   | { do: 'run'; step: S }
   | { do: 'sleep'; step: S; until: string }
@@ -23,24 +23,24 @@ export type Outcome =
   | { kind: 'done' }
   /** The step is complete and chose a branch. */
   | { kind: 'branch'; branch: string }
-  /** The step is complete; the next one begins at `until`. */
+  /** The step is complete, and the next one begins at `until`. */
   | { kind: 'resting'; until: string }
-  /** The step waits for its event, at most until `until`; null: without end. */
+  /** The step waits for an event, at most until `until`; null: without limit. */
   | { kind: 'waiting'; until: string | null }
-  /** A sleep is over, or the event or timeout of a wait has come. */
+  /** A sleep has ended, or the event or timeout of a wait has come. */
   | { kind: 'resumed' }
-  /** The step is complete and was the last one: the execution has ended. */
+  /** The step is complete, no step follows, and the execution has ended. */
   | { kind: 'ended' }
   /** The step ended the execution. */
   | { kind: 'exited' }
-  /** The execution was ended from outside the run. */
+  /** The execution ended by an action outside its run, such as a cancellation. */
   | { kind: 'closed' };
 
-/** Instead of an outcome, when a run cannot continue along its graph. */
+/** The result instead of an outcome, when a run cannot simply continue. */
 export type Interruption =
-  /** The step may not begin, because the execution is paused: the run waits for a signal. */
+  /** The execution is paused, so the step may not begin. The run waits for a signal. */
   | { kind: 'held' }
-  /** The execution was changed from outside the run: its row holds its new position. */
+  /** The position of the execution was changed outside its run. The row has the new position. */
   | { kind: 'elsewhere' };
 
 export function isInterruption(outcome: Outcome | Interruption): outcome is Interruption {
@@ -51,18 +51,21 @@ export function begin(graph: Graph): Command {
   return runOrComplete(firstStep(graph));
 }
 
-/** Returns the step after the trigger; undefined: there is none. */
+/** Returns the step after the trigger; undefined: no step follows. */
 export function firstStep(graph: Graph): GraphStep | undefined {
   const trigger = graph.steps.find((step) => step.type === 'TRIGGER');
   return trigger && stepAfter(graph, trigger.id, null);
 }
 
-/** Returns the command that follows `outcome` of `last`. Nothing follows `complete` and `stop`. */
+/**
+ * Returns the command that follows from `outcome` of the command `last`. Nothing follows `complete`
+ * and `stop`.
+ */
 export function decide(graph: Graph, last: Doing, outcome: Outcome): Command {
   return follow(last, outcome, nextStep(graph, last.step.id, outcome));
 }
 
-/** Returns the step that follows a step with this outcome, at once or when it is resumed. */
+/** Returns the next step after a step with this outcome, whether it begins at once or later. */
 export function nextStep(graph: Graph, stepId: string, outcome: Outcome): GraphStep | undefined {
   switch (outcome.kind) {
     case 'done':
@@ -76,7 +79,7 @@ export function nextStep(graph: Graph, stepId: string, outcome: Outcome): GraphS
   }
 }
 
-/** As `decide`, for a caller that knows the next step but not the graph. */
+/** Like `decide`, for a caller that knows only the next step and not the graph. */
 export function follow<S extends StepRef>(
   last: Doing<S>,
   outcome: Outcome,
@@ -92,7 +95,7 @@ export function follow<S extends StepRef>(
     case 'waiting':
       return { do: 'await', step, until: outcome.until };
     case 'resumed':
-      // The database decides which of event and timeout came first.
+      // The database decides whether the event or the timeout came first.
       return last.do === 'await' ? { do: 'settle', step } : runOrComplete(next);
     case 'ended':
       return { do: 'stop', status: 'COMPLETED' };
@@ -103,7 +106,7 @@ export function follow<S extends StepRef>(
   }
 }
 
-/** Returns the command of a run whose next step is this one, or that has no next step. */
+/** Returns the command for a run: run this step, or complete if there is no step. */
 export function runOrComplete<S extends StepRef>(step: S | undefined): Command<S> {
   return step ? { do: 'run', step } : { do: 'complete' };
 }

@@ -2,39 +2,41 @@ import type { ContactValues } from '../filter/evaluate.ts';
 import { meetsTrigger, meetsWait, type Where } from '../filter/where.ts';
 import { type KeyFault, startKeyOf } from './start.ts';
 
-/** Decides which waits an event ends, which digests take it, and which workflows it starts. */
+/**
+ * Decides which waits an event ends, which digests take the event, and which workflows it starts.
+ */
 
 type Json = Record<string, unknown>;
 
-/** The data of a recorded event, and its contact, which already has these data. */
+/** The data of a recorded event, and its contact, to which these data were already added. */
 export interface EffectiveEvent {
   data: Json | null;
   contact: ContactValues;
 }
 
 /**
- * A recorded event (`eventId`), and a wait or an open digest (`id`) of the same contact that expects
- * events of this name.
+ * A pair of a recorded event (`eventId`) and a wait or open digest (`id`) of the same contact that
+ * expects events with this name.
  */
 export interface WaitCandidate {
   id: string;
   eventId: string;
-  /** The conditions, as they were resolved when the wait began; null: there are none. */
+  /** The conditions in the form in which the wait stored them when it began; null: none. */
   where: Where | null;
-  /** The part of the execution's context that the conditions name. */
+  /** The parts of the execution's context that the conditions name. */
   context: Json | null;
-  /** null: it is a wait, which the event ends. */
+  /** null: the candidate is a wait, which the event ends. */
   digest: DigestCandidate | null;
 }
 
-/** The keys that decide, besides its conditions, which events a digest takes. */
+/** The keys that decide, in addition to its conditions, which events a digest takes. */
 export interface DigestKey {
   /**
    * True if events of this name also start the workflow. Then the digest takes only events with the
-   * key of its execution.
+   * key of its own execution.
    */
   isOfTrigger: boolean;
-  /** The key of the execution; null: it has none. */
+  /** The key of the execution; null: the execution has none. */
   key: string | null;
   /** Path of the execution key in the data of events; null: the workflow has no keys. */
   executionKey: string | null;
@@ -45,45 +47,47 @@ export interface DigestCandidate extends DigestKey {
   stepId: string;
 }
 
-/** A workflow that the recorded event may start. */
+/** A workflow that a recorded event may start. */
 export interface StartCandidate {
   workflowId: string;
   eventId: string;
   where: Where | null;
-  /** Path of its key in the data of the event; null: the workflow has no keys. */
+  /**
+   * Path of the workflow's execution key in the data of the event; null: the workflow has no keys.
+   */
   executionKey: string | null;
 }
 
-/** A start by an event, unless the rules of re-entry refuse it. */
+/** A start by an event. The re-entry rules, which are checked later, may still refuse it. */
 export interface StartChoice {
   workflowId: string;
   eventId: string;
   key: string | null;
-  /** Why the event starts no execution; null: it may start one. */
+  /** Why the event cannot start an execution; null: it can. */
   fault: KeyFault | null;
 }
 
-/** A wait or an open digest (`id`), and the event that ends the wait or that the digest takes. */
+/** A wait or open digest (`id`) with the event that ends the wait, or that the digest takes. */
 export interface EventForStep {
   id: string;
   eventId: string;
 }
 
-/** Effects of events, besides those of exit rules. */
+/** The effects of events, without those of exit rules. */
 export interface EventEffects {
-  /** Waits that end. */
+  /** Waits that end, each with its event. */
   waits: EventForStep[];
-  /** Digests that take an event. */
+  /** Digests that take an event, each with its event. */
   digests: EventForStep[];
   starts: StartChoice[];
 }
 
 /**
  * Returns the effects of events that were just recorded. The first suitable event ends a wait. If a
- * step has several open digests, only the first takes the event. An event that a digest takes does not
- * start the digest's workflow.
- * @param candidates in the order of their events. Open digests of one event are in the order in
- *   which their executions began
+ * step has several open digests, only the first one takes the event. An event that a digest takes
+ * does not also start the digest's workflow.
+ * @param candidates in the order of their events. The open digests for one event are in the order
+ * in which their executions began
  */
 export function chooseEffects(
   candidates: { waits: readonly WaitCandidate[]; starts: readonly StartCandidate[] },
@@ -91,7 +95,7 @@ export function chooseEffects(
 ): EventEffects {
   const ended = new Map<string, string>();
   const digests: EventForStep[] = [];
-  /** The events that digests took, each with the step and with the workflow of the digest. */
+  /** Keys of events that digests took, each with the step and the workflow of the digest. */
   const taken = new Set<string>();
   for (const { id, eventId, where, context, digest } of candidates.waits) {
     const event = events.get(eventId);
@@ -119,7 +123,8 @@ export function chooseEffects(
 }
 
 /**
- * True if an event has the key of the execution, or needs none, so that the digest may take the event.
+ * Returns true if an event belongs to the digest of this key: the event has the same execution key,
+ * or the digest needs none.
  */
 export function isOfKey({ isOfTrigger, key, executionKey }: DigestKey, data: Json | null): boolean {
   if (!isOfTrigger) return true;

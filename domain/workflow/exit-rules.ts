@@ -1,16 +1,19 @@
 import { type FieldComparison, type FieldScope, isMet } from '../filter/step.ts';
 
-/** An event that ends its contact's executions of the workflow, at whichever step they are. */
+/**
+ * A rule that ends the contact's executions of the workflow when an event comes, at whichever step
+ * they are.
+ */
 export interface ExitRule {
   eventName: string;
-  /** Conditions that must all hold when the event comes. */
+  /** Conditions on the event, which must all hold. */
   where?: FieldComparison[] | undefined;
-  /** Becomes the execution's exit reason. */
+  /** The exit reason that the execution gets. */
   reason: string;
 }
 
 /**
- * The reason of the first rule that an event meets, or null.
+ * Returns the reason of the first rule that an event meets; null: it meets none.
  * @param scope the contact, and the execution's context
  */
 export function exitReasonOf(

@@ -4,7 +4,7 @@ import { stepFieldOf } from '../filter/filter.ts';
 import { type FieldComparison, fieldsOf } from '../filter/step.ts';
 import { stepModules, stepTypesWith, type StepType } from './steps/registry.ts';
 
-/** Uses of contact fields, segments and events in the steps of workflows. */
+/** Finds uses of contact fields, segments and events in the steps of workflows. */
 
 /** The types of steps that may read or change a field. */
 export const typesWithFields = stepTypesWith(
@@ -31,7 +31,7 @@ export function stepReadsEvent({ type, config }: AnyStep, eventName: string): bo
   return stepModules[type as StepType]?.eventsRead?.(config).includes(eventName) ?? false;
 }
 
-/** Returns true when a step changes the field, or reads it or a value inside it. */
+/** Returns true when a step changes the field, or reads the field or a value inside it. */
 export function stepNamesField({ type, config }: AnyStep, field: ContactField): boolean {
   const module = stepModules[type as StepType];
   if (module?.fieldsRead?.(config).some(({ name }) => namesField(name, field))) return true;
@@ -42,7 +42,7 @@ export function stepNamesField({ type, config }: AnyStep, field: ContactField): 
   return changes.dataKeys.includes(field.key);
 }
 
-/** True when one of the comparisons reads the field, or something inside its value. */
+/** Returns true when one of the comparisons reads the field, or a value inside it. */
 export function whereNamesField(
   where: readonly FieldComparison[] | undefined,
   field: ContactField,
@@ -50,7 +50,7 @@ export function whereNamesField(
   return fieldsOf(where ?? []).some(({ name }) => namesField(name, field));
 }
 
-/** True when the name of a field of a step means this field of the contact. */
+/** Returns true when a field name in a step means this field of the contact. */
 function namesField(name: string, field: ContactField): boolean {
   const place = stepFieldOf(name);
   return place?.root === 'contact' && isField(place.field, field);

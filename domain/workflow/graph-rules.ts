@@ -3,12 +3,12 @@ import { type Graph, type GraphStep, reachableFrom, waysByStep, waysOut } from '
 import { stepModules } from './steps/registry.ts';
 import type { StepWarning, TemplateSenders } from './steps/step.ts';
 
-/** The rules of graphs: how they may be edited, and when they can run. */
+/** Rules about graphs: which edits are allowed, and when a graph can run. */
 
 /**
- * Returns the rule that a new transition would break, or null. Both ends are steps of the graph. The
- * rules are checked in this order: it leads to its own step, from EXIT, or into TRIGGER; it already
- * exists; it closes a loop.
+ * Returns the first rule that a new transition would break, or null. Both ends are steps of the
+ * graph. Checked in this order: the transition leads to its own step, from EXIT, or into TRIGGER;
+ * it already exists; it closes a loop.
  */
 export function transitionFault(
   graph: Graph,
@@ -28,20 +28,24 @@ export function transitionFault(
 
 type Configured = Pick<GraphStep, 'type' | 'config'>;
 
-/** The ids of the branches of a step; empty if its type has no branches. */
+/** Returns the ids of a step's branches; empty if its type has none. */
 export function branchesOf({ type, config }: Configured): string[] {
   return (stepModules[type]?.branches?.(config) ?? []).map(({ id }) => id);
 }
 
-/** The name of a branch for people. A branch that the step no longer has is named by its id. */
+/**
+ * Returns the name of a branch for people. If the step no longer has the branch, the name is its
+ * id.
+ */
 export function branchName({ type, config }: Configured, branch: string): string {
   const known = stepModules[type]?.branches?.(config) ?? [];
   return known.find(({ id }) => id === branch)?.name ?? branch;
 }
 
 /**
- * Returns the branches of a step that its transitions take: those that they name, or all branches of
- * the step if another transition has no branch. Empty: no transition names a branch.
+ * Returns the branches for which a step has a transition. If some transitions name branches, a
+ * transition without one stands for
+ * all branches of the step. Empty: no transition names a branch.
  */
 export function resultsOf(graph: Graph, step: GraphStep): string[] {
   const named = waysOut(graph, step.id).map((way) => way.branch);
@@ -51,7 +55,7 @@ export function resultsOf(graph: Graph, step: GraphStep): string[] {
 }
 
 /**
- * Returns the step after which a new step is linked automatically: the newest one that is reachable
+ * Returns the step to which a new step is connected automatically: the newest one that is reachable
  * from TRIGGER, has no outgoing transition, and may have one without a branch. `graph.steps` is in
  * order of creation.
  */
@@ -64,21 +68,21 @@ export function autoConnectLeaf(graph: Graph): GraphStep | undefined {
   );
 }
 
-/** Returns true if the step may have an outgoing transition without a branch. */
+/** Returns true if a step of this type may have an outgoing transition without a branch. */
 function mayLeadOn({ type }: GraphStep): boolean {
   const ways = stepModules[type]?.ways;
   return ways === 'one' || ways === 'outcomes';
 }
 
-/** Changes made by removing a step. */
+/** The changes that remove a step. */
 export interface Removal {
-  /** The removed steps; their transitions are removed too. */
+  /** The ids of the removed steps. Their transitions are removed as well. */
   stepIds: string[];
-  /** Transitions that lead to another step now, keeping their branch. */
+  /** Transitions that will lead to another step. They keep their branch. */
   relinked: { transitionId: string; toStepId: string }[];
 }
 
-/** Returns the changes to remove a step with all steps that are reachable only through it. */
+/** Returns the changes that remove a step and all steps that are reachable only through it. */
 export function pruning(graph: Graph, stepId: string): Removal {
   const below = reachableFrom(graph, stepId);
   const kept = new Set<string>();
@@ -95,8 +99,9 @@ export function pruning(graph: Graph, stepId: string): Removal {
 }
 
 /**
- * Returns the changes to remove one step from the middle: its incoming transitions lead to its
- * successor, if it has one. Null when the step branches, because it has no single successor.
+ * Returns the changes that remove one step and close the gap: its incoming transitions will lead to
+ * its successor, if it has one. Null when the step has branches, because then there is no single
+ * successor.
  */
 export function splicing(graph: Graph, step: GraphStep): Removal | null {
   const [way, ...others] = waysOut(graph, step.id);
@@ -108,7 +113,7 @@ export function splicing(graph: Graph, step: GraphStep): Removal | null {
   };
 }
 
-/** Returns all reasons why a workflow cannot be enabled; empty when it can run. */
+/** Returns all reasons why a workflow cannot be enabled; empty: it can be enabled. */
 export function enablingProblems(
   graph: Graph,
   trigger: { type: string; eventName: string | null; isScheduled?: boolean },
@@ -134,8 +139,8 @@ export function enablingProblems(
 }
 
 /**
- * Returns the problems of a step whose transitions must name branches: it has no such transition, or
- * one of a branch that it does not have.
+ * Returns the problems of a step whose transitions must name branches: none names a branch, or one
+ * names a branch that the step does not have.
  */
 function branchProblems(step: GraphStep, taken: readonly (string | null)[]): string[] {
   if (stepModules[step.type]?.ways !== 'branches') return [];
@@ -151,7 +156,7 @@ function branchProblems(step: GraphStep, taken: readonly (string | null)[]): str
     );
 }
 
-/** The error of a SCHEDULE trigger without a cron or a zone. */
+/** The problem of a SCHEDULE trigger that has no cron or no zone. */
 export const noSchedule: FieldProblem = {
   field: 'triggerConfig',
   code: 'required',
@@ -162,15 +167,15 @@ function takenFrom(graph: Graph, step: GraphStep): (string | null)[] {
   return waysOut(graph, step.id).map(({ branch }) => branch);
 }
 
-/** A probable mistake in a graph that can run. It is reported, but never refused. */
+/** A probable mistake in a graph that can run. It is shown, but nothing is refused. */
 export interface GraphWarning extends StepWarning {
-  /** The id of the step. */
+  /** The id of the step with the mistake. */
   step: string;
 }
 
 /**
- * Returns warnings about the shape of a graph: steps that no path reaches, branches that are never
- * taken, and events that a wait may miss.
+ * Returns warnings about the shape of a graph: unreachable steps, branches that are never taken,
+ * and events that a wait may miss.
  */
 export function graphWarnings(graph: Graph): GraphWarning[] {
   const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');

@@ -2,7 +2,7 @@ import type { ExitRule } from './exit-rules.ts';
 import type { StepType } from './steps/registry.ts';
 
 /**
- * The graph of a workflow. This module uses no clock and no zod, because it also runs in the
+ * The graph of a workflow. The module uses no clock and no zod, because it also runs in Temporal's
  * workflow sandbox.
  */
 
@@ -14,9 +14,11 @@ export interface GraphStep {
   templateId: string | null;
 }
 
-/** A step with the fields that a run knows. The rest is read when the step is performed. */
+/**
+ * The fields of a step that a run knows. The activity reads the others when it performs the step.
+ */
 export interface StepRef extends Pick<GraphStep, 'id' | 'type' | 'name'> {
-  /** Suffix of the task queue of its activity. Absent: a local activity performs it. */
+  /** Suffix of the task queue that performs the step. Absent: a local activity performs it. */
   queue?: string;
 }
 
@@ -24,19 +26,19 @@ export interface GraphTransition {
   id: string;
   fromStepId: string;
   toStepId: string;
-  /** The result of the step that takes this transition; null: any result. */
+  /** The result of the step for which this transition is taken; null: any result. */
   branch: string | null;
 }
 
-/** One version of a workflow, as its executions run it. */
+/** One version of a workflow, in the form in which executions run it. */
 export interface Graph {
   steps: GraphStep[];
   transitions: GraphTransition[];
-  /** Absent: there are none. */
+  /** Absent: the workflow has no exit rules. */
   exitRules?: readonly ExitRule[];
 }
 
-/** Returns the graph with these exit rules; without the key `exitRules` if there are none. */
+/** Returns the graph with these exit rules. If there are none, the key `exitRules` is absent. */
 export function withExitRules<G extends Graph>(graph: G, exitRules: readonly ExitRule[]): G {
   return exitRules.length === 0 ? graph : { ...graph, exitRules };
 }
@@ -45,7 +47,7 @@ export function findStep(graph: Graph, stepId: string): GraphStep | undefined {
   return graph.steps.find((step) => step.id === stepId);
 }
 
-/** The templates that the steps of a graph name, each once. */
+/** Returns the ids of the templates in the steps of a graph, each once. */
 export function templateIdsOf({ steps }: Pick<Graph, 'steps'>): string[] {
   return [...new Set(steps.flatMap(({ templateId }) => templateId ?? []))];
 }
@@ -55,8 +57,8 @@ export function waysOut(graph: Graph, stepId: string): GraphTransition[] {
 }
 
 /**
- * Returns the step that follows when a step ends with `branch` (null: it chose none): the target of
- * the transition of that branch, otherwise of the transition without a branch.
+ * Returns the step that follows a step which ends with `branch` (null: it chose none). The
+ * transition of this branch comes before the transition without a branch.
  */
 export function stepAfter(
   graph: Graph,
@@ -70,7 +72,7 @@ export function stepAfter(
   return way && findStep(graph, way.toStepId);
 }
 
-/** Returns the outgoing transitions of all steps that have any, by step id. */
+/** Returns the outgoing transitions of each step, by step id. Steps without any are left out. */
 export function waysByStep(graph: Graph): Map<string, GraphTransition[]> {
   const ways = new Map<string, GraphTransition[]>();
   for (const way of graph.transitions) {
@@ -81,11 +83,11 @@ export function waysByStep(graph: Graph): Map<string, GraphTransition[]> {
   return ways;
 }
 
-/** The steps reachable from any of these, themselves included. */
+/** Returns the ids of the steps that are reachable from the given ones, which are included. */
 export function reachableFrom(graph: Graph, ...stepIds: string[]): Set<string> {
   const seen = new Set(stepIds);
   const open = [...stepIds];
-  // Indexed once, because a graph may have thousands of steps.
+  // Index the transitions once, because a graph may have thousands of steps.
   const ways = waysByStep(graph);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     for (const { toStepId } of ways.get(next) ?? []) {

@@ -2,33 +2,33 @@ import { firstStep } from './decide.ts';
 import { findStep, type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts';
 import { stepModules } from './steps/registry.ts';
 
-/** The position of an execution, from its row and the rows of its steps. */
+/** Finds the position of an execution from its row and the rows of its steps. */
 
 /** Returns the fields of a step that a run knows. */
 export function refOf({ id, type, name }: GraphStep): StepRef {
-  // A version may have steps of a type that this build does not have.
+  // A version may have steps of a type that this build does not know.
   const queue = stepModules[type]?.queue;
   return { id, type, name, ...(queue !== undefined && { queue }) };
 }
 
-/** A step execution. Times are texts with microseconds; their order as texts is that of time. */
+/** The state of a step execution. Times are texts with microseconds, which sort by time. */
 export interface StepMark {
   stepId: string;
   status: string;
-  /** The branch taken, if it chose one. */
+  /** The branch taken; null: the step chose none. */
   branch: string | null;
   startedAt: string | null;
-  /** When it ended; for a wait, when its event was recorded or when it timed out. */
+  /** When the step ended. A wait ends when its event is recorded or its time is over. */
   endedAt: string | null;
-  /** The event that ended it, if it was a wait. */
+  /** The event that ended the step, if it was a wait. */
   eventId: string | null;
-  /** True if it was a digest, and has closed. */
+  /** True if the step was a digest and has closed. */
   hasClosed: boolean;
-  /** True if it has called a webhook. */
+  /** True if the step called a webhook. */
   hasCalled: boolean;
-  /** True if time has passed in it: a wait or a delay. */
+  /** True if time passed in the step: it was a wait or a delay. */
   hasWaited: boolean;
-  /** When it was due, if it was SCHEDULED. */
+  /** When the step is due, if it is SCHEDULED. */
   dueAt: string | null;
   /** True for a delay whose time is over. */
   isOver: boolean;
@@ -41,7 +41,10 @@ export interface Standing {
   marks: readonly StepMark[];
 }
 
-/** Returns the branch that a step has taken, from its output; null: none. As `branchOf` in SQL. */
+/**
+ * Returns the branch that a step took, from its output; null: none. The SQL function `branchOf`
+ * must agree.
+ */
 export function branchIn(output: Record<string, unknown> | null): string | null {
   const { branch, arm, waitOutcome } = output ?? {};
   if (typeof branch === 'string') return branch;
@@ -49,14 +52,17 @@ export function branchIn(output: Record<string, unknown> | null): string | null 
   return typeof waitOutcome === 'string' ? waitOutcome.toLowerCase() : null;
 }
 
-/** The step at which an execution continues, and since when that step counts events. */
+/** The step at which an execution continues, and the time from which this step counts events. */
 export interface Place {
-  /** Undefined: no step is left. */
+  /** undefined: no step is left. */
   step: GraphStep | undefined;
   since: string;
 }
 
-/** Returns the position to continue at: the current step, or the next one if the current is done. */
+/**
+ * Returns the position at which to continue: the current step, or the next one if the current step
+ * is complete.
+ */
 export function placeOf(graph: Graph, standing: Standing): Place {
   const step = stepAt(graph, standing);
   const ends = standing.marks.flatMap(({ stepId, endedAt }) =>
@@ -72,7 +78,7 @@ function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | u
   const current = currentStepId === null ? undefined : findStep(graph, currentStepId);
   const mark = marks.find(({ stepId }) => stepId === currentStepId);
   const isDone = mark?.status === 'COMPLETED' || mark?.status === 'SKIPPED';
-  // A delay is complete from its beginning, but its execution still waits there.
+  // A delay is complete from its beginning, but its execution still waits in it.
   const isResting =
     current &&
     stepModules[current.type]?.rests === 'delay' &&
@@ -86,7 +92,8 @@ function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | u
 
 /**
  * Returns the first step, from this one on, that an execution has not begun. Only an execution that
- * was moved to another version meets steps it has begun. It skips them along the branches it took.
+ * moved to another version can come to a step that it has already begun; it follows the branch that
+ * it took there.
  */
 export function passOver(
   graph: Graph,
@@ -103,13 +110,12 @@ export function passOver(
 }
 
 /**
- * Returns since when a wait counts events, so that none between two steps is lost; null: since the
- * wait began. Only steps without waiting time may lie between the wait and these earlier steps:
- *  - A wait that an event ended: since that event was recorded.
- *  - A digest: since it closed.
- *  - A webhook: since it began, because its receiver may track the event before it responds.
- *
- * If several apply, the earliest time counts.
+ * Returns the time from which a wait counts events, so that no event between two steps is lost;
+ * null: from its own beginning. It counts from the earliest of these, if only steps that take no
+ * time lie in between:
+ * - the time at which the event of an earlier wait was recorded;
+ * - the time at which a digest closed;
+ * - the beginning of a webhook, because its receiver may track the event before it responds.
  * @param marks of the execution's steps; all that have ended come before the wait
  */
 export function countsFrom(marks: readonly StepMark[]): string | null {

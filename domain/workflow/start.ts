@@ -2,34 +2,34 @@ import { readPath } from '../filter/value.ts';
 import { limits } from '../limits.ts';
 
 /**
- * How executions of a workflow are started: which key they get, and when a contact may have another
- * execution.
+ * Rules about starts of executions: which key an execution gets, and when a contact may start
+ * again.
  */
 
 export const reentryModes = ['once', 'after_end', 'parallel'] as const;
 
-/** When a contact may enter a workflow again. */
+/** When a contact may enter a workflow more than once. */
 export interface Reentry {
   /**
    * `once`: never; `after_end`: while no execution is active; `parallel`: always, up to a limit.
-   * With execution keys each key counts by itself.
+   * With execution keys, each key is considered separately.
    */
   mode: (typeof reentryModes)[number];
-  /** Minimum time between two starts, in seconds; null: none. */
+  /** Minimum number of seconds between two starts; null: none. */
   minIntervalSeconds: number | null;
 }
 
-/** Why an event starts no execution. These reasons are stored, and customers see them. */
+/** Reasons why an event starts no execution. They are stored, and customers see them. */
 export const notStartedReasons = ['no_key', 'key_too_long', 'too_many'] as const;
 export type NotStartedReason = (typeof notStartedReasons)[number];
 
 export type KeyFault = Extract<NotStartedReason, 'no_key' | 'key_too_long'>;
 
-/** The key of an execution (null: the workflow has no keys), or why there is no valid key. */
+/** The key of an execution (null: the workflow has no keys), or why no valid key was found. */
 export type StartKey = { key: string | null } | { fault: KeyFault };
 
 /**
- * Returns a value as the key of an execution: text as it is, numbers and booleans as JSON. So `1` and
+ * Returns a value as an execution key: text stays, numbers and booleans become JSON. So `1` and
  * `"1"` are the same key.
  */
 export function keyOf(value: unknown): { key: string } | { fault: KeyFault } {
@@ -40,9 +40,9 @@ export function keyOf(value: unknown): { key: string } | { fault: KeyFault } {
 }
 
 /**
- * Returns the key of an execution that starts with this data.
+ * Returns the key of an execution that starts with these data.
  * @param executionKey path of the key: `event.orderId`; null: the workflow has no keys
- * @param data of the event, or the context of a start by hand
+ * @param data of the event, or the context of a manual start
  */
 export function startKeyOf(
   executionKey: string | null,

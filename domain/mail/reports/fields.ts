@@ -1,9 +1,9 @@
-/** The fields of a block of headers: the values of each name in lower case, in order. */
+/** The fields of a header block: the values of each name, in order. Names are in lower case. */
 export type Fields = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Reads the first block of headers in a text (RFC 5322, 2.2). A line that begins with a blank
- * continues the line before it; other lines without a colon are skipped.
+ * Reads the first header block in a text (RFC 5322, 2.2). A line that begins with a blank continues
+ * the line before it; other lines without a colon are skipped.
  */
 export function readFields(text: string): Fields {
   const block = text.trimStart();
@@ -12,8 +12,8 @@ export function readFields(text: string): Fields {
 }
 
 /**
- * Reads all blocks of headers in a text. They are separated by empty lines, as in the body of a
- * delivery status (RFC 3464, 2.1).
+ * Reads all header blocks in a text, which empty lines separate, as in a delivery status (RFC 3464,
+ * 2.1).
  */
 export function readFieldGroups(text: string): Fields[] {
   const blocks = text.split(/\n(?:[ \t]*\r?\n)+/);

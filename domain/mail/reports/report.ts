@@ -5,31 +5,34 @@ import type { Feedback, Reported, ReportSource } from '../feedback.ts';
 import { type Fields, fieldOf, readFieldGroups, readFields } from './fields.ts';
 import { bounceTypeOf, guessedBounceType, isUnspecific, namesUnknown, statusIn } from './status.ts';
 
-/** A message that arrived, taken apart. */
+/** A message that arrived, split into its parts. */
 export interface ArrivedMessage {
-  /** Envelope sender; '': a program sent it, which wants no answer. null: unknown. */
+  /** Envelope sender; '': a program sent the message and wants no answer. null: unknown. */
   sender: string | null;
   headers: Fields;
-  /** Its readable text. */
+  /** The readable text of the message. */
   text: string;
-  /** Its other parts, with their content as text. */
+  /** The other parts of the message, with their content as text. */
   parts: readonly { type: string; text: string }[];
 }
 
-/** The kind of a message, with its report. */
+/** The kind of a message and, if it is one, the report in it. */
 export type Reading =
   | { kind: 'report'; report: MailReport }
-  /** Written by a program, but it says nothing about what became of a message. */
+  /** A program wrote the message, but it does not report on any mail of ours. */
   | { kind: 'automatic' }
   | { kind: 'ordinary' };
 
-/** A report about a message that we have sent. */
+/** A report about a message that we sent. */
 export interface MailReport {
-  /** Addresses that may be its return path. */
+  /** Addresses in the report that may be the return path of our message. */
   returnPaths: string[];
-  /** Ids that it may have. They prove nothing, so they count only with its recipient. */
+  /**
+   * Ids that our message may have. They can be forged, so an id counts only together with the
+   * recipient of its message.
+   */
   emailIds: string[];
-  /** The outcome for each recipient that the report has. Never empty. */
+  /** The outcome for each recipient in the report; at least one. */
   recipients: ReportedRecipient[];
 }
 
@@ -39,7 +42,7 @@ interface ReportedRecipient {
   outcome: ReportedOutcome;
 }
 
-/** `accepted`: the message is on its way, perhaps to a server that does not report. */
+/** `accepted`: the message was passed on, perhaps to a server that does not report. */
 export type ReportedOutcome =
   | { kind: 'accepted' }
   | ({ kind: 'complaint' | 'delivery' | 'delayed' } & Cause)
@@ -49,15 +52,15 @@ type BounceType = Extract<Feedback, { kind: 'bounce' }>['bounceType'];
 
 type Cause = Omit<Reported, 'source'>;
 
-/** Maximum number of characters stored of a report's text. */
+/** Maximum number of characters that are stored of a report's text. */
 const textMax = 500;
-/** Maximum number of recipients read from a report. Ours has one. */
+/** Maximum number of recipients that are read from a report. Our own mail has one. */
 const recipientsMax = 100;
 
 /**
- * Reads what a message says about mail that we have sent: a delivery status (RFC 3464), a complaint
- * (RFC 5965), or the text of a mail server that knows neither. Receipts of readers (RFC 8098) and
- * automatic replies say nothing about it.
+ * Reads a report on mail that we sent: a delivery status (RFC 3464), a complaint (RFC 5965), or the
+ * plain text of a mail server that supports neither. Read receipts (RFC 8098) and automatic replies
+ * are no reports on delivery.
  */
 export function readReport(message: ArrivedMessage): Reading {
   const status = partOf(message, 'message/delivery-status', 'message/global-delivery-status');
@@ -73,8 +76,8 @@ export function readReport(message: ArrivedMessage): Reading {
 }
 
 /**
- * Returns the outcome of a report for the message to an address: that of the recipient with this
- * address, or the first, if no recipient has it.
+ * Returns the outcome that a report has for an address: that of the recipient with this address or,
+ * if there is none, of the first recipient.
  * @param mustName true if the report counts only when it names the address
  */
 export function outcomeFor(
@@ -87,7 +90,7 @@ export function outcomeFor(
   return named?.outcome ?? (mustName ? null : recipients[0]!.outcome);
 }
 
-/** Returns an outcome as feedback on the message. @param at when the report arrived */
+/** Returns an outcome as feedback on our message. @param at when the report arrived */
 export function feedbackOf(outcome: ReportedOutcome, source: ReportSource, at: Date): Feedback {
   if (outcome.kind === 'accepted') {
     return { kind: 'accepted', at, report: { source, status: null, text: null } };
@@ -123,7 +126,7 @@ function reportOf(
   return { kind: 'report', report: { returnPaths, emailIds: [...new Set(emailIds)], recipients } };
 }
 
-/** Returns the headers of the message that a report returns, or none. */
+/** Returns the headers of the original message, if the report contains them. */
 function returnedHeaders(message: ArrivedMessage): Fields {
   const part = partOf(
     message,
@@ -137,7 +140,7 @@ function returnedHeaders(message: ArrivedMessage): Fields {
   return readFields(copy);
 }
 
-/** Reads the outcome for one recipient (RFC 3464, 2.3); null: the fields have none. */
+/** Reads the outcome for one recipient (RFC 3464, 2.3); null: the fields contain none. */
 function statusOf(fields: Fields): ReportedRecipient | null {
   const outcome = actionOf(fields);
   const addresses = ['final-recipient', 'original-recipient'].flatMap((name) =>
@@ -166,7 +169,7 @@ function actionOf(fields: Fields): ReportedOutcome | null {
   }
 }
 
-/** Returns the bounce of a recipient; an unspecific status gives way to the one in the text. */
+/** Returns the bounce of a recipient. A specific status in the text replaces an unspecific one. */
 function failureOf(written: string | null, diagnostic: string): ReportedOutcome {
   const given = written?.startsWith('2.') ? null : written;
   const isVague = given === null || isUnspecific(given);
@@ -179,7 +182,10 @@ function bounceOf(status: string | null, text: string): ReportedOutcome & { kind
   return { kind: 'bounce', bounceType, status, text: textOf(text), ...guess };
 }
 
-/** Reads a complaint (RFC 5965). Other types of feedback say nothing about the recipient's will. */
+/**
+ * Reads a complaint (RFC 5965). Other types of feedback reports do not mean that the recipient
+ * wants no mail.
+ */
 function readComplaint(message: ArrivedMessage, fields: Fields): Reading {
   const type = lowerAscii(fieldOf(fields, 'feedback-type') ?? '');
   if (type !== 'abuse' && type !== 'fraud') return automatic;
@@ -193,7 +199,10 @@ function isFromMailServer({ headers }: ArrivedMessage): boolean {
   return /(?:^|[\s<"])(?:mailer-daemon|postmaster)@/i.test(fieldOf(headers, 'from') ?? '');
 }
 
-/** Reads a bounce without a delivery status. It is a guess, because only people were to read it. */
+/**
+ * Reads a bounce without a delivery status. The result is a guess, because the text was written for
+ * people.
+ */
 function readPlainBounce(message: ArrivedMessage): Reading {
   const [, text] = copyIn(message.text);
   const lines = text.split(/\r?\n/);
@@ -203,13 +212,13 @@ function readPlainBounce(message: ArrivedMessage): Reading {
   return reportOf(message, [{ addresses: [], outcome }]);
 }
 
-/** The line before the copy of a returned message. */
+/** Matches the line before the copy of the original message. */
 const marker =
   /^[ \t]{0,20}-{2,20}.{0,80}\b(?:copy of|original message|unsent message|message header|returned message)\b|^original message headers:/i;
-/** The first header of a returned message that no line announces. */
+/** Matches the first header of an original message that no such line announces. */
 const firstHeader = /^(?:return-path|received):/i;
 
-/** Splits the text of a bounce: the copy of the returned message, and the text before it. */
+/** Splits the text of a bounce into the copy of the original message and the text before it. */
 function copyIn(text: string): [copy: string, before: string] {
   const lines = text.split('\n');
   const marked = lines.findIndex((line) => marker.test(line));
@@ -219,7 +228,10 @@ function copyIn(text: string): [copy: string, before: string] {
   return [copy.join('\n'), lines.slice(0, end).join('\n')];
 }
 
-/** Automatic replies (RFC 3834, 5; the others were used before it). */
+/**
+ * Returns true for an automatic reply (RFC 3834, 5). Some of the headers were in use before this
+ * standard.
+ */
 function isAutomatic({ headers, sender }: ArrivedMessage): boolean {
   if (sender === '') return true;
   const submitted = fieldOf(headers, 'auto-submitted');

@@ -4,7 +4,7 @@ type BounceType = Extract<Feedback, { kind: 'bounce' }>['bounceType'];
 
 /**
  * Returns the first enhanced status code of a failure in a text (RFC 3463), for example `5.1.1`;
- * null: there is none. An IP address is none.
+ * null: there is none. An IP address does not count.
  */
 export function statusIn(text: string): string | null {
   const [, status] = /(?<![\w.]|(?<!\d)-)([45]\.\d{1,3}\.\d{1,3})(?!\w|\.\d)/.exec(text) ?? [];
@@ -16,16 +16,19 @@ export function isUnspecific(status: string): boolean {
   return status.endsWith('.0.0');
 }
 
-/** Permanent: the address does not exist, or no longer (RFC 3463, 3.2, 3.3 and 3.5). */
+/**
+ * Returns true if the status says that the address does not exist, or no longer (RFC 3463, 3.2, 3.3
+ * and 3.5).
+ */
 function isGone(status: string): boolean {
-  // Ambiguous address, and two faults of the sender's address.
+  // These mean an ambiguous recipient address, and two faults of the sender's address.
   if (status === '5.1.4' || status === '5.1.7' || status === '5.1.8') return false;
   return status.startsWith('5.1.') || status === '5.2.1' || status === '5.4.4';
 }
 
 /**
- * Returns the type of a bounce with an enhanced status code. Transient: the address may be good,
- * because its mailbox is full, or the message or its sender was rejected.
+ * Returns the type of a bounce with an enhanced status code. It is transient if the address may be
+ * good: the mailbox is full, or the message or its sender was rejected.
  * @param text the text of the server that rejected the message
  */
 export function bounceTypeOf(status: string, text: string): BounceType {
@@ -36,8 +39,8 @@ export function bounceTypeOf(status: string, text: string): BounceType {
 }
 
 /**
- * Returns the type of a bounce whose text has no enhanced status code. Its words are a guess, so
- * that it is never permanent.
+ * Returns the type of a bounce whose text has no enhanced status code. A guess from words is never
+ * permanent.
  */
 export function guessedBounceType(text: string): BounceType {
   return namesUnknown(text) ? 'Undetermined' : 'Transient';
@@ -48,7 +51,7 @@ export function namesUnknown(text: string): boolean {
   return !/host not found, try again/i.test(text) && unknown.some((words) => words.test(text));
 }
 
-/** The words of mail servers for an unknown user or host. Some servers share words. */
+/** Phrases of mail servers for an unknown user or host. Several servers share some of them. */
 const unknown: readonly RegExp[] = [
   /unknown (?:user|local[ -]?part|recipient|address|mailbox|host|or illegal alias)/i,
   /no such (?:user|recipient|mailbox|address|person|host|domain|local user)/i,

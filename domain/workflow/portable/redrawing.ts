@@ -2,7 +2,7 @@ import { isJsonEqual } from '../../filter/value.ts';
 import { ownConfig } from '../compare.ts';
 import type { GraphStep, GraphTransition } from '../graph.ts';
 
-/** A step with its key in the portable graph, and its position on the canvas. */
+/** A step with its key in the portable graph and its position on the canvas. */
 export interface DrawnStep extends GraphStep {
   key: string;
   position: { x: number; y: number };
@@ -23,7 +23,7 @@ export interface Redrawing {
 
 /**
  * Returns the changes that turn `before` into `after`. Steps are matched by their ids. Transitions
- * have no stable ids: they are matched by source, target and branch.
+ * have no stable ids, so they are matched by source, target and branch.
  */
 export function redrawing(before: Drawing, after: Drawing): Redrawing {
   const [stepsBefore, stepsAfter] = [byId(before), byId(after)];
@@ -54,7 +54,10 @@ function wayOf({ fromStepId, toStepId, branch }: GraphTransition): string {
   return JSON.stringify([fromStepId, toStepId, branch]);
 }
 
-/** Ignores the copy of the template's id in a config. */
+/**
+ * Returns true if two steps are the same. The copy of the template's id in a config does not
+ * matter.
+ */
 function isSame(one: DrawnStep, other: DrawnStep): boolean {
   return (
     one.name === other.name &&
@@ -65,7 +68,7 @@ function isSame(one: DrawnStep, other: DrawnStep): boolean {
   );
 }
 
-/** Returns false if there are no changes. */
+/** Returns false if a redrawing contains no changes. */
 export function isRedrawn(made: Redrawing): boolean {
   return Object.values(made).some((parts: unknown[]) => parts.length > 0);
 }

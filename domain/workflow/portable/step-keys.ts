@@ -1,15 +1,15 @@
 import { cutText } from '../../text-rules.ts';
 
 /**
- * Keys of steps in a workflow's portable graph. A key is unique in the workflow, and stays when the
- * step's name changes.
+ * The keys of steps in a portable graph. A key is unique in its workflow, and does not change when
+ * the step is renamed.
  */
 
-/** The key of the TRIGGER; no other step has it. */
+/** The key of the TRIGGER step, and of no other step. */
 export const triggerKey = 'trigger';
 
 /**
- * Maximum number of characters of a key generated from a name, without the number that makes it
+ * Maximum number of characters of a key made from a name, without the number that makes the key
  * unique.
  */
 const madeChars = 40;
@@ -21,9 +21,9 @@ interface NamedStep {
 }
 
 /**
- * Returns the key of each step. A step without a key gets one generated from its name, or from its
- * type if the name has no letter or digit. The same steps always get the same keys.
- * @param steps all steps of a workflow, in order of creation.
+ * Returns the key of each step. A step without a key gets one made from its name, or from its type
+ * if the name has no letter or digit. The same steps always get the same keys.
+ * @param steps all steps of a workflow, in order of creation
  */
 export function keysOf(steps: readonly NamedStep[]): string[] {
   const taken = new Set([triggerKey, ...steps.flatMap(({ key }) => key ?? [])]);
@@ -42,12 +42,12 @@ export function keysOf(steps: readonly NamedStep[]): string[] {
   });
 }
 
-/** Returns the key of a new step, which differs from the keys of all other steps of its workflow. */
+/** Returns a key for a new step that no other step of the workflow has. */
 export function newKey(step: { type: string; name: string }, others: readonly NamedStep[]): string {
   return keysOf([...others, { ...step, key: null }]).at(-1) ?? '';
 }
 
-/** Lower case, without accents, words joined by hyphens. */
+/** Returns a name in lower case, without accents, with its words joined by hyphens. */
 function readable(name: string): string {
   const plain = name.normalize('NFKD').replaceAll(/[\u0300-\u036f]/g, '');
   const words = plain

@@ -71,7 +71,7 @@ const jsonSchemas = conditionJsonSchemas(stepFilterProperties);
 const documented = (id: string, schema: object) =>
   z.toJSONSchema(z.custom().meta({ id, ...schema }), { io: 'input', unrepresentable: 'any' });
 
-/** A filter in either form. An issue names its place in the form that was sent. */
+/** A filter in either form. The path of an issue refers to the form that was sent. */
 const BranchFilter = z
   .custom<Condition | FlatCondition>()
   .superRefine((filter, context) => {
@@ -108,7 +108,7 @@ const ConditionConfig = ownKeys(
 type ConditionConfig = z.output<typeof ConditionConfig>;
 type FilterConfig = z.output<typeof FilterCondition>;
 
-/** Takes a branch that depends on the contact, its history and the context. */
+/** Chooses a branch by the contact, its history and the context. */
 export const condition: StepModule<ConditionConfig> = {
   config: ConditionConfig,
   ways: 'branches',
@@ -192,7 +192,7 @@ export const condition: StepModule<ConditionConfig> = {
 const conditionsOf = ({ branches }: FilterConfig) =>
   branches.map(({ filter }) => asCondition(filter));
 
-/** The branches that were evaluated, each with its filters, in words. */
+/** Returns the evaluated branches in words, each with its filters. */
 function checkedText(branches: FilterConfig['branches'], { checked }: BranchDecision): string {
   const texts = checked.map(({ id, result }) => {
     const branch = branches.find((one) => one.id === id);
@@ -208,7 +208,10 @@ async function readHistory(config: FilterConfig, effects: StepEffects): Promise<
   return isNamed ? effects.readHistory(conditions) : noHistory;
 }
 
-/** Returns the parsed filter of each branch. Its names and problems have their place in the config. */
+/**
+ * Returns the parsed filter of each branch. Names and problems in it have their places in the
+ * config.
+ */
 function parsedFilters(config: ConditionConfig): ParsedStepFilter[] {
   if (config.mode !== 'filter') return [];
   return config.branches.map(({ filter }, index) =>
@@ -216,13 +219,13 @@ function parsedFilters(config: ConditionConfig): ParsedStepFilter[] {
   );
 }
 
-/** A branch with its filter as it is stored: a condition with full names. */
+/** Returns a branch with its filter in the stored form: a condition with full field names. */
 function settledBranch(branch: FilterConfig['branches'][number]) {
   const { condition: filter } = parseStepFilter(branch.filter, '');
   return { ...branch, filter: filter ?? branch.filter };
 }
 
-/** Returns the comparisons of a CONDITION, each with the prefix of its places in the config. */
+/** Returns the comparisons of a CONDITION, each with the prefix of its place in the config. */
 function comparisonsIn(
   config: Exclude<ConditionConfig, FilterConfig>,
 ): { at: string; comparison: Comparison }[] {

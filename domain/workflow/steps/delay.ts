@@ -19,7 +19,10 @@ import type { FixedDelay } from './effects.ts';
 import { addFault } from './schemas.ts';
 import type { StepModule } from './step.ts';
 
-/** A delay of fixed length, until a time of day, or until a date of the contact or the context. */
+/**
+ * The config of a delay: a fixed length, until a time of day, or until a date in the contact or
+ * context.
+ */
 export type DelayConfig =
   | { amount: number; unit: Unit }
   | { until: { time: string; days?: Weekday[] | undefined; timeZone?: string | undefined } }
@@ -31,10 +34,10 @@ export type DelayConfig =
 
 export const DelayUnit = z.enum(Object.keys(unitMs) as Unit[]);
 
-/** The next moment at which a clock shows this time, on one of these days. */
+/** The next moment at which the clock shows this time, on one of these days. */
 export const UntilTime = z.object({
   time: WallTimeText,
-  /** Absent: all days. */
+  /** Absent: every day. */
   days: Days.optional(),
   /** Absent: the time zone of the contact. */
   timeZone: z
@@ -48,7 +51,7 @@ export const UntilTime = z.object({
 
 const OffsetAmount = z.int();
 
-/** The keys that each form of a delay allows, by the key that the form requires. */
+/** The keys that each form of a delay may have, by the key that the form must have. */
 const delayForms = {
   amount: ['amount', 'unit'],
   until: ['until'],
@@ -62,9 +65,9 @@ const DelaySettings = z
     unit: DelayUnit.optional(),
     until: UntilTime.optional(),
     untilField: z.string().max(limits.filterFieldChars).optional(),
-    /** Added to the date; negative: before it. */
+    /** Duration added to the date; negative: before the date. */
     offset: z.object({ amount: OffsetAmount, unit: DelayUnit }).optional(),
-    /** The effect of a date that is past or missing. Absent: the execution continues. */
+    /** Effect of a date that is past or missing. Absent: the execution continues. */
     ifPast: z.enum(['continue', 'exit']).optional(),
   })
   .superRefine((config, context) => {
@@ -96,7 +99,7 @@ const DelaySettings = z
   })
   .transform((config) => config as DelayConfig);
 
-/** Maximum number of days between the date and the end of the delay. */
+/** Maximum number of days between the date and the end of the delay, in either direction. */
 const offsetDaysMax = 3650;
 
 function checkLength(
@@ -169,7 +172,7 @@ export const delay: StepModule<DelayConfig> = {
   ],
 };
 
-/** The inputs of a delay's length, besides its config. */
+/** The values that determine the end of a delay, besides its config. */
 export interface DelayScope {
   /** When the step began. */
   beganAt: Date;
@@ -184,7 +187,8 @@ export interface DelayScope {
 export type DelayEnd =
   | { kind: 'rest'; until: Date; output: Record<string, unknown> }
   /**
-   * Its date is past or missing, so there is no wait. `exitReason` null: the execution continues.
+   * The date is past or missing, so the step does not wait. `exitReason` null: the execution
+   * continues.
    */
   | {
       kind: 'past';
@@ -192,17 +196,17 @@ export type DelayEnd =
       output: Record<string, unknown>;
     };
 
-/** Maximum number of days until a date. A later date counts as missing. */
+/** Maximum number of days until a date. A later date is treated as missing. */
 const daysAheadMax = 3650;
 
-/** Returns the delay if neither its start nor its contact affects its length, otherwise null. */
+/** Returns the delay if its config alone determines its length, otherwise null. */
 export function fixedDelay(config: DelayConfig): FixedDelay | null {
   if (!('amount' in config)) return null;
   const { amount, unit } = config;
   return { ms: amount * unitMs[unit], output: { delayAmount: amount, delayUnit: unit } };
 }
 
-/** Returns when a delay that began at `beganAt` is over. */
+/** Returns when a delay that began at `scope.beganAt` ends. */
 export function delayEnd(config: DelayConfig, scope: DelayScope): DelayEnd {
   if ('until' in config) return untilTime(config.until, scope);
   if ('untilField' in config) return untilDate(config, scope);

@@ -55,7 +55,7 @@ const DigestConfig = selection({
 
 type DigestConfig = z.output<typeof DigestConfig>;
 
-/** Collects the contact's events of a name, then continues once with all of them. */
+/** Collects the contact's events of one name, then continues once with all of them. */
 export const digest: StepModule<DigestConfig> = {
   config: DigestConfig,
   ways: 'one',
@@ -99,7 +99,7 @@ export const digest: StepModule<DigestConfig> = {
 };
 
 /**
- * Returns when a DIGEST closes if its length is counted from `from`.
+ * Returns when a DIGEST closes if its length counts from `from`.
  * @param scope null: the DIGEST does not end at a time of day
  */
 export function digestEnd(
@@ -122,7 +122,7 @@ export function digestExpectation(
   return expectationOf(withSince(config), scope);
 }
 
-/** True when two digests take the same events, whatever their ends. */
+/** Returns true when two digests take the same events. Their ends do not matter. */
 export function digestSame(one: DigestConfig, other: DigestConfig): boolean {
   return expectSame(withSince(one), withSince(other));
 }
@@ -131,7 +131,7 @@ function withSince({ eventName, where, since = 'execution' }: DigestConfig) {
   return { eventName, where, since };
 }
 
-/** The output of a DIGEST while it is open, without its `count` and its end `closesAt`. */
+/** Returns the output of an open DIGEST, without `count` and `closesAt`. */
 export function openOutput({ eventName, where }: Pick<Expectation, 'eventName' | 'where'>) {
   return { eventName, ...waitingFor(eventName, where && where.items) };
 }
@@ -169,11 +169,11 @@ export interface ClosedDigest {
   closedAt: Date;
   firstAt: Date | null;
   lastAt: Date | null;
-  /** Its first events, oldest first. */
+  /** The first events, oldest first. */
   events: readonly DigestedEvent[];
 }
 
-/** Returns what a closed DIGEST leaves: the output of its step, and its part of the context. */
+/** Returns the results of a closed DIGEST: the output of its step, and its part of the context. */
 export function digestResult({ events, closedAt, firstAt, lastAt, ...closed }: ClosedDigest) {
   const { count } = closed;
   const shown = shortened(
@@ -190,7 +190,7 @@ export function digestResult({ events, closedAt, firstAt, lastAt, ...closed }: C
   };
 }
 
-/** Returns the first events: as many as the context may contain. */
+/** Returns as many of the first events as the context may contain. */
 function shortened<T>(events: readonly T[]): T[] {
   let bytes = 0;
   const end = events.slice(0, limits.digestEvents).findIndex((event) => {

@@ -14,52 +14,64 @@ import type { Where } from '../../filter/where.ts';
 
 type Json = Record<string, unknown>;
 
-/** A delay of fixed length, with its output except the time when it is over. */
+/** A delay of fixed length, and its output except the time at which it ends. */
 export interface FixedDelay {
   ms: number;
   output: Json;
 }
 
-/** The result of a step. `output` is shown in its record. */
+/** The result of a step. `output` is shown in the record of the step. */
 export type Played =
-  /** It is complete. `gaveUp`: why it failed although the execution continues, for operators. */
+  /**
+   * The step is complete. `gaveUp`: why the step failed, for operators, although the execution
+   * continues.
+   */
   | { kind: 'done'; output: Json; gaveUp?: string }
-  /** It is complete, and the execution continues along this branch. */
+  /** The step is complete, and the execution continues along this branch. */
   | { kind: 'branch'; branch: string; output: Json }
-  /** It ends the execution. */
+  /** The step ends the execution. */
   | { kind: 'exit'; reason: string; output: Json }
-  /** It is complete; the next step begins when the time is over. The output gets `resumeAt`. */
+  /**
+   * The step is complete. The next one begins at the end of the rest, which the output gets as
+   * `resumeAt`.
+   */
   | { kind: 'rest'; end: FixedDelay | { until: Date; output: Json } }
   /**
-   * It waits for an event, at most until this moment. Then `afterWait` decides how it continues.
+   * The step waits for an event, at most until this moment. Then `afterWait` decides how it
+   * continues.
    */
   | ({ kind: 'wait'; until: Date | null } & Expectation)
-  /** It collects events until this moment, or closes earlier. Then `digestResult` ends it. */
+  /** The step collects events until this moment, or closes earlier. Then `digestResult` ends it. */
   | ({ kind: 'digest'; until: Date; settings: DigestSettings } & Expectation)
-  /** It makes a request, several times if needed. Then `afterCall` decides how it continues. */
+  /**
+   * The step makes a request, several times if needed. Then `afterCall` decides how it continues.
+   */
   | { kind: 'call'; call: StepCallout };
 
 /** The events that end a wait, or that a digest takes. */
 export interface Expectation {
   eventName: string;
-  /** From when events count: from the beginning of the wait, or of its execution. */
+  /** Events count from the beginning of the wait, or from the beginning of its execution. */
   since: 'step' | 'execution';
-  /** The conditions of the events; null: any event of the name. */
+  /** The conditions on the events; null: any event of the name counts. */
   where: {
-    /** Resolved: see `resolvedWhere`. */
+    /** The conditions, as `resolvedWhere` returns them. */
     items: Where;
-    /** Contact and context when the wait begins. Earlier events are compared with these values. */
+    /**
+     * Contact and context at the beginning of the wait. Earlier events are compared with these
+     * values.
+     */
     scope: Pick<FieldScope, 'contact' | 'context'>;
   } | null;
 }
 
-/** The settings of an open DIGEST, as its row stores them. */
+/** The settings of an open DIGEST, in the form in which its row stores them. */
 export interface DigestSettings {
-  /** Number of events at which it closes early; null: it closes at its end. */
+  /** Number of events at which the DIGEST closes early; null: it never closes early. */
   max: number | null;
-  /** True: it is the first one for some time, and closes at once. */
+  /** True: no digest closed for some time before this one, so it closes at once. */
   isFirst: boolean;
-  /** The time from which its length is counted, in ISO 8601. */
+  /** The time from which the length of the DIGEST counts, in ISO 8601. */
   countsFrom: string;
 }
 
@@ -67,7 +79,7 @@ export type Ended = Extract<Played, { kind: 'done' | 'branch' }>;
 
 export interface StepCallout {
   request: WebhookCall;
-  /** The request without secrets, safe to store. */
+  /** The request without secrets, which may be stored. */
   shown: WebhookCall;
   /** The values of the secrets in the request. */
   secrets: string[];
@@ -79,15 +91,16 @@ export interface EndingEvent {
 }
 
 /**
- * The reads and side effects available to a step. Executions and the simulator play steps alike,
- * each with effects of its own. Methods that need the contact throw a StepFailure when it is gone.
+ * The reads and side effects that a step can use. Steps are played in the same way in executions
+ * and in the simulator, each of which has its own effects. Methods that need the contact throw a
+ * StepFailure when it was deleted.
  */
 export interface StepEffects {
   /** When the step began. */
   readonly beganAt: Date;
   /**
    * `contact`: the id of the execution's contact; in a simulation without a contact, the address.
-   * `key`: the key of the execution; null: it has none.
+   * `key`: the key of the execution; null: none.
    */
   readonly subject: { contact: string; key: string | null };
   readonly renderer: Renderer;
@@ -95,25 +108,28 @@ export interface StepEffects {
   now(): Date;
   /** Reads the contact and the context of the execution. */
   readScope(): Promise<{ contact: ContactValues; context: Json | null }>;
-  /** @throws StepFailure when reading what the conditions name takes too long */
+  /** @throws StepFailure when reading the history takes too long */
   readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
   readZones(): Promise<ZonePolicy>;
   /**
-   * Returns when a digest of this step last closed for the contact and key, in another execution; null:
-   * never.
+   * Returns when a digest of this step last closed for the contact and key, in another execution;
+   * null: never.
    */
   findLastClosing(stepId: string): Promise<Date | null>;
-  /** Reads the variables of texts that are not mail, such as the body of a webhook. */
+  /** Returns the variables for texts that are not mail, such as the body of a webhook. */
   readVariables(): Promise<WebhookVariables>;
   /** @param topicId the topic of the step; null: no topic; undefined: the topic of the template */
   findMail(templateId: string | null, topicId: string | null | undefined): Promise<FoundMail>;
-  /** Stores mail when the step ends. Returns its id; null: a simulation stores no mail. */
+  /**
+   * Stores mail in the transaction that ends the step. Returns the mail's id; null: a simulation
+   * stores no mail.
+   */
   sendMail(
     mail: StepMail,
     from: { found: FoundMail; variables: TemplateVariables },
   ): Promise<string | null>;
   /**
-   * @param change.subscribed undefined: unchanged
+   * @param change.subscribed undefined: not changed
    * @throws StepFailure when the contact would exceed a limit
    */
   changeContact(change: {
@@ -122,32 +138,37 @@ export interface StepEffects {
   }): Promise<{ data: Json | null; subscribed: boolean }>;
   /** Returns an unguessable text that stands for secrets while a request is rendered. */
   secretMark(): Promise<string>;
-  /** Returns the given secrets that the project has. */
+  /** Returns those of the named secrets that the project has. */
   findSecrets(names: readonly string[]): Promise<FoundSecret[]>;
 }
 
 export interface FoundSecret {
   name: string;
   value: string;
-  /** Only requests to these hosts get it; null: requests to any host. */
+  /** The hosts to which the secret may be sent; null: any host. */
   hosts: string[] | null;
 }
 
-/** The inputs of a step's mail. */
+/** The data from which a step's mail is made. */
 export interface StepMailSource {
   contact: { email: string; subscribed: boolean };
   project: { name: string; subscription: string | null };
-  /** null: it was deleted. */
+  /** null: the template was deleted. */
   template: StepTemplate | null;
-  /** The status of the domain of the template's sender; null: the project has no such domain. */
+  /**
+   * The status of the domain of the template's sender; null: the project does not have this domain.
+   */
   domainStatus: string | null;
 }
 
 export interface FoundMail extends StepMailSource {
   topic: { id: string; key: string } | null;
-  /** UTM parameters of the links in the mail of a step with this name. Absent: nothing is sent. */
+  /**
+   * Returns the UTM parameters of links in the mail of a step with this name. Absent: the mail is
+   * not sent.
+   */
   utmOf?(stepName: string): Utm | null;
-  /** @param topicKey key of the mail's topic; null: it has no topic */
+  /** @param topicKey key of the mail's topic; null: the mail has no topic */
   variables(topicKey: string | null): TemplateVariables;
 }
 
@@ -168,6 +189,6 @@ export interface StepMail extends RenderedMail {
   from: { email: string; name: string };
   replyTo: string | null;
   recipient: { type: 'CONTACT' | 'CUSTOM'; email: string };
-  /** Why it is not sent; null: it is sent. */
+  /** Why the mail is not sent; null: it is sent. */
   withheld: Extract<WithheldReason, 'contact_unsubscribed' | 'message_too_large'> | null;
 }

@@ -11,7 +11,7 @@ import { updateContact } from './update-contact.ts';
 import { waitForEvent } from './wait-for-event.ts';
 import { webhook } from './webhook.ts';
 
-/** The types of steps, in the order in which the documentation lists them. */
+/** All step types, in the order of the documentation. */
 const modules = {
   TRIGGER: trigger,
   SEND_EMAIL: sendEmail,
@@ -37,7 +37,7 @@ export const stepModules: Readonly<Record<StepType, StepModule>> = modules;
 
 export const stepTypes = Object.keys(modules) as StepType[];
 
-/** Returns the types for which a property holds. */
+/** Returns the step types for whose module `holds` returns a truthy value. */
 export function stepTypesWith(holds: (module: StepModule) => unknown): StepType[] {
   return stepTypes.filter((type) => holds(stepModules[type]));
 }

@@ -15,7 +15,7 @@ import { isUuid } from '../../ids.ts';
 import { limits } from '../../limits.ts';
 import { eventNameFault, isUnmadeEvent, mailEvents } from '../../event-names.ts';
 
-/** Schemas that several types of steps share, and those of exit rules. */
+/** Schemas that several step types share, and the schemas of exit rules. */
 
 export function addFault(
   context: z.core.$RefinementCtx,
@@ -23,11 +23,12 @@ export function addFault(
   code: FieldCode,
   message: string,
 ): void {
-  // Copies the path, because zod changes the paths of issues, and several issues may share one.
+  // The path is copied, because zod changes the paths of issues, and several issues may share one
+  // path.
   context.addIssue({ code: 'custom', path: [...path], ...fault(code, message) });
 }
 
-/** The name of an event, trimmed, so that sending, tracking and querying mean the same event. */
+/** The name of an event, trimmed, so that the API and steps read the same name. */
 export const EventName = z
   .string()
   .trim()
@@ -38,8 +39,8 @@ export const EventName = z
   .meta({ type: 'string', minLength: 1, maxLength: limits.eventNameChars });
 
 /**
- * Refuses a name that begins with `email.` and that no event ever has. It checks events that start,
- * continue or end executions.
+ * Refuses a name that begins with `email.` but is no event of a contact. It is for events that
+ * start, continue or end executions, which would otherwise wait in vain.
  */
 export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx): void {
   if (!isUnmadeEvent(name)) return;
@@ -58,18 +59,17 @@ export const JsonObject = z.custom<Record<string, unknown>>(
   fault('invalid_type', 'Must be an object.'),
 );
 
-/** An id in lower case. */
+/** An id, converted to lower case. */
 export const StoredId = z
   .string()
   .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
   .transform((id) => id.toLowerCase());
 
 /**
- * Adds the issues of one comparison: of its operator, and of the value or the field that it compares
- * with.
- * @param path its place in the config
- * @param place its field; null: the field is not valid
- * @param roots of the fields that it can compare with
+ * Adds the issues of one comparison: of its operator, its value, or the field in its `valueOf`.
+ * @param path place of the comparison in the config
+ * @param place the field on the left side; null: the field is not valid
+ * @param roots the roots that a field in `valueOf` may have
  */
 export function checkComparison(
   context: z.core.$RefinementCtx,
@@ -93,14 +93,14 @@ export function checkComparison(
   }
 }
 
-/** The id and the name of a branch, as the customer gives them. */
+/** The id and the name of a branch, both chosen by the customer. */
 export const BranchNames = {
   id: z.string().min(1).max(limits.nameChars),
   name: z.string().trim().min(1).max(limits.nameChars),
 };
 
 /**
- * Adds the issues of branches whose ids are not unique, or are reserved.
+ * Adds the issues of branches with ids that are reserved or not unique.
  * @param key the place of the list in the config
  */
 export function checkBranchIds(
@@ -138,7 +138,7 @@ export const operandRoots = ['event', 'context', 'contact'] as const;
 /** The roots of the field of a CONDITION. */
 export const conditionRoots = [...operandRoots, 'workflow'] as const;
 
-/** Returns the field of a comparison; null: it is not valid, and an issue was added. */
+/** Returns the field of a comparison. If the field is not valid, adds an issue and returns null. */
 export function checkField(
   context: z.core.$RefinementCtx,
   path: (string | number)[],
@@ -159,7 +159,7 @@ function inWords(words: readonly string[]): string {
     : `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
 }
 
-/** An operator with the value, or the field, that it compares with. */
+/** An operator, with its value or its `valueOf`. */
 export const OfOperator = {
   operator: z.enum(valueOperators),
   value: z.unknown().optional(),
@@ -169,7 +169,7 @@ export const OfOperator = {
 export const OfField = { field: z.string(), ...OfOperator };
 export const ofField = Object.keys(OfField);
 
-/** An item of a `where`, about fields of these roots. */
+/** A condition in a `where`, about fields with these roots. */
 function whereItem(roots: readonly FieldRoot[]) {
   const item = selection(OfField).superRefine(
     (given, context) => {
@@ -186,19 +186,19 @@ function whereItem(roots: readonly FieldRoot[]) {
   return ownKeys(item);
 }
 
-/** The conditions of a step that expects an event: all must hold. */
+/** The conditions of a step that expects an event. All must hold. */
 export const Where = z
   .array(whereItem(operandRoots))
   .max(limits.whereItems)
   .describe('Conditions that the event must meet; all must hold');
 
-/** The conditions of a trigger: without `context.`, because there is no execution yet. */
+/** The conditions of a trigger. They cannot use `context.`, because no execution exists yet. */
 export const TriggerWhere = z
   .array(whereItem(['event', 'contact']))
   .max(limits.whereItems)
   .describe('Conditions that the event must meet; all must hold');
 
-/** Maximum number of exit rules of a workflow, and of conditions of one exit rule. */
+/** Maximum number of exit rules of a workflow, and maximum number of conditions of an exit rule. */
 const exitRulesMax = 10;
 const exitConditionsMax = 20;
 

@@ -12,9 +12,9 @@ import { type Step, StepFailure, type StepModule } from './step.ts';
 
 const Recipient = z
   .object({
-    /** Absent: the contact. */
+    /** Absent: the mail goes to the contact. */
     type: z.enum(['CONTACT', 'CUSTOM']).optional(),
-    /** An address, or a template for one. */
+    /** An address, or a template that renders to an address. */
     customEmail: z.string().max(limits.headerValueChars).optional(),
   })
   .superRefine(
@@ -36,7 +36,7 @@ const Recipient = z
 
 const SendEmailSettings = z.object({
   recipient: Recipient.optional(),
-  /** A copy of the step's `templateId`. Only that of the step is used. */
+  /** A copy of the step's own `templateId`, which is never read. */
   templateId: StoredId.nullable().optional(),
   /** The topic of the mail; null: no topic; absent: the topic of the template. */
   topicId: StoredId.nullable().optional(),
@@ -106,11 +106,12 @@ async function compose(
     messageClass,
     sourceType: 'WORKFLOW',
     variables,
-    // With billing, the mail of projects without a subscription has the badge.
+    // With billing, mail of projects without a subscription has the badge.
     hasBadge: isBilled && project.subscription === null,
   });
   const content = withUtm(withoutUtm, utmOf?.(step.name) ?? null);
-  // Mail to a custom address is not for the contact, so the contact's subscription does not matter.
+  // Mail to a custom address does not go to the contact, so the contact's subscription does not
+  // matter.
   const isUnwanted =
     needsSubscription(messageClass, 'WORKFLOW') &&
     recipient.type === 'CONTACT' &&
@@ -130,12 +131,12 @@ async function compose(
   };
 }
 
-/** A step's topic applies only to marketing mail to the contact itself. */
+/** Returns true if the mail has a topic: only marketing mail to the contact itself has one. */
 function hasTopic({ recipient }: SendEmailConfig, template: StepTemplate | null): boolean {
   return template?.type === 'MARKETING' && recipient?.type !== 'CUSTOM';
 }
 
-/** @param emailId null: the mail is not stored. */
+/** @param emailId null: no mail is stored */
 function outputOf(
   { recipient, warnings }: StepMail,
   emailId: string | null,

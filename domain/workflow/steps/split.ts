@@ -14,9 +14,9 @@ const SplitConfig = selection({
     .array(selection({ ...BranchNames, weight: z.int().min(0).max(weightMax) }))
     .min(2)
     .max(armsMax),
-  /** An arm is drawn for each contact, or for each key of an execution. Absent: for each contact. */
+  /** Draws once per contact, or once per execution key. Absent: per contact. */
   by: z.enum(['contact', 'key']).optional(),
-  /** Steps with the same salt draw alike. Absent: the id of the step. */
+  /** Steps with the same salt draw the same arm. Absent: the salt is the id of the step. */
   salt: z.string().min(1).max(limits.nameChars).optional(),
 }).superRefine(({ arms }, context) => {
   checkBranchIds(context, 'arms', arms);
@@ -27,7 +27,7 @@ const SplitConfig = selection({
 type SplitConfig = z.output<typeof SplitConfig>;
 type Arm = SplitConfig['arms'][number];
 
-/** Takes a branch that is drawn for the contact, or for the key of the execution. */
+/** Takes the branch that is drawn for the contact, or for the key of the execution. */
 export const split: StepModule<SplitConfig> = {
   config: SplitConfig,
   ways: 'branches',
@@ -57,7 +57,7 @@ export const split: StepModule<SplitConfig> = {
 };
 
 /**
- * Returns the arm of a subject.
+ * Returns the arm that is drawn for a subject.
  * @param subject id of the contact, or key of the execution
  */
 export function drawArm(arms: readonly Arm[], salt: string, subject: string): Arm {
@@ -66,13 +66,13 @@ export function drawArm(arms: readonly Arm[], salt: string, subject: string): Ar
   return arm;
 }
 
-/** A config of SPLIT that draws this arm for everybody. */
+/** Returns a config of SPLIT with which every subject gets this arm. */
 export function forceArm(config: SplitConfig, armId: string): SplitConfig {
   const arms = config.arms.map((arm) => ({ ...arm, weight: arm.id === armId ? weightMax : 0 }));
   return { ...config, arms };
 }
 
-/** The share of a weight, in percent with one decimal. */
+/** Returns a weight as its share of all weights, in percent with one decimal. */
 function shareText(weight: number, arms: readonly Arm[]): string {
   const percent = (100 * weight) / arms.reduce((sum, arm) => sum + arm.weight, 0);
   if (percent > 0 && percent < 0.1) return '< 0.1 %';

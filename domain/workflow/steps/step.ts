@@ -5,7 +5,7 @@ import type { Ended, EndingEvent, FixedDelay, Played, StepEffects } from './effe
 
 /** The declaration of every step type. Each type has a file, listed in `registry.ts`. */
 
-/** A step of a graph, with the fields that its module reads. */
+/** A step of a graph, as its module reads it. */
 export interface Step<Config = Record<string, unknown>> {
   id: string;
   name: string;
@@ -15,89 +15,96 @@ export interface Step<Config = Record<string, unknown>> {
 
 export interface StepModule<Config extends object = Record<string, unknown>> {
   /**
-   * The schema of its config. The config is stored without unknown keys and without defaults: the
-   * code that reads a setting applies its default.
+   * The schema of the step's config. The config is stored without unknown keys and without
+   * defaults: the code that reads a setting applies its default.
    */
   config: z.ZodType<Config>;
   /**
-   * The outgoing transitions: `one`; `branches`, each naming its branch; `outcomes`, one for each
-   * branch or one for all; or `none`.
+   * How many outgoing transitions a step has: `one`; `branches`: one for each branch, which it
+   * names; `outcomes`: one for each branch or one for all; `none`.
    */
   ways: 'one' | 'branches' | 'outcomes' | 'none';
-  /** Returns the branches, if it has any. */
+  /** Returns the branches of the step. Absent: the type has no branches. */
   branches?(config: Config): Branch[];
   /**
-   * Suffix of the task queue of its activity, for a step that acts outside our database. Absent: a
-   * local activity inside the workflow task, which needs fewer history events and no queued task.
+   * Suffix of the task queue of the step's activity, for a step that acts outside our database.
+   * Absent: a local activity inside the workflow task, which needs fewer history events and no
+   * queued task.
    */
   queue?: string;
   /**
-   * How executions wait at it: for a time, for one event of the config's `eventName`, or for all events
-   * of that name during a time. Absent: they do not wait.
+   * How executions wait in the step: for a time, for one event of the config's `eventName`, or for
+   * all events of that name during a time. Absent: they do not wait.
    */
   rests?: 'delay' | 'wait' | 'digest';
   /**
-   * Returns how long it waits; null: that depends on more than its config. A step with a known length
-   * may begin in the same transaction in which the previous step ends.
+   * Returns how long the step waits; null: more than the config determines it. A step with a known
+   * length can begin in the transaction that ends the step before it.
    */
   fixedRest?(config: Config): FixedDelay | null;
-  /** True if it sends mail, made from the step's template. */
+  /** True if the step sends mail, made from its template. */
   sendsMail?: true;
-  /** Returns the URL that it calls, as written: the secrets in the config are sent there. */
+  /**
+   * Returns the URL that the step calls, as written. The secrets in the config are sent to this
+   * URL.
+   */
   address?(config: Config): string;
-  /** The fields that it reads, each with its place in the config, such as `field` or `where.0.field`. */
+  /**
+   * Returns the fields that the step reads, each with its place in the config, such as `field` or
+   * `where.0.field`.
+   */
   fieldsRead?(config: Config): { at: string; name: string }[];
-  /** Returns the config in the form in which it is stored. Absent: in the form that was sent. */
+  /** Returns the config in its stored form. Absent: the config is stored as sent. */
   settled?(config: Config): Config;
-  /** The segments that it names, each with its place in the config. */
+  /** Returns the segments that the config names, each with its place in the config. */
   segmentsRead?(config: Config): SegmentMention[];
-  /** The campaigns and templates whose mail it reads. */
+  /** Returns the campaigns and templates whose mail the step reads. */
   mailRead?(config: Config): MailMention[];
-  /** The names of the events whose history it reads. */
+  /** Returns the names of the events whose history the step reads. */
   eventsRead?(config: Config): string[];
-  /** Returns the contact data that it changes. */
+  /** Returns the contact data that the step changes. */
   contactChanges?(config: Config): { dataKeys: string[]; subscribed: boolean };
   /**
-   * Plays the step when an execution reaches it. It may be repeated, with the same result. Absent:
-   * executions never reach it, because they begin after it.
+   * Plays the step when an execution reaches it. Playing it again must give the same result.
+   * Absent: executions never reach it, because they begin after it.
    * @throws StepFailure before it changes anything
    */
   play?(step: Step<Config>, effects: StepEffects): Promise<Played>;
   /**
-   * Returns how a step continues after its wait.
+   * Returns how the step continues after its wait.
    * @param event the event that ended the wait; null: the timeout ended it
    */
   afterWait?(config: Config, event: EndingEvent | null): Ended;
   /**
-   * Returns how a step continues after its request.
-   * @param output of the last attempt, for its record
+   * Returns how the step continues after its request.
+   * @param output of the last attempt, for the record of the step
    * @throws StepFailure
    */
   afterCall?(config: Config, output: WebhookOutput): Ended;
   /**
-   * Returns in words, for people, what the step waits for, or why the execution took this branch; null:
-   * the output does not show that.
+   * Returns in words what the step waits for, or why the execution took this branch; null: the
+   * output does not show it.
    */
   explain?(config: Config, output: Record<string, unknown>): string | null;
   /** Returns the reasons, as sentences, why a workflow with this step cannot be enabled. */
   problems?(step: Step<Config>, surroundings: Surroundings): string[];
-  /** Returns probable mistakes, which do not prevent enabling. */
+  /** Returns probable mistakes. They do not prevent that the workflow is enabled. */
   warnings?(
     step: Step<Config>,
     surroundings: Pick<Surroundings, 'taken'> & { isBehindDelay: boolean },
   ): StepWarning[];
-  /** The name of the type in pictures. */
+  /** The name of the step type in pictures. */
   label: string;
-  /** A text beside the label in pictures. */
+  /** Returns a text that pictures show beside the label. */
   note?(config: Config): string;
   /** Examples for the documentation, the usual form first. */
   examples: StepExample[];
 }
 
-/** A result of a step that a transition can name. The step's record keeps the id of its branch. */
+/** A result of a step that a transition can name. The record of the step keeps the branch's id. */
 export interface Branch {
   id: string;
-  /** Shown in pictures and in the changes of versions. */
+  /** The name in pictures and in the changes of versions. */
   name: string;
 }
 
@@ -105,20 +112,20 @@ export function plainBranch(id: string): Branch {
   return { id, name: id };
 }
 
-/** The context for checking a step. */
+/** The facts about the graph that the check of a step needs. */
 export interface Surroundings {
-  /** The branches of its outgoing transitions; null: any. */
+  /** The branches of the step's outgoing transitions; null: a transition without a branch. */
   taken: readonly (string | null)[];
   templates: TemplateSenders;
 }
 
-/** The facts about a graph's templates that enabling must check. */
+/** For each template of a graph, the facts that are checked when the workflow is enabled. */
 export type TemplateSenders = ReadonlyMap<
   string,
   {
     hasSender: boolean;
     isMarketing: boolean;
-    /** The error in its text, with its position; absent: none. */
+    /** The error in the template's text, with its position; absent: none. */
     broken?: string | undefined;
   }
 >;
@@ -138,7 +145,7 @@ export interface StepWarning {
 }
 
 interface StepExample {
-  /** The variant that this example shows; absent: the usual form. */
+  /** The variant of the config that this example shows; absent: the usual form. */
   form?: string;
   name: string;
   config: Record<string, unknown>;
@@ -147,7 +154,10 @@ interface StepExample {
 
 export const waitBranches = { EVENT: 'event', TIMEOUT: 'timeout' } as const;
 
-/** A step that cannot succeed, however often it is tried. The customer reads the message. */
+/**
+ * The error of a step that cannot succeed, however often it is tried. The customer reads the
+ * message.
+ */
 export class StepFailure extends Error {
   readonly output: Record<string, unknown> | null;
 

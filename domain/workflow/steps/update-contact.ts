@@ -55,12 +55,12 @@ export const updateContact: StepModule<z.output<typeof UpdateContactConfig>> = {
   examples: [{ name: 'Note it', config: { updates: { welcomed: true } } }],
 };
 
-/** The new value of `subscribed`; undefined: unchanged. */
+/** The new value of `subscribed` for each action; undefined: not changed. */
 const subscribedAfter = { none: undefined, subscribe: true, unsubscribe: false } as const;
 
 /**
  * Renders every text in the updates of UPDATE_CONTACT, also inside lists and objects; keys stay as
- * written. A single expression keeps its type: `{{ visits | plus: 1 }}` is a number.
+ * written. A single expression keeps its type: `{{ visits | plus: 1 }}` becomes a number.
  */
 export async function renderedUpdates(
   updates: Record<string, unknown>,
@@ -80,7 +80,8 @@ export async function renderedUpdates(
   return Object.fromEntries(
     Object.entries(updates).map(([key, written]) => {
       const value = replaceStrings(written, valueOf, asWritten);
-      // A value that a template gives is stored as it is, even if it looks like a wrapper.
+      // A value from a template is stored as it is, even if it looks like a wrapper `{value,
+      // persistent}`.
       const isWrapper = typeof written === 'string' && persistentWrapper(value) !== null;
       return [key, isWrapper ? { value, persistent: true } : value];
     }),

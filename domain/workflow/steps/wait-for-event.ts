@@ -11,7 +11,7 @@ import { plainBranch, type StepModule, type StepWarning, waitBranches } from './
 
 const WaitForEventConfig = selection({
   eventName: ExpectedEvent,
-  /** Seconds; absent: waits without limit. */
+  /** In seconds. Absent: the step waits without limit. */
   timeout: z.int().min(1).max(limits.waitSecondsMax).optional(),
   where: WhereSchema.optional(),
   since: z
@@ -23,10 +23,10 @@ const WaitForEventConfig = selection({
 });
 
 type WaitConfig = z.output<typeof WaitForEventConfig>;
-/** The settings that select the events. */
+/** The settings that determine which events are expected. */
 type Expected = Pick<WaitConfig, 'eventName' | 'where' | 'since'>;
 
-/** Waits until an event of its contact arrives, or until its timeout. */
+/** Waits until the contact has an expected event, or until the timeout. */
 export const waitForEvent: StepModule<WaitConfig> = {
   config: WaitForEventConfig,
   ways: 'outcomes',
@@ -94,7 +94,7 @@ export function expectationOf(
   return { eventName, since, where: { items: resolvedWhere(where, scope), scope } };
 }
 
-/** True when two waits expect the same events, whatever their time-outs. */
+/** Returns true when two waits expect the same events. Their timeouts do not matter. */
 export function expectSame(one: Expected, other: Expected): boolean {
   const [here, there] = [one, other].map(({ eventName, since = 'step', where = [] }) => ({
     eventName,
@@ -110,8 +110,8 @@ export function waitingFor(eventName: string, where: Where | null): Record<strin
 }
 
 /**
- * Returns in words what a step waits for, from its output; null: it does not wait, or waits for any
- * event of the name.
+ * Returns in words what a step waits for, from its output; null: the step does not wait, or waits
+ * for any event of the name.
  */
 export function waitingText({ waitingFor: expected }: Record<string, unknown>): string | null {
   if (!expected) return null;
@@ -119,7 +119,7 @@ export function waitingText({ waitingFor: expected }: Record<string, unknown>): 
   return `waits for ${eventText(eventName, where)}`;
 }
 
-/** The name of an event with its conditions, in words. */
+/** Returns the name of an event and its conditions in words. */
 export function eventText(eventName: string, where: Where): string {
   return [`"${eventName}"`, ...(where.length > 0 ? [comparisonsText(where)] : [])].join(' where ');
 }

@@ -8,7 +8,7 @@ import { renderWebhook } from '../../webhook/render.ts';
 import type { FoundSecret, StepEffects } from './effects.ts';
 import { StepFailure, type StepModule } from './step.ts';
 
-/** Headers of a webhook that only the service sets, in lower case. */
+/** Headers of a webhook that a step must not set, because Everpost sets them; in lower case. */
 const reservedHeaders: ReadonlySet<string> = new Set([
   'user-agent',
   'everpost-delivery',
@@ -50,7 +50,7 @@ const WebhookConfig = z.object({
   headers: WebhookHeaders.optional(),
   /** Any JSON. */
   body: z.unknown().optional(),
-  /** The effect of a response other than 2xx on the execution. Absent: it continues. */
+  /** Effect of a response other than 2xx on the execution. Absent: it continues. */
   onFailure: z.enum(['continue', 'fail']).optional(),
 });
 
@@ -93,17 +93,17 @@ export const webhook: StepModule<z.output<typeof WebhookConfig>> = {
 };
 
 /**
- * Refuses a request with a secret that must not go to its host.
+ * Refuses a request that contains a secret which must not be sent to its host.
  * @param shown the URL with its secrets hidden
  * @throws StepFailure
  */
 function refuseForeignSecrets(secrets: readonly FoundSecret[], url: string, shown: string): void {
-  // A URL that cannot be parsed gets no request, so it needs no check.
+  // No request is made to a URL that cannot be parsed, so it needs no check.
   if (!URL.canParse(url)) return;
   const address = new URL(url);
   const [foreign] = foreignSecrets(secrets, address);
   if (foreign === undefined) return;
-  // The host itself may come from a secret.
+  // The host is shown only if it contains no secret.
   const isPlain = URL.canParse(shown) && new URL(shown).host === address.host;
   throw new StepFailure(
     `secret not allowed: ${foreign} must not be sent to ${isPlain ? address.host : hidden}. ` +
@@ -111,7 +111,7 @@ function refuseForeignSecrets(secrets: readonly FoundSecret[], url: string, show
   );
 }
 
-/** The secrets of these names. @throws StepFailure when one does not exist. */
+/** Returns the secrets with these names. @throws StepFailure when one does not exist. */
 async function requireSecrets(
   effects: StepEffects,
   names: readonly string[],

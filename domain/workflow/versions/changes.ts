@@ -8,7 +8,7 @@ import { type DrawnStep, redrawing } from '../portable/redrawing.ts';
 import { configDifferences, itemDifferences, valueDifferences } from './config-changes.ts';
 import type { DrawnVersion } from './version.ts';
 
-/** The changes that a version of a workflow made, in words. */
+/** Describes in words the changes that a version of a workflow made. */
 
 export const changeKinds = [
   'created',
@@ -22,7 +22,7 @@ export const changeKinds = [
   'transition_removed',
 ] as const;
 
-/** One change. A change of a transition names the step that the transition begins at. */
+/** One change. For a change of a transition, `stepId` is the step where it begins. */
 export interface VersionChange {
   kind: (typeof changeKinds)[number];
   stepId: string | null;
@@ -30,14 +30,14 @@ export interface VersionChange {
   text: string;
 }
 
-/** Maximum number of changes that a version lists; later ones are left out. */
+/** Maximum number of changes that a version lists. Further changes are left out. */
 export const changesMax = 100;
 
-/** Maximum number of characters of the text of a change. */
+/** Maximum number of characters in the text of a change. */
 const textChars = 300;
 
 /**
- * Returns the changes of a version against the one before, in the order of `changeKinds`.
+ * Returns the changes from one version to the next, in the order of `changeKinds`.
  * @param before null: `after` is the first version
  * @param restoredFrom the version that was restored; null: the version is an edit
  */
@@ -64,7 +64,8 @@ export function versionChanges(
     ),
     ...made.changedSteps.flatMap((step) => {
       const old = stepsBefore.get(step.id) ?? step;
-      // The TRIGGER's name and config follow from its event or schedule, whose change is listed.
+      // The name and config of the TRIGGER step follow from its event or schedule, so a change of
+      // those is listed only once.
       const isOnlyTrigger = step.type === 'TRIGGER' && triggerTexts.length > 0;
       const differences = isOnlyTrigger ? moved(old, step) : stepDifferences(old, step);
       return texts('step_changed', step, step.name, differences);
@@ -87,7 +88,7 @@ function change(kind: VersionChange['kind'], step: NamedStep | null, text: strin
   return { kind, stepId: id, name, text: cutText(text, textChars) };
 }
 
-/** Returns one change that lists all differences of `subject`; empty if there are none. */
+/** Returns one change with all differences of `subject`; empty if there are none. */
 function texts(
   kind: VersionChange['kind'],
   step: NamedStep | null,

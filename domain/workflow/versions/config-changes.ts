@@ -4,11 +4,13 @@ import { isJsonEqual } from '../../filter/value.ts';
 import { comparisonText, filterTexts, valueText } from '../../filter/words.ts';
 import { hidden, shownConfig } from '../../secrets/in-templates.ts';
 
-/** The differences of two configs in words: `amount 1 → 3`, `arm "Short" weight 50 → 70`. */
+/**
+ * Describes the differences of two configs in words: `amount 1 → 3`, `arm "Short" weight 50 → 70`.
+ */
 
 type Config = Record<string, unknown>;
 
-/** The differences of two configs, without the values of credentials. */
+/** Returns the differences of two configs, without the values of credentials. */
 export function configDifferences(before: Config, after: Config): string[] {
   const [partsBefore, partsAfter] = [partsOf(before), partsOf(after)];
   return [
@@ -22,7 +24,7 @@ export function configDifferences(before: Config, after: Config): string[] {
   ];
 }
 
-/** The difference of a setting; none when both are equal. */
+/** Returns the difference of a setting in words; empty when both values are equal. */
 export function valueDifferences(path: string, before: unknown, after: unknown): string[] {
   if (isJsonEqual(before ?? null, after ?? null)) return [];
   if (before === undefined) return [`${path} set to ${valueText(after)}`];
@@ -38,7 +40,7 @@ interface Item extends Config {
 
 interface Parts {
   settings: Config;
-  /** Conditions as they are stored, and in words. */
+  /** The conditions as stored and in words, to compare and to show. */
   conditions: { stored: unknown; texts: string[] };
   branches: readonly Item[];
   arms: readonly Item[];
@@ -67,7 +69,7 @@ function conditionDifferences(before: Parts['conditions'], after: Parts['conditi
   return differences.length > 0 ? differences : ['conditions combined or ordered differently'];
 }
 
-/** The differences of two lists of items, which are matched by their ids. */
+/** Returns the differences of two lists. Items are matched by their ids. */
 export function itemDifferences(
   before: readonly Item[],
   after: readonly Item[],
@@ -102,10 +104,15 @@ function settingDifferences(before: Config, after: Config): string[] {
   });
 }
 
-/** Maximum number of keys in a path. A deeper change is shown as a change of the whole object. */
+/**
+ * Maximum number of keys in a path. A deeper change is shown as a change of the whole object at
+ * this depth.
+ */
 const pathMax = 6;
 
-/** Returns the values inside a value by their paths. An empty list or object counts as a value. */
+/**
+ * Returns all leaf values inside a value, by path. An empty list or object also counts as a leaf.
+ */
 function leaves(value: unknown, path: readonly string[] = []): Map<string, unknown> {
   const isInner = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
   if (!isInner || path.length === pathMax)

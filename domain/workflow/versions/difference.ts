@@ -3,13 +3,12 @@ import { isJsonEqual } from '../../filter/value.ts';
 import type { Graph } from '../graph.ts';
 
 /**
- * Large graphs are stored as their difference from an earlier whole graph. Otherwise ten thousand
- * small edits of a graph of a megabyte would take ten gigabytes.
+ * Stores large graphs as the difference from an earlier whole graph. Stored whole, ten thousand
+ * small edits of a graph of one megabyte would take ten gigabytes.
  */
 
 /**
- * The steps and transitions that changed, by their ids (null: removed), and all other fields of the
- * graph.
+ * The steps and transitions that changed, by id (null: removed), and all other fields of the graph.
  */
 export type GraphDifference<G extends Graph> = Omit<G, 'steps' | 'transitions'> & {
   steps: Record<string, G['steps'][number] | null>;
@@ -18,16 +17,18 @@ export type GraphDifference<G extends Graph> = Omit<G, 'steps' | 'transitions'> 
 
 export interface StoredGraph<G extends Graph> {
   whole: G;
-  /** null: the graph is the same as `whole`. */
+  /** null: the graph is equal to `whole`. */
   difference: GraphDifference<G> | null;
 }
 
-/** Maximum number of bytes of JSON of a graph that is always stored whole. */
+/** Size in bytes of JSON up to which a graph is always stored whole. */
 const wholeBytes = 16 * 1024;
-/** A difference is stored only if its JSON is at most this part of the JSON of the graph. */
+/** A difference is stored only if its JSON is at most this fraction of the graph's JSON. */
 const differencePart = 1 / 16;
 
-/** The difference of a graph from an earlier one; null: the graph is to be stored whole. */
+/**
+ * Returns the difference of a graph from an earlier one; null: the graph should be stored whole.
+ */
 export function smallDifference<G extends Graph>(whole: G, graph: G): GraphDifference<G> | null {
   const bytes = jsonBytes(graph);
   if (bytes <= wholeBytes) return null;
@@ -64,8 +65,9 @@ export function graphAfter<G extends Graph>({ whole, difference }: StoredGraph<G
 }
 
 /**
- * New items come last, in the order of their ids, because `jsonb` sorts its keys. The ids contain the
- * time (UUID version 7), so this is the order of creation.
+ * Returns a list after its changes. New items come last, sorted by id, because `jsonb` does not
+ * keep the order of keys. The ids contain the time (UUID version 7), so this is the order of
+ * creation.
  */
 function listAfter<Item extends { id: string }>(
   before: readonly Item[],

@@ -3,9 +3,12 @@ import type { DrawnStep } from '../portable/redrawing.ts';
 
 export type TriggerType = 'EVENT' | 'MANUAL' | 'SCHEDULE';
 
-/** A version of a workflow: the graph that executions run on, and what is needed to draw it again. */
+/**
+ * A version of a workflow: the graph that executions run, and the positions and keys for drawing it
+ * again.
+ */
 export interface DrawnVersion extends Graph {
-  /** The config of the trigger is that of the TRIGGER step. */
+  /** The trigger's config is the config of the TRIGGER step. */
   triggerType: TriggerType;
   steps: DrawnStep[];
 }
