@@ -12,7 +12,7 @@ export interface DomainServices {
   db: Database;
   dns: Dns;
   identities: Identities;
-  /** Domain of the platform's own sender address; null: it sends nothing. */
+  /** Domain of the platform's own sender address; null: the platform sends no mail. */
   platformDomain: string | null;
   log: { warn(details: object, message: string): void };
 }
@@ -21,8 +21,8 @@ export function createDomainActivities(services: DomainServices) {
   const { db, identities, platformDomain, log } = services;
   return {
     /**
-     * Checks a domain if its regular check is due. Returns its state and the milliseconds until the
-     * next check (null: never); null when the domain is gone.
+     * Checks a domain if its regular check is due. Returns the state of the domain and the
+     * milliseconds until the next check (null: never); null when the domain was deleted.
      */
     async CHECK_DOMAIN(
       domainId: string,
@@ -37,10 +37,11 @@ export function createDomainActivities(services: DomainServices) {
       }
       try {
         const finding = await inspectDomain(claimOf(domain), services);
-        // If the domain has changed meanwhile, its check is still due.
+        // If the domain has changed during the check, the result is not recorded, and the check is
+        // still due.
         await recordDomainCheck(db, domain, finding, { isScheduled: true });
       } catch (error) {
-        // A missing response proves nothing about the domain.
+        // A DNS error proves nothing about the domain.
         log.warn(
           { error, domainId },
           'The DNS records of a domain could not be checked; they are checked again in some minutes',
@@ -49,9 +50,13 @@ export function createDomainActivities(services: DomainServices) {
       }
       return (await findDomainDue(db, domainId)) ?? null;
     },
-    /** Removes an unclaimed domain at the mail provider, if this server created it there. */
+    /**
+     * Removes a domain at the mail provider, if no project claims it and this server created it
+     * there.
+     */
     async FORGET_DOMAIN(name: string): Promise<void> {
-      // Keep the domain, because the platform sends from it. A project had claimed it before.
+      // The platform itself sends from this domain, which a project had claimed before, so it
+      // stays.
       if (name === platformDomain) return;
       await forgetUnclaimedIdentity(db, name, () => identities.remove(name));
     },

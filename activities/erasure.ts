@@ -5,7 +5,7 @@ import { timeBoxed } from './running/time-box.ts';
 
 export interface ErasureRest {
   isOver: boolean;
-  /** The removal that comes next; null: nothing is left to remove. */
+  /** The kind of data that is removed next; null: all is removed. */
   task: string | null;
   /** Milliseconds to wait because nothing can be removed now; 0: continue at once. */
   pauseMs: number;

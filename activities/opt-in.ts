@@ -45,8 +45,8 @@ export interface OptInServices {
 export function createOptInActivities(services: OptInServices) {
   return {
     /**
-     * Advances an opt-in request: makes its mail or its reminder, or ends it. Returns the next
-     * thing that is due, and when; null: the request is over.
+     * Advances an opt-in request: creates its mail or its reminder, or ends it. Returns what is due
+     * next, and when; null: the request has ended.
      */
     async ADVANCE_OPT_IN(requestId: string): Promise<OptInRest | null> {
       for (;;) {
@@ -79,8 +79,8 @@ function advance(services: OptInServices, requestId: string): Promise<OptInRest 
 }
 
 /**
- * Makes the mail of a locked request. Returns false when neither its template nor its project has a
- * sender any more.
+ * Creates the mail of a locked request. Returns false when neither its template nor its project has
+ * a sender any more.
  */
 async function insertOptInMail(
   tx: Database,
@@ -108,7 +108,7 @@ async function insertOptInMail(
     to_email: contact.email,
     subject: content.subject,
     body: content.body,
-    // No opt-out link, because a request that is not confirmed expires and subscribes to nothing.
+    // No opt-out link is needed: a request that is not confirmed expires and subscribes to nothing.
     headers: [],
     from_email: from,
     from_name: name ?? project.name,
@@ -124,7 +124,10 @@ async function insertOptInMail(
   return true;
 }
 
-/** Counts the mail against the project's limit. Over the limit, the mail is stored as failed. */
+/**
+ * Counts the mail against the project's limit. If the limit is reached, the mail is stored as
+ * failed.
+ */
 async function takeShare(
   tx: Database,
   rules: BillingRules,
@@ -153,7 +156,8 @@ async function composeMail(
   warnings: TemplateWarning[];
 }> {
   const { contact, emailId, isOfMail } = mail;
-  // As long as a token. It is random, so only the link of this mail contains it.
+  // The placeholder is as long as a token. It is random, so it occurs only in the link of this
+  // mail.
   const placeholder = randomBytes(32).toString('hex');
   const url = confirmUrl(apiUrl, placeholder);
   const masked = ({ subject, body }: { subject: string; body: string }) => ({

@@ -12,25 +12,23 @@ import { reportDueUsage } from './upkeep/usage.ts';
 
 export type Removal = 'reset' | 'delete';
 
-/** One removed project, named by the id that its rows have. */
+/** A removed project, with the id that its rows have. */
 export interface RemovalCall {
   id: string;
   removal: Removal;
 }
 
 export interface RemovalBulk {
-  /**
-   * Deletes rows for one time slice. Returns their number, and true in `isOver` when none is left.
-   */
+  /** Deletes rows for one time slice. Returns how many; `isOver` is true when none is left. */
   DELETE_PROJECT_DATA(call: RemovalCall): Promise<{ deleted: number; isOver: boolean }>;
 }
 
 export interface RemovalControl {
-  /** Lists the ids of removed projects whose public id was `projectId`. Each reset leaves one. */
+  /** Lists the ids that the project's rows had before each reset. `projectId` is the public id. */
   LIST_REMOVED_PROJECTS(call: { projectId: string; removal: Removal }): Promise<string[]>;
   /** Cancels the open runs, or terminates them with `force`. Returns their number. */
   STOP_PROJECT_RUNS(call: RemovalCall & { force: boolean }): Promise<{ open: number }>;
-  /** Deletes the rest: files and subscription of a deleted project, and its row. */
+  /** Deletes what is left of a deleted project: its files, its subscription and its row. */
   FORGET_PROJECT(call: RemovalCall): Promise<void>;
 }
 
@@ -41,13 +39,16 @@ export interface RemovalServices {
   /** null: billing is off. */
   payments: Payments | null;
   log: { warn(details: object, message: string): void };
-  /** Stops the open runs of a project's rows. Returns their number. */
+  /** Asks the open runs of a project to stop. Returns how many were open. */
   stopProjectRuns(projectId: string, options: { force: boolean }): Promise<number>;
 }
 
 /** Milliseconds until the next try when the remaining rows cannot be deleted yet. */
 const waitMs = 1_000;
-/** Maximum milliseconds for reporting the last usage, well within the timeout of FORGET_PROJECT. */
+/**
+ * Maximum number of milliseconds for reporting the last usage. The timeout of FORGET_PROJECT is
+ * longer.
+ */
 const settlingMs = 5 * 60_000;
 
 export function createRemovalActivities(services: RemovalServices): {
@@ -89,9 +90,9 @@ export function createRemovalActivities(services: RemovalServices): {
   return { control, bulk };
 
   /**
-   * Reports the last usage, and ends the subscription. If reporting fails or takes too long, the
-   * sweep reports the rest later. The subscription ends in any case, because a deleted project must
-   * not be charged further.
+   * Reports the last usage and ends the payment subscription. If reporting fails or takes too long,
+   * the sweep reports the rest later. The subscription ends in any case, because a deleted project
+   * must not be charged further.
    */
   async function settle(customer: string, subscription: string | null, to: Payments) {
     const options = { customer, forMs: settlingMs };

@@ -10,7 +10,7 @@ export type RampActivities = ReturnType<typeof createRampActivities>;
 
 export interface RampServices {
   db: Database;
-  /** Sender of account mail; null: none is sent. */
+  /** Sender of account mail; null: no account mail is sent. */
   platformFrom: string | null;
   dashboardUrl: string;
 }
@@ -21,9 +21,10 @@ const releasingMs = 20_000;
 export function createRampActivities(services: RampServices) {
   return {
     /**
-     * Begins the days of a ramp that are due, makes held mail due as each day allows, and informs the
-     * administrators of a stop. Returns the text that its run shows, and the milliseconds until the
-     * activity is to be repeated (null: days do not pass); null when the ramp is done or gone.
+     * Begins the days of a ramp that are due, makes held mail due as each day allows, and informs
+     * the administrators if the ramp has stopped. Returns the text that the run shows, and the
+     * milliseconds until the next call (null: days do not pass); null when the ramp is done or
+     * deleted.
      */
     async ADVANCE_RAMP(
       rampId: string,
@@ -43,7 +44,7 @@ export function createRampActivities(services: RampServices) {
   };
 }
 
-/** Writes to the administrators of a project if one of its ramps has stopped; once for each stop. */
+/** Writes to the administrators of a project about a ramp that has stopped, once for each stop. */
 async function reportStop(
   { db, platformFrom, dashboardUrl }: RampServices,
   rampId: string,

@@ -19,8 +19,8 @@ export interface ScheduleServices {
 export function createScheduleActivities({ db, updateSchedule }: ScheduleServices) {
   return {
     /**
-     * Updates Temporal's schedule of a workflow. Also records the firings that did not begin in
-     * time, and starts the late ones.
+     * Updates Temporal's schedule of a workflow. Also records firings that did not begin in time,
+     * and starts those that are only late.
      */
     async KEEP_SCHEDULE(workflowId: string): Promise<void> {
       const update = await prepareSchedule(db, workflowId);
@@ -28,7 +28,7 @@ export function createScheduleActivities({ db, updateSchedule }: ScheduleService
       await updateSchedule(update);
       await recordScheduleUpdate(db, update);
     },
-    /** Starts executions of a firing for one time slice. `at`: its planned time. */
+    /** Starts the executions of a firing, for one time slice. `at`: the planned time. */
     FIRE: ({ workflowId, at }: { workflowId: string; at: string }) =>
       timeBoxed(async (shouldContinue): Promise<JobProgress> => {
         const planned = new Date(at);

@@ -11,18 +11,20 @@ const here = (file: string) => path.join(import.meta.dirname, file);
 
 const workflowsPath = here('../workflows/index.ts');
 
-/** The workflow code does not compile. The message names the error, the file and the line. */
+/**
+ * Thrown when the workflow code does not compile. The message names the error, the file and the
+ * line.
+ */
 export class WorkflowCodeFault extends Error {}
 
-/** Added to bundles for replays: it records the commands that the code issues. */
+/** Added to bundles for replays, to record the commands that the code issues. */
 export const recorder = here('issued-commands.ts');
 
-/** The file with the bundle that `npm run build` writes beside this one. */
+/** The name of the file with the bundle that `npm run build` writes into this folder. */
 export const builtBundle = 'built-workflows.js';
 
 /**
- * Loads the workflow code for this process: the built bundle, or one that is bundled now, which
- * takes seconds.
+ * Loads the workflow code: from the built bundle, or else by bundling it now, which takes seconds.
  */
 export async function loadWorkflows(): Promise<WorkflowBundleOption> {
   const isBuilt = import.meta.filename.endsWith('.js');
@@ -30,10 +32,10 @@ export async function loadWorkflows(): Promise<WorkflowBundleOption> {
 }
 
 /**
- * Bundles the workflow code for the sandbox. Takes a few seconds. All runs share the loaded
- * modules, which saves a fifth of the CPU time and two thirds of the memory per cached run. So no
- * module may keep state in a variable of its own.
- * @param options.forReplay adds the recorder, which explains a divergence
+ * Bundles the workflow code for the sandbox, which takes a few seconds. All runs share the loaded
+ * modules, which saves a fifth of the CPU time and two thirds of the memory per cached run, so no
+ * module may keep state in a variable.
+ * @param options.forReplay adds the recorder, which helps to explain a divergence
  * @throws WorkflowCodeFault with the bundler's message
  */
 export async function bundleWorkflows({
@@ -56,7 +58,7 @@ export async function bundleWorkflows({
   }
 }
 
-/** Extracts the errors from the bundler's output. Each begins with its position. */
+/** Returns the errors in the bundler's output, each with its position at the beginning. */
 function faultsIn(output: string): string[] {
   const sections = output.split(/^ERROR in /m).slice(1);
   return sections.map((section) => {
@@ -65,7 +67,7 @@ function faultsIn(output: string): string[] {
     const text = (end < 0 ? lines : lines.slice(0, end)).filter(
       (line) => !line.startsWith('Module build failed'),
     );
-    // A syntax error has its line in the code frame.
+    // A syntax error has its line number in the code frame.
     const frame = lines.find((line) => line.includes(',-[')) ?? '';
     const [, at = ''] = /(:\d+:\d+)\]$/.exec(frame) ?? [];
     return `${head}${at}: ${text.join('\n').replace(/^Error:\s+(x )?/, '')}`;

@@ -25,10 +25,10 @@ import {
 import { describeRun } from './describe-run.ts';
 
 /**
- * Describes a recorded history. An execution is described as the customer's workflow: each step,
- * its outcome, what it waited for, and where and why it failed. Other runs are described by their
+ * Describes a recorded history. For an execution, describes each step of the customer's workflow:
+ * its outcome, what it waited for, and where and why it failed. For any other run, describes its
  * activities, timers and signals.
- * @throws Error when the history does not begin with the start of a run.
+ * @throws Error when the history does not begin with the start of a run
  */
 export function describeHistory(history: History): HistoryLine[] {
   const [first, ...events] = history.events ?? [];
@@ -46,8 +46,8 @@ export function describeHistory(history: History): HistoryLine[] {
 }
 
 /**
- * Returns an execution's step before an event of its history (`DELAY "One day"`); null for other
- * runs.
+ * Returns the step of an execution just before an event of its history (`DELAY "One day"`); null
+ * for other runs.
  */
 export function stepAt({ events }: History, eventId: number): string | null {
   const [first, ...rest] = events ?? [];
@@ -64,19 +64,19 @@ function readerOf(first: HistoryEvent | undefined): ExecutionReader | null {
   );
 }
 
-/** Follows the history with the same decisions as the run. */
+/** Reads the history of an execution and makes the same decisions as its run. */
 class ExecutionReader {
   readonly #input: ExecutionStart;
   #command: Command<StepRef> = { do: 'complete' };
   /** The step after the current one, if the last result named it. */
   #next: StepRef | undefined;
-  /** The steps met so far, by id. */
+  /** The steps read so far, by id. */
   readonly #steps = new Map<string, StepRef>();
-  /** Failures of an activity's earlier attempts. */
+  /** Text about failed earlier attempts of an activity. */
   #earlier = '';
-  /** Summaries of the timers, by the id of the event that started the timer. */
+  /** Summaries of timers, by the id of the event that started the timer. */
   readonly #timers = new Map<number, string>();
-  /** The failure that the last lines have described. */
+  /** The failure that the last lines described. */
   #told: string | null = null;
   #isOpen = true;
 
@@ -91,17 +91,17 @@ class ExecutionReader {
     return `"${workflowName}" v${version} for contact ${contactId}${where}`;
   }
 
-  /** Returns what an open run is doing now, unless a line says it already. */
+  /** Returns what an open run is doing now; null: the last line shows it already. */
   rest(): string | null {
     return this.#isOpen && this.#command.do === 'run' ? `is at ${name(this.#step())}` : null;
   }
 
-  /** Names the current step. */
+  /** Returns the name of the current step. */
   place(): string {
     return name(this.#step());
   }
 
-  /** Describes an event in one line or, for two steps, in two; null: the event needs no line. */
+  /** Describes an event in one line or, for two steps, in two; null: the event is not shown. */
   tell(event: HistoryEvent): string | string[] | null {
     const begun = event.activityTaskStartedEventAttributes;
     if (begun) this.#earlier = attempts(begun);
@@ -135,7 +135,8 @@ class ExecutionReader {
     marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>,
   ): string | string[] {
     const { failure } = marker;
-    // Failures that are retryable are tried again as an activity.
+    // A retryable failure of a local activity is tried again as a normal activity, so it is not
+    // final.
     if (failure?.applicationFailureInfo?.nonRetryable) return this.#failed(failure);
     if (failure)
       return `${name(this.#step())} is tried again, as an activity, after: ${failure.message}`;
@@ -159,7 +160,7 @@ class ExecutionReader {
     return at ? [text, `${name(at)} ${said(outcome)}`] : text;
   }
 
-  /** Names the position at which the row lets the execution continue. */
+  /** Names the position at which the execution continues according to its row. */
   #look(start: ExecutionStart): string {
     const { workflowName, version } = start;
     const isHere = version === this.#input.version;
@@ -173,7 +174,7 @@ class ExecutionReader {
     if (step) return this.#failed(step.failure ?? {});
     const task = event.workflowTaskFailedEventAttributes;
     const message = task?.failure?.message;
-    // A reset ends the task it returns to, and names the new run.
+    // A reset ends the workflow task at which the history is cut, and names the new run.
     if (task?.newRunId) return `reset (${message}): continues from here, at ${name(this.#step())}`;
     return `a workflow task failed at ${name(this.#step())}: ${message}`;
   }
@@ -187,8 +188,8 @@ class ExecutionReader {
   }
 
   /**
-   * The timer of a delay or a wait has a summary with the name of its step; a back-off timer has
-   * none.
+   * Describes a timer. The timer of a delay or wait has the name of its step as summary; a back-off
+   * timer has none.
    */
   #timer(startedEventId: number): string {
     const step = this.#step();
@@ -220,7 +221,7 @@ class ExecutionReader {
   }
 }
 
-/** The result of an activity of an execution. */
+/** The result of an activity in an execution. */
 type Result =
   | StepResult
   | Awaited<ReturnType<StepActivities['FIND_POSITION']>>
@@ -235,7 +236,7 @@ function name(step: StepRef | null): string {
   return step ? `${step.type} "${step.name}"` : 'the end';
 }
 
-/** @param gaveUp why a completed step did not have its effect */
+/** @param gaveUp why the step failed, if the execution continued */
 function said(outcome: Outcome, gaveUp?: string): string {
   const done = gaveUp === undefined ? 'done' : `gave up (${gaveUp}), the execution continues`;
   switch (outcome.kind) {

@@ -9,13 +9,13 @@ import {
   timeOf,
 } from './history-events.ts';
 
-/** Maximum number of characters of a value in a line. The history has the whole value. */
+/** Maximum number of characters of a value in a line. The history itself has the whole value. */
 const valueCharsMax = 200;
 
 /**
- * Describes the history of any run by its events: its input, the results of its activities, its
- * timers and signals, and how it ended.
- * @throws Error when the history does not begin with the start of a run.
+ * Describes the history of any run: its input, the results of its activities, its timers and
+ * signals, and how it ended.
+ * @throws Error when the history does not begin with the start of a run
  */
 export function describeRun(history: History): HistoryLine[] {
   const events = history.events ?? [];
@@ -57,7 +57,7 @@ function local({ markerRecordedEventAttributes: marker }: HistoryEvent): string 
   return `${name} done${shown(firstPayload(marker.details?.['result']?.payloads))}`;
 }
 
-/** Returns the type of the activity of a marker; `a local activity`: the marker does not name it. */
+/** Returns the activity type in a marker, or `a local activity` if the marker has none. */
 export function localActivityType({
   details,
 }: NonNullable<HistoryEvent['markerRecordedEventAttributes']>): string {

@@ -5,21 +5,24 @@ import type { IssuedCommand, IssuedCommands } from './issued-commands.ts';
 import { localActivityType } from './describe-run.ts';
 import { stepAt } from './describe-history.ts';
 
-/** The place at which the current code diverges from a recorded history. */
+/** The place at which the current code first differs from a recorded history. */
 export interface Divergence {
-  /** One sentence: the place, what the history has there, and what the code does. */
+  /** One sentence with the place, what the history has there, and what the code does. */
   text: string;
-  /** Id of the event of the history; null: it is unknown. */
+  /** Id of the event in the history; null: unknown. */
   eventId: number | null;
-  /** The error message of Temporal. */
+  /** Temporal's own error message. */
   cause: string;
-  /** Stack of the code's own error; null: the code did not fail, but issued another command. */
+  /**
+   * Stack of the error that the code threw; null: the code threw no error, but issued another
+   * command.
+   */
   stack: string | null;
 }
 
 /**
  * Explains a failed replay.
- * @param issued the commands of the code up to the failure
+ * @param issued the commands that the code issued before the failure
  */
 export function explainDivergence(
   history: History,
@@ -59,7 +62,7 @@ function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
     ({ workflowTaskCompletedEventAttributes: task }) => Number(task?.startedEventId) === length,
   );
   const after = completed ? events!.slice(events!.indexOf(completed) + 1) : [];
-  // The events of a task's commands directly follow the task, before any other event.
+  // The events of a task's commands come directly after the task, before any other event.
   const next = after.findIndex((event) => doingOf(event) === null && !isChangeList(event));
   const own = next < 0 ? after : after.slice(0, next);
   return {
@@ -74,8 +77,8 @@ function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
 }
 
 /**
- * Returns true for the event of the search attribute that lists all `patched` changes. The code
- * issues no command for it.
+ * Returns true for the event that sets the search attribute with the `patched` changes. The SDK
+ * adds it, so the code issues no command for it.
  */
 function isChangeList({ upsertWorkflowSearchAttributesEventAttributes: upsert }: HistoryEvent) {
   return Object.hasOwn(upsert?.searchAttributes?.indexedFields ?? {}, 'TemporalChangeVersion');
@@ -101,9 +104,9 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
 }
 
 /**
- * Returns the id of the event before which the code failed; null: unknown. The code continues within a
- * task after each local activity. So this is the event after the result of the last local activity that
- * the code has scheduled; without one, the completion of the task.
+ * Returns the id of the event before which the code failed; null: unknown. Within a task, the code
+ * continues after each local activity, so this is the event after the last local activity that the
+ * code scheduled. Without one, it is the completion of the task.
  */
 function underWay({ completedId, events, commands }: Task): number | null {
   const asked = commands.filter(({ kind }) => kind === 'scheduleLocalActivity').length;
@@ -113,8 +116,8 @@ function underWay({ completedId, events, commands }: Task): number | null {
 }
 
 /**
- * @param before id of an event: the step at which the run was before this event is named. Default:
- *   `eventId`
+ * Names the place of a divergence. @param before id of an event: the step at which the run was
+ * before this event is named. Default: `eventId`
  */
 function place(
   history: History,
@@ -132,8 +135,8 @@ function place(
 }
 
 /**
- * Descriptions of commands. The second one precedes a name, if history and code differ only in the
- * name.
+ * Descriptions of commands by kind. `named` precedes a name, for history and code that differ only
+ * in the name.
  */
 const doings: Record<string, readonly [plain: string, named?: string]> = {
   scheduleActivity: ['schedules an activity', 'schedules the activity'],
@@ -159,7 +162,7 @@ function wording(event: HistoryEvent | null, command: IssuedCommand | null): [st
   return [said(doing), said(command)];
 }
 
-/** The command that an event records; null for events caused from outside. */
+/** Returns the command that an event records; null for events that no command caused. */
 function doingOf(event: HistoryEvent): IssuedCommand | null {
   const kind = eventKinds.find(([attributes]) => event[attributes])?.[1];
   if (kind) {
@@ -190,7 +193,7 @@ const eventKinds = [
 const messageText = /message: "((?:[^"\\]|\\.)*)"/;
 const stackText = /stack_trace: "((?:[^"\\]|\\.)*)"/;
 
-/** Extracts a quoted text from the SDK's dump of a failure. */
+/** Returns a quoted text from the SDK's error message. */
 function quoted(part: RegExp, dump: string): string | null {
   const text = part.exec(dump)?.[1];
   if (!text) return null;

@@ -3,16 +3,16 @@ import { createServer } from 'node:http';
 import { listen } from '../providers/listening.ts';
 
 export interface HealthChecks {
-  /** True if all workers of the process poll their task queues. */
+  /** Returns true if all workers of the process poll their task queues. */
   workers(): Promise<boolean>;
   database(): Promise<boolean>;
   temporal(): Promise<boolean>;
 }
 
 /**
- * Serves `GET /health/live` (200 while the process runs), and `GET /health/ready` (200, or 503 with
- * the failed checks) as the API does.
- * @throws Error with a sentence for the operator when the port is not available.
+ * Serves `GET /health/live` (200 while the process runs) and `GET /health/ready` (200, or 503 with
+ * the failed checks), as the API does.
+ * @throws Error with a sentence for the operator when the port is not available
  */
 export async function serveHealth(
   { port, host }: { port: number; host: string },

@@ -2,20 +2,20 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * How far the heap may grow before V8 collects garbage, in percent of the memory in use. With 30, a
- * worker needs 25 MB less while it sends a campaign, and a tenth more CPU.
+ * Percentage by which the heap may grow over the memory in use before V8 collects garbage. With 30,
+ * a worker needs 25 MB less while it sends a campaign, and a tenth more CPU.
  */
 const growingPercent = 100;
 
 /**
- * Keeps the heap near the memory in use, from now on. By default, V8 lets the heap grow to several
- * times this size if the machine has memory, so a campaign would end with a heap full of garbage.
- * It is not a limit: work that needs more memory gets it.
+ * Keeps the heap close to the memory in use. By default, V8 lets the heap grow to several times
+ * that size if the machine has memory, so a campaign would leave a heap full of garbage. It is no
+ * limit: work that needs more memory gets it.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${growingPercent}`);
-  // V8 computes the limit at a full collection. Without one now, it would keep a high first limit.
-  // This collection also frees memory that only the start needed.
+  // V8 computes its target at a full collection, so one is forced now. It also frees memory that
+  // only the start of the process needed.
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   setFlagsFromString('--no-expose-gc');

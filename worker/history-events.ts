@@ -3,7 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 
 export type HistoryEvent = NonNullable<History['events']>[number];
 
-/** One line about a run's history, in product terms. */
+/** One line about the history of a run, in product terms. */
 export interface HistoryLine {
   /** ISO 8601. */
   at: string;
@@ -19,13 +19,13 @@ export function firstPayload(payloads: Parameters<typeof arrayFromPayloads>[1]):
   return arrayFromPayloads(defaultPayloadConverter, payloads)[0];
 }
 
-/** Returns the text that operators see beside an event, such as the name of a step. */
+/** Returns the summary that operators see beside an event, such as the name of a step. */
 export function summaryOf({ userMetadata }: HistoryEvent): string | null {
   const { summary } = userMetadata ?? {};
   return summary ? String(defaultPayloadConverter.fromPayload(summary)) : null;
 }
 
-/** Returns how the run ended, if this event ended it. */
+/** Returns how the run ended, if this event ended the run. */
 export function ending(event: HistoryEvent): string | null {
   if (event.workflowExecutionCompletedEventAttributes) {
     const result = firstPayload(event.workflowExecutionCompletedEventAttributes.result?.payloads);
@@ -45,7 +45,7 @@ export function asked(event: HistoryEvent): string | null {
   return event.workflowExecutionCancelRequestedEventAttributes ? 'cancellation requested' : null;
 }
 
-/** Describes the earlier failed attempts of an activity; empty when there were none. */
+/** Returns a text about earlier failed attempts of an activity; empty when there were none. */
 export function attempts({
   attempt,
   lastFailure,

@@ -7,12 +7,9 @@ import {
 
 /** The commands that a run's code issued in one activation. */
 export interface IssuedCommands {
-  /**
-   * Length of the history when the workflow task started, which is the id of the event of its
-   * start.
-   */
+  /** Length of the history when the workflow task started, which equals the id of that event. */
   historyLength: number;
-  /** In the order in which they were issued. */
+  /** The commands in the order in which the code issued them. */
   commands: IssuedCommand[];
 }
 
@@ -31,8 +28,8 @@ export interface CommandSinks extends Sinks {
 }
 
 /**
- * Runs in the workflow sandbox when histories are replayed. It records the commands of the code, so
- * that a divergence can be explained, and does not change them.
+ * Interceptors that run in the workflow sandbox when histories are replayed. They record the
+ * commands of the code without changing them, so that a divergence can be explained.
  */
 export function interceptors(): WorkflowInterceptors {
   const { commands } = proxySinks<CommandSinks>();
@@ -42,7 +39,7 @@ export function interceptors(): WorkflowInterceptors {
       {
         activate(input, next) {
           historyLength = input.activation.historyLength ?? 0;
-          // Recorded first, because code that fails does not conclude the activation.
+          // Empty at first, because code that throws does not conclude the activation.
           commands.issued({ historyLength, commands: [] });
           next(input);
         },

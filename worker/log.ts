@@ -24,17 +24,17 @@ export function createLog(
 }
 
 /**
- * A warning of the SDK at every start. It is no problem, because only the main queue has workflows
- * (`worker/workers.ts`).
+ * A warning that the SDK logs at every start. It is expected, because only the main queue has
+ * workflows (`worker/workers.ts`).
  */
 const intended = 'No workflows registered, not polling for workflow tasks';
 
-/** The message with which the SDK reports a workflow task that fails, for any reason. */
+/** Matches the SDK's message about a workflow task that failed for any reason. */
 const failedTask = /^Failing workflow /;
 
 /**
- * Passes warnings and errors of the Temporal SDK's log to ours. Failing workflow tasks are counted
- * here, because the SDK has no other hook for them.
+ * Passes warnings and errors of the Temporal SDK to our log. It also counts failed workflow tasks,
+ * because the SDK has no other hook for them.
  */
 export function temporalLog(
   log: Logger,

@@ -26,15 +26,15 @@ import { IncompatibleVersion, replayOpenRuns } from './open-runs.ts';
 import { sdkMetrics } from './sdk-metrics.ts';
 import { startWorkers, type Workers } from './workers.ts';
 
-/** Pause between attempts to reach a server at the start, in milliseconds. */
+/** Milliseconds between attempts to reach a server at the start. */
 const retryMs = 1_000;
 
 /** Runs a worker process. Any number of them may run at the same time. */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);
-  // No `shutdownSignals`: our own handler stops the process, because the workers must stop before
-  // the database and Temporal are closed.
+  // The SDK's own `shutdownSignals` are not used: the workers must stop before the database and
+  // Temporal are closed, so our handler does it.
   const metrics = new Metrics();
   const sdk = await sdkMetrics(config);
   Runtime.install({
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   const starting = start(config, temporal, log, metrics, (opened) => (pool = opened));
   const closeHealth = await openHealth(config, temporal, starting);
   const running = await Promise.race([starting, stopped]);
-  // The process was asked to stop while it waited for its servers: nothing has begun.
+  // The process was asked to stop while it waited for its servers, so nothing has begun.
   if (!running) return;
   keepHeapSmall();
   log.info('ready');
@@ -103,8 +103,7 @@ async function start(
   metrics: Metrics,
   onPool: (pool: Pool) => void,
 ): Promise<Workers> {
-  // Bundling may take seconds and needs no server, so it runs while the process waits for its
-  // servers.
+  // Bundling may take seconds and needs no server, so it runs during the wait for the servers.
   const bundling = loadWorkflows();
   bundling.catch(() => {});
 
@@ -141,12 +140,13 @@ async function start(
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
-  // The settings of the mailbox may have changed. Otherwise the sweep starts its run.
+  // The mailbox settings may have changed, so the run is signalled now. Otherwise the sweep starts
+  // it.
   if (services.feedbackMailbox) {
     await startFeedbackMailbox(temporal.client, config.temporal.taskQueue, { isChanged: true });
   }
   services.dispatcher.watch();
-  // After a restart the providers may take mail again, so the next probes come soon.
+  // The providers may take mail again after a restart, so their probes should come soon.
   for (const circuit of circuits) await probeSoon(database.db, circuit).catch(() => {});
   return {
     ...workers,
@@ -161,7 +161,7 @@ async function start(
 }
 
 /**
- * Replays open runs. If the replay itself fails, only logs a warning.
+ * Replays a sample of the open runs. If the replay cannot be made, only logs a warning.
  * @throws IncompatibleVersion
  */
 async function checkOpenRuns(
@@ -181,7 +181,7 @@ async function checkOpenRuns(
 }
 
 /**
- * Waits without limit until an API, or `npm run migrate`, has migrated the database. So the
+ * Waits without limit until an API process, or `npm run migrate`, has migrated the database. So the
  * processes of a new version may start in any order. A newer schema is accepted.
  * @throws ForeignSchema
  */
@@ -200,7 +200,7 @@ async function schemaWithRetries({ databaseUrl }: Config, log: Logger): Promise<
   }
 }
 
-/** Waits for Temporal without limit: a worker can do nothing without it. */
+/** Waits for Temporal without limit, because a worker can do nothing without it. */
 async function connectWithRetries(config: Config, log: Logger): Promise<NativeConnection> {
   for (;;) {
     try {

@@ -7,13 +7,16 @@ import * as workflows from '../workflows/index.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { type RecordedRun, replayHistories, replayHistory } from './replay.ts';
 
-/** Minimum ages in hours. For each, the newest runs that are at least as old are replayed. */
+/**
+ * Minimum ages of replayed runs, in hours. For each age, the newest runs that are at least as old
+ * are replayed.
+ */
 const ages = [0, 1, 24, 7 * 24, 30 * 24, 180 * 24];
 /** Maximum number of replayed runs per type and age. */
 const runsPerAge = 2;
 /** Maximum number of concurrent calls to Temporal. */
 const callsMax = 8;
-/** Maximum milliseconds of the whole check, because a start must stay quick. */
+/** Maximum number of milliseconds for the whole check, so that the start stays quick. */
 const checkMs = 10_000;
 
 interface OpenRun {
@@ -21,14 +24,14 @@ interface OpenRun {
   runId: string;
 }
 
-/** This version cannot continue a run that is open. The message is for the operator. */
+/** Thrown when this version cannot continue a run that is open. The message is for the operator. */
 export class IncompatibleVersion extends Error {}
 
 /**
- * Replays a sample of the open runs of a task queue against the code of `bundle`: some new and some
- * old ones of each type, up to 12. Stuck runs are left out, because this version does not make them
- * worse. Resolves with the number of replayed runs; null: ten seconds were not enough.
- * @throws IncompatibleVersion naming the first run that the code cannot continue.
+ * Replays a sample of the open runs of a task queue with the code of `bundle`: up to 12 of each
+ * type, new and old. Stuck runs are left out, because this version does not make them worse.
+ * Returns the number of replayed runs; null: ten seconds were not enough.
+ * @throws IncompatibleVersion naming the first run that the code cannot continue
  */
 export async function replayOpenRuns(
   client: Client,
@@ -52,7 +55,7 @@ async function replaySample(
   isOver: () => boolean,
 ): Promise<number> {
   const runs = await sampleRuns(client, taskQueue);
-  // Nothing to replay: do not start a replay worker, which takes a moment.
+  // Without runs, do not start a replay worker, which takes a moment.
   if (runs.length === 0) return 0;
   let replayed = 0;
   for await (const { run, divergence } of replayHistories(bundle, historiesOf(client, runs))) {
@@ -63,7 +66,7 @@ async function replaySample(
   return replayed;
 }
 
-/** Replays the run again with the recorder, to explain its divergence. */
+/** Replays the run once more with the recorder, to explain the divergence. */
 async function incompatible(run: OpenRun & RecordedRun): Promise<IncompatibleVersion> {
   const bundle = await bundleWorkflows({ forReplay: true });
   const divergence = await replayHistory(bundle, run.history, run.workflowId);
@@ -111,7 +114,10 @@ async function* historiesOf(client: Client, runs: readonly OpenRun[]) {
   }
 }
 
-/** Returns true if the last workflow task failed, for example because the code diverged. */
+/**
+ * Returns true if the last workflow task failed, for example because the code diverged from the
+ * history.
+ */
 function isStuck({ events }: History): boolean {
   const last = events?.findLast(
     (event) =>

@@ -15,10 +15,10 @@ export interface RecordedRun {
 }
 
 /**
- * Replays a recorded history against the current workflow code. No activity runs: the results come
- * from the history. Resolves with null when the code issues the same commands, otherwise with the
- * place where it diverges. With a bundle made `forReplay`, the divergence also contains what the
- * code does instead.
+ * Replays a recorded history with the current workflow code. No activity runs, because the results
+ * are in the history. Returns null when the code issues the same commands, otherwise the place
+ * where it diverges. With a bundle made `forReplay`, the divergence also shows what the code does
+ * instead.
  */
 export async function replayHistory(
   bundle: WorkflowBundleOption,
@@ -31,14 +31,14 @@ export async function replayHistory(
   throw new Error('Temporal has ended the replay without a result.');
 }
 
-/** Replays many histories, one after the other, so that only one is in memory. */
+/** Replays many histories one after the other, so that only one of them is in memory. */
 export async function* replayHistories<R extends RecordedRun>(
   bundle: WorkflowBundleOption,
   runs: AsyncIterable<R> | Iterable<R>,
 ): AsyncGenerator<{ run: R; divergence: Divergence | null }> {
   let run: R | undefined;
   let issued: IssuedCommands[] = [];
-  // One at a time, so that the recorded commands belong to the last history taken.
+  // One history at a time, so that the recorded commands belong to the one that was taken last.
   async function* taken() {
     for await (const next of runs) {
       run = next;

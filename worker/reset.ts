@@ -10,26 +10,26 @@ import { replayHistory } from './replay.ts';
 
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/**
- * The services that a reset needs: the database, Temporal, and the code that the run continues
- * with.
- */
+/** The services that a reset needs: the database, Temporal, and the code with which the run continues. */
 export interface ResetServices {
   db: Database;
   client: Client;
   bundle: WorkflowBundleOption;
 }
 
-/** Why an execution is not reset, and what to do instead: a message for the operator. */
+/**
+ * Thrown with the reason why an execution is not reset, and what to do instead. The message is for
+ * the operator.
+ */
 export class NotReset extends Error {}
 
 /**
- * Continues an active execution whose run has ended, or cannot be replayed by the current code, in
- * a new run. The new run keeps the history up to its last safe point and repeats the rest. No
+ * Continues an active execution in a new run, if its run has ended or cannot be replayed by the
+ * current code. The new run keeps the history up to the last safe point and repeats the rest. No
  * effect happens twice, because a completed step returns its stored result. Returns the id of the
  * new run.
  * @throws NotReset when a reset does not help (then nothing has changed), or when the execution was
- *   deleted or started again meanwhile.
+ * deleted or started again meanwhile
  */
 export async function resetExecution(
   services: ResetServices,
@@ -58,7 +58,7 @@ export async function resetExecution(
   return { runId, eventId: Number(point.eventId) };
 }
 
-/** Clients of the API see the row, so only an execution whose row is active may continue. */
+/** Refuses a reset unless the execution's row is active, because the row is what the API shows. */
 async function refuseByRow(db: Database, id: string): Promise<{ generation: number }> {
   const row = await db
     .selectFrom('execution')
@@ -104,7 +104,7 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
   return row;
 }
 
-/** Returns the event to reset to, which is the end of a workflow task. @throws NotReset */
+/** Returns the event at which to reset: the end of a workflow task. @throws NotReset */
 async function resetPoint(
   bundle: WorkflowBundleOption,
   { status, runId }: WorkflowExecutionDescription,
@@ -123,7 +123,7 @@ async function resetPoint(
         'execution becomes FAILED within minutes; retry it then.',
     );
   }
-  // Tries the latest point first. Up to that point the code must match the history.
+  // Try the latest point first. The code must match the history up to the point.
   for (const point of points.toReversed()) {
     const before = events.slice(0, events.indexOf(point));
     if ((await replayHistory(bundle, { events: before }, runId)) === null) return point;
@@ -134,10 +134,9 @@ async function resetPoint(
 }
 
 /**
- * Returns the ends of workflow tasks that a run may be reset to, oldest first. A point after a
- * failed step or after a cancel request is not safe, because the new run would end in the same way.
- * So the last safe point is the task that scheduled the failed step, or the last task before the
- * request.
+ * Returns the ends of workflow tasks at which a run may be reset, oldest first. After a failed step
+ * or a cancel request, the new run would end in the same way. So the last safe point is the task
+ * that scheduled the failed step, or the last task before the request.
  */
 function safePoints(events: HistoryEvent[]): HistoryEvent[] {
   const failed = events.findLast(

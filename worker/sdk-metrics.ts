@@ -5,8 +5,8 @@ import type { TelemetryOptions } from '@temporalio/worker';
 import type { Config } from '../config.ts';
 
 /**
- * Configures the metrics of Temporal's SDK. The SDK serves them itself on a free local port, from
- * which `read` reads them for the answer on METRICS_PORT. Returns null when metrics are off.
+ * Configures the metrics of Temporal's SDK. The SDK serves them on a free local port, and `read`
+ * fetches them for METRICS_PORT. Returns null when metrics are off.
  */
 export async function sdkMetrics(
   config: Pick<Config, 'metricsPort'>,

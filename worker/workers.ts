@@ -60,12 +60,12 @@ export interface WorkersOptions {
   connection: NativeConnection;
   namespace: string;
   /**
-   * The queue of workflow tasks and quick activities. Mail is sent on `<taskQueue>-mail`, webhooks
-   * are called on `<taskQueue>-webhook`, events are sent on `<taskQueue>-events`, and jobs with
-   * very many rows run on `<taskQueue>-bulk`.
+   * The queue of workflow tasks and quick activities. Other activities have queues whose names are
+   * longer: `<taskQueue>-mail` sends mail, `-webhook` calls webhooks, `-events` sends events, and
+   * `-bulk` runs jobs on very many rows.
    */
   taskQueue: string;
-  /** The worker deployment version; null: the workers take the tasks of all versions. */
+  /** The worker deployment version; null: the workers take tasks of all versions. */
   version: { deploymentName: string; buildId: string } | null;
   bundle: WorkflowBundleOption;
   services: StepServices &
@@ -91,33 +91,33 @@ export interface WorkersOptions {
   emailConcurrency: number;
   bulkConcurrency: number;
   webhookConcurrency: number;
-  /** Maximum number of concurrent requests of event subscriptions. */
+  /** Maximum number of parallel requests of event subscriptions. */
   eventConcurrency: number;
 }
 
 export interface Workers {
-  /** Returns true if all workers poll for tasks. */
+  /** Returns true while all workers poll for tasks. */
   isRunning(): boolean;
-  /** Resolves when the workers have stopped. @throws when one of them cannot continue. */
+  /** Resolves when the workers have stopped. @throws when one of them failed */
   done: Promise<void>;
   /** Finishes the current work and stops. */
   stop(): Promise<void>;
 }
 
 /**
- * Maximum number of concurrent workflow tasks. They share one thread. Tasks that a worker has taken
- * run in the order in which they came; tasks that wait in Temporal are scheduled fairly between
- * projects. So a worker should not take many.
+ * Maximum number of parallel workflow tasks. They share one thread and run in the order in which
+ * the worker took them; only tasks that wait in Temporal are shared fairly between projects. So a
+ * worker should not take many.
  */
 const workflowTasksMax = 20;
-/** Longest wait for running activities when the process is asked to stop. */
+/** Maximum time for running activities to finish when the process is asked to stop. */
 const graceTime = '15 seconds';
 
 function stepActivities(services: StepServices, webhookSlots: number): StepActivities {
   return withHeartbeats(createStepActivities(services, webhookSlots));
 }
 
-/** Counts the sweeps, and the failures of their tasks. Each sweep begins with LIST_TASKS. */
+/** Counts sweeps and the failures of their tasks. Each sweep begins with LIST_TASKS. */
 function countedSweep(tasks: SweepActivities, metrics: Metrics): SweepActivities {
   const counted = Object.entries<() => Promise<unknown>>({ ...tasks }).map(([name, task]) => [
     name,
@@ -135,7 +135,7 @@ function countedSweep(tasks: SweepActivities, metrics: Metrics): SweepActivities
 }
 
 /**
- * Counts the activities of a queue, and the executions that failed. A cancelled activity has not
+ * Counts the activities of a queue, and failed executions. A cancelled activity does not count as
  * failed.
  */
 function countsActivities(queue: string, metrics: Metrics): WorkerInterceptors {
@@ -179,7 +179,8 @@ function bulkActivities(services: WorkersOptions['services']) {
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const { connection, namespace, taskQueue, services } = options;
   const deployment = options.version && { workerDeploymentOptions: inVersion(options.version) };
-  // Waits may take half of the worker slots, so that throttled mail does not delay other mail.
+  // Up to half of the worker slots may hold activities that wait, so that throttled mail does not
+  // delay other mail.
   const waitSlots = createWaitSlots(Math.floor(options.emailConcurrency / 2));
   const create = (queue: string, own: Omit<WorkerOptions, 'taskQueue'>) =>
     Worker.create({
@@ -209,7 +210,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       maxConcurrentLocalActivityExecutions: options.workflowConcurrency,
       shutdownGraceTime: graceTime,
     }),
-    // A separate queue: a burst of mail must never delay workflow tasks.
+    // A separate queue, so that a burst of mail never delays workflow tasks.
     await create(`${taskQueue}-mail`, {
       activities: {
         ...createDeliveryActivities({ ...services, waitSlots }),
@@ -217,21 +218,21 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createSystemMailActivities(services),
       },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,
-      // No grace time: a cancelled delivery stops before its next message, and records what it has
+      // No grace time: a cancelled delivery stops before its next message and records what it has
       // sent.
       shutdownGraceTime: 0,
-      // Temporal may have timed out an activity whose outcomes still wait for the database. Such an
-      // activity does not notice the shutdown, so the worker stops without it after this time.
+      // Temporal may have timed out an activity that still records outcomes. Such an activity does
+      // not see the shutdown, so the worker stops without it after this time.
       shutdownForceTime: '3 minutes',
     }),
-    // A separate queue: a large import must not take the whole database.
+    // A separate queue, so that large imports do not take the whole capacity of the database.
     await create(`${taskQueue}-bulk`, {
       activities: bulkActivities(services),
       maxConcurrentActivityTaskExecutions: options.bulkConcurrency,
-      // No grace time, as for delivery.
+      // No grace time, because a cancelled slice stops after its current batch.
       shutdownGraceTime: 0,
     }),
-    // A separate queue: receivers may be slow, and no other work should wait behind them.
+    // A separate queue, because receivers may be slow and no other work should wait behind them.
     await create(`${taskQueue}-webhook`, {
       activities: stepActivities(services, options.webhookConcurrency),
       maxConcurrentActivityTaskExecutions: options.webhookConcurrency,
@@ -241,7 +242,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await create(`${taskQueue}-events`, {
       activities: createSubscriptionActivities(services, options.eventConcurrency),
       maxConcurrentActivityTaskExecutions: options.eventConcurrency,
-      // No grace time, as for delivery: it waits only for the requests under way.
+      // No grace time: a cancelled activity waits only for its open requests.
       shutdownGraceTime: 0,
     }),
   ];
@@ -263,8 +264,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 }
 
 /**
- * Runs of every type move on to the current version, because each may be open for longer than an
- * update takes, and the new code can continue it (docs/upgrading.md).
+ * Returns the versioning options. Runs of all types move on to the current version, because they
+ * may be open longer than an update takes, and the new code can continue them (docs/upgrading.md).
  */
 function inVersion(version: NonNullable<WorkersOptions['version']>): WorkerDeploymentOptions {
   return { useWorkerVersioning: true, version, defaultVersioningBehavior: 'AUTO_UPGRADE' };

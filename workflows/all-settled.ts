@@ -1,7 +1,7 @@
 /**
- * Waits for all activities, even if one fails, because the outcomes of mail that was given to the
- * mail provider must be recorded.
- * @throws the error of the first in the list that failed
+ * Waits until all activities have ended, even if one fails, because each may have mail whose
+ * outcome must be recorded.
+ * @throws the error of the first activity in the list that failed
  */
 export async function allSettled(activities: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(activities);

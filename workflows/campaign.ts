@@ -16,7 +16,7 @@ import type { CampaignPhase } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs/runs.ts';
 import { allSettled } from './all-settled.ts';
 
-/** Number of parallel SEND_BATCHES activities: while one records its outcomes, others send. */
+/** Number of parallel SEND_BATCHES activities: while one records outcomes, the others send. */
 const senders = 4;
 
 /**
@@ -30,11 +30,12 @@ export async function campaignSend(campaign: {
 }): Promise<void> {
   const options: ActivityOptions = {
     startToCloseTimeout: '10 minutes',
-    // How long a campaign pauses after its worker was killed.
+    // The death of the worker is noticed after this time, and the campaign continues on another
+    // one.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
-    // Otherwise one project's campaigns could delay the mail of all others.
+    // Projects take turns, so that one project's campaigns do not delay the mail of all others.
     priority: { fairnessKey: campaign.projectId },
   };
   const { ADVANCE_CAMPAIGN, FREEZE_AUDIENCE, SUPPRESS_REST } =
@@ -42,7 +43,7 @@ export async function campaignSend(campaign: {
   const { SEND_BATCHES } = proxyActivities<CampaignSending>({
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
-    // Lower than the priority of work that a request waits for.
+    // A lower priority than work that a request waits for.
     priority: { priorityKey: priorities.bulk, fairnessKey: campaign.projectId },
   });
   let changed = false;
@@ -73,7 +74,8 @@ export async function campaignSend(campaign: {
         while (!(await SUPPRESS_REST(campaign)).isOver);
         return;
       case 'over':
-        // A retry of failed mail may have signalled since the phase was read.
+        // If a retry of failed mail has signalled since the phase was read, the run reads the phase
+        // again.
         if (changed) break;
         return;
     }

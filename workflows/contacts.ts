@@ -29,15 +29,15 @@ export async function contactImport(job: { projectId: string; jobId: string }): 
 }
 
 /**
- * Removes the data of an erased contact. Waits for mail that is being given to the mail provider,
- * because its outcome must be recorded first.
+ * Removes the data of an erased contact. The outcome of mail that is being sent must be recorded
+ * first, so the run waits for it.
  */
 export async function contactErasure(erasure: {
   projectId: string;
   erasureId: string;
 }): Promise<void> {
   const { ERASE_CONTACT } = proxyActivities<ErasureActivities>(sliceOptions(erasure.projectId));
-  // Every slice reads the row, so the signal needs no action.
+  // Each slice reads the row anew, so the signal needs no action.
   setHandler(defineSignal('changed'), () => {});
   for (let pauses = 0; ;) {
     const { isOver, task, pauseMs } = await ERASE_CONTACT(erasure.erasureId);
@@ -48,15 +48,15 @@ export async function contactErasure(erasure: {
       await continueAsNew<typeof contactErasure>(erasure);
     }
     pauses = pauseMs > 0 ? pauses + 1 : 0;
-    // An unknown outcome of mail settles after minutes, so the pause grows.
+    // An unknown outcome takes minutes to settle, so the pause grows.
     const waitMs = Math.min(pauseMs * 2 ** Math.min(pauses, 6), 30_000);
     if (pauseMs > 0) await sleep(waitMs, { summary: 'Wait for mail that is being handed over' });
   }
 }
 
 /**
- * Sends the mail of an opt-in request and its reminder, and ends the request, unless it is
- * confirmed or cancelled before.
+ * Sends the mail and the reminder of an opt-in request, and ends the request if it was neither
+ * confirmed nor cancelled before.
  */
 export async function optInRequest(request: {
   projectId: string;

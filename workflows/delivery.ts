@@ -11,10 +11,10 @@ import {
 import type { DeliveryActivities } from '../activities/mail/delivery.ts';
 import { allSettled } from './all-settled.ts';
 
-/** Mail of the project has become due. */
+/** Signals that mail of the project has become due. */
 export const mailDueSignal = defineSignal('mailDue');
 
-/** Milliseconds for which an idle run stays open, so that the next mail finds it running. */
+/** Milliseconds for which an idle run stays open, so that the next mail needs no new run. */
 const idleMs = 60_000;
 
 /**
@@ -27,11 +27,11 @@ export async function deliveryQueue(projectId: string): Promise<void> {
   const { DELIVER } = proxyActivities<DeliveryActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
     startToCloseTimeout: '10 minutes',
-    // How long mail pauses after its worker was killed.
+    // The death of the worker is noticed after this time, and the mail continues on another one.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
-    // Otherwise one project's backlog could delay the mail of all others.
+    // Projects take turns, so that one project's backlog does not delay the mail of all others.
     priority: { fairnessKey: projectId },
   });
   let signalled = false;

@@ -12,20 +12,21 @@ import type { DomainActivities } from '../activities/domain-poller.ts';
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Milliseconds between two reads of a domain that is not checked any more, because its row may have
- * been deleted.
+ * Milliseconds between two reads of a domain that needs no checks any more. Its row may have been
+ * deleted meanwhile.
  */
 const lookEveryMs = 24 * 3_600_000;
 
 /**
- * Checks the DNS records of one domain for as long as the domain exists: often while it waits for
- * verification, daily afterwards. The row of the domain has the time of the next check. When the
- * domain was deleted, the run removes it at the mail provider.
+ * Checks the DNS records of one domain while the domain exists: often until it is verified, daily
+ * afterwards. The row of the domain has the time of the next check. After the domain is deleted,
+ * the run removes it at the mail provider.
  */
 export async function domainPoller(domain: RunInputs['domainPoller']): Promise<void> {
   const { CHECK_DOMAIN, FORGET_DOMAIN } = proxyActivities<DomainActivities>({
     startToCloseTimeout: '2 minutes',
-    // How long a check pauses after its worker was killed. A second check at the same time is harmless.
+    // The death of the worker is noticed after this time. A second check at the same time is
+    // harmless.
     heartbeatTimeout: '30 seconds',
     retry: { initialInterval: '1 second', maximumInterval: '10 minutes' },
     priority: { fairnessKey: domain.projectId },

@@ -13,18 +13,20 @@ import type { SubscriptionActivities } from '../activities/subscriptions/subscri
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Sends the events of one subscription for as long as it exists: in time slices while something is
- * due. Then the run sleeps until the next retry or signal. Its state is in the database.
+ * Sends the events of one subscription while it exists, in time slices while deliveries are due.
+ * Then the run sleeps until the next retry or signal. The state is in the database.
  */
 export async function eventSubscription(input: RunInputs['eventSubscription']): Promise<void> {
   const { SEND_EVENTS } = proxyActivities<SubscriptionActivities>({
     taskQueue: `${workflowInfo().taskQueue}-events`,
     startToCloseTimeout: '15 minutes',
-    // How long the subscription pauses after its worker was killed.
+    // The death of the worker is noticed after this time, and the subscription continues on another
+    // one.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '15 seconds' },
-    // Otherwise the subscriptions of one project could delay those of all others.
+    // Projects take turns, so that the subscriptions of one project do not delay those of all
+    // others.
     priority: { fairnessKey: input.projectId },
   });
   let changed = false;

@@ -2,7 +2,7 @@ import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { ExecutionJobActivities } from '../activities/execution-jobs.ts';
 import { sliceOptions, workInSlices } from './job.ts';
 
-/** Migrates many executions of a workflow, moves their waits, or retries those that failed. */
+/** Migrates executions of a workflow, moves the ends of their waits, or retries failed ones. */
 export async function executionJob(job: { projectId: string; jobId: string }): Promise<void> {
   const { WORK_ON_EXECUTIONS } = proxyActivities<ExecutionJobActivities>(
     sliceOptions(job.projectId),

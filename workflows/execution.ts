@@ -26,7 +26,10 @@ import {
 } from '../domain/workflow/decide.ts';
 import { askPosition, complete, runStep, settleWait } from './step-calls.ts';
 
-/** The event that the step `stepId` waits for has arrived. Repeating the signal is harmless. */
+/**
+ * Signals that the event has arrived for which the step `stepId` waits. Repeating the signal is
+ * harmless.
+ */
 const eventSignal = defineSignal<[{ stepId: string }]>('event');
 
 /** The execution's row has changed: it was paused, released, skipped, moved or exited. */
@@ -35,17 +38,17 @@ const changedSignal = defineSignal('changed');
 /** Number of commands after which a run continues as new, so that its history stays short. */
 const commandsPerRun = 100;
 
-/** Milliseconds before the row is read again although no signal came. */
+/** Milliseconds until the row is read again without a signal. */
 const backOffMs = 1_000;
 
 const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);
 const failedStepKey = defineSearchAttributeKey('FailedStep', SearchAttributeType.KEYWORD);
 
-/** The signals that a run has received but not handled. */
+/** The signals that a run has received and not yet handled. */
 interface SignalState {
-  /** The steps whose event has arrived. */
+  /** The steps whose events have arrived. */
   events: Set<string>;
-  /** The row has changed. */
+  /** True if the row of the execution has changed. */
   isChanged: boolean;
 }
 
@@ -76,7 +79,7 @@ export async function customerWorkflow(input: ExecutionStart): Promise<Execution
     if (error instanceof ContinueAsNew) throw error;
     if (isCancellation(error)) showStatus('CANCELLED');
     else showStatus('FAILED', position.step);
-    // Operators should read the step's own message first.
+    // Throw the step's own error, because operators should read its message first.
     throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
       ? error.cause
       : error;
@@ -114,7 +117,7 @@ async function walk(
     const { outcome, at } = result;
     if (isInterruption(outcome)) {
       if (outcome.kind === 'held') await untilChanged(input, command, signals);
-      // Back off, or a row/step mismatch or clock skew would make the run spin.
+      // Back off: if the row and the step disagree, or clocks differ, the run would otherwise spin.
       else if (!signals.isChanged && unsignalledInterruptions++ > 0) await sleep(backOffMs);
       const found = await findPosition(input, signals);
       if ('end' in found) return found.end;
@@ -124,13 +127,13 @@ async function walk(
     if (outcome.kind !== 'resting' && outcome.kind !== 'resumed') unsignalledInterruptions = 0;
     since = result.since ?? since;
     if (command.do === 'complete') return 'COMPLETED';
-    // When a delay is over, `next` is still the step that the result at its beginning has named.
+    // At the end of a delay, `next` is still the step that was named when the delay began.
     if (outcome.kind !== 'resumed') next = result.next;
     command = follow(at ? { do: 'run', step: at } : command, outcome, next);
   }
 }
 
-/** Waits without a timer while the execution is held before a step, until its row changes. */
+/** Waits until the row of the execution changes, without a timer. */
 async function untilChanged(
   input: ExecutionStart,
   command: Command<StepRef>,
@@ -148,7 +151,7 @@ async function findPosition(
   input: ExecutionStart,
   signals: SignalState,
 ): Promise<{ end: ExecutionEnd } | { since: string; command: Command<StepRef> }> {
-  // A signal that arrives from here on may be about a later state of the row.
+  // Signals that arrive after this point may be about a later state of the row.
   signals.isChanged = false;
   signals.events.clear();
   const position = await askPosition(input);
@@ -184,7 +187,7 @@ async function perform(
       return { outcome: { kind: signals.isChanged ? 'elsewhere' : 'resumed' } };
     case 'settle': {
       const settled = await settleWait(input, step, since);
-      // Back off: a repeated signal or clock skew would make the run spin.
+      // Back off: after a repeated signal, or if clocks differ, the run would otherwise spin.
       if (settled.outcome.kind === 'waiting') await sleep(backOffMs);
       return settled;
     }
@@ -201,20 +204,21 @@ async function awaitEvent(
   signals.events.delete(step.id);
 }
 
-/** Milliseconds from the run's current time; at least 1. */
+/** Returns the milliseconds from the run's current time to a moment; at least 1. */
 function untilMs(moment: string): number {
   return Math.max(1, Date.parse(moment) - Date.now());
 }
 
 /** Shows the position of the run in the Temporal UI. */
 function showProgress(input: ExecutionStart, details: string): void {
-  // The run's summary contains the version on which the execution was started.
+  // The summary of the run shows the version with which it was started, so the current one is shown
+  // here.
   setCurrentDetails(input.isMoved ? `Moved to v${input.version}. ${details}` : details);
 }
 
 /**
- * Sets the final status as a search attribute, and the failed step. A status at each step would
- * cost the server as much as the step.
+ * Sets the final status and the failed step as search attributes. Setting a status at each step
+ * would cost the server as much as the step.
  */
 function showStatus(value: 'FAILED' | ExecutionEnd, failedStep: string | null = null): void {
   upsertSearchAttributes([

@@ -12,16 +12,19 @@ import {
 } from '@temporalio/workflow';
 import type { JobProgress } from '../domain/job.ts';
 
-/** Options of a job's activity. A time slice lasts seconds, and is retried after any failure. */
+/**
+ * Returns the options of a job's activity. A time slice takes seconds, and is retried after any
+ * failure.
+ */
 export function sliceOptions(projectId: string): ActivityOptions {
   return {
     taskQueue: `${workflowInfo().taskQueue}-bulk`,
     startToCloseTimeout: '10 minutes',
-    // How long a job pauses after its worker was killed.
+    // The death of the worker is noticed after this time, and the job continues on another one.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
-    // Otherwise one project's jobs could delay the work of all others.
+    // Projects take turns, so that one project's jobs do not delay the work of all others.
     priority: { fairnessKey: projectId },
   };
 }
@@ -36,7 +39,7 @@ export async function workInSlices(
   what: 'contacts' | 'executions' | 'percent',
   slice: () => Promise<JobProgress>,
 ): Promise<boolean> {
-  // Every slice reads the row before each batch, so the signal needs no action.
+  // Each slice reads the row before each batch, so the signal needs no action.
   setHandler(defineSignal('changed'), () => {});
   for (;;) {
     const { state, done, total, failedReason, pauseMs } = await slice();
@@ -49,8 +52,8 @@ export async function workInSlices(
       await condition(allHandlersFinished);
       return true;
     }
-    // Sleep outside the slice: a job that must wait should not occupy a slot that another job
-    // needs.
+    // Sleep outside the activity, so that a paused job does not occupy a worker slot that another
+    // job needs.
     if (pauseMs) await sleep(pauseMs, { summary: 'Pause between batches' });
   }
 }

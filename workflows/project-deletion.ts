@@ -11,11 +11,11 @@ import {
 } from '@temporalio/workflow';
 import type { Removal, RemovalBulk, RemovalControl } from '../activities/project-deletion.ts';
 
-/** The project was reset or deleted once more. */
+/** Signals that the project was reset or deleted once more. */
 const changedSignal = defineSignal('changed');
 
 /**
- * Milliseconds between two passes: requests that were in progress when the project became
+ * Milliseconds between two passes. A request that was in progress when the project became
  * unreachable may have written rows after the first pass.
  */
 const graceMs = 5_000;
@@ -35,14 +35,14 @@ export async function projectDelete(input: { projectId: string }): Promise<void>
 }
 
 /**
- * Deletes the data of each removal of the project, one after the other. Returns true when the run
- * must continue as new.
+ * Deletes the data of each removal of the project, one removal after the other. Returns true when
+ * the run must continue as new.
  */
 async function removeAll(projectId: string, removal: Removal): Promise<boolean> {
   const options: ActivityOptions = {
     startToCloseTimeout: '10 minutes',
     retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
-    // Otherwise one project's removal could delay the work of all others.
+    // Projects take turns, so that one removal does not delay the work of all others.
     priority: { fairnessKey: projectId },
   };
   const { DELETE_PROJECT_DATA } = proxyActivities<RemovalBulk>({
@@ -53,7 +53,7 @@ async function removeAll(projectId: string, removal: Removal): Promise<boolean> 
   const { LIST_REMOVED_PROJECTS, STOP_PROJECT_RUNS, FORGET_PROJECT } =
     proxyActivities<RemovalControl>({
       ...options,
-      // How long a part pauses after its worker was killed. Doing it twice is harmless.
+      // The death of the worker is noticed after this time. Repeating a part is harmless.
       heartbeatTimeout: '30 seconds',
     });
   const activities = { DELETE_PROJECT_DATA, STOP_PROJECT_RUNS, FORGET_PROJECT };
@@ -74,8 +74,8 @@ async function removeAll(projectId: string, removal: Removal): Promise<boolean> 
 }
 
 /**
- * Deletes the data of one removal in passes, until a pass finds nothing. Returns false when the
- * history became too long before the end.
+ * Deletes the data of one removal in passes, until a pass finds nothing. Returns false if the
+ * history became too long first.
  */
 async function removeOne(
   activities: RemovalBulk & Omit<RemovalControl, 'LIST_REMOVED_PROJECTS'>,

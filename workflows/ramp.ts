@@ -12,8 +12,8 @@ import type { RampActivities } from '../activities/ramps.ts';
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Begins the days of a ramp and makes held mail due as each day allows, until it is done or deleted.
- * Its row has the end of the day; changes of the row signal the run.
+ * Begins each day of a ramp and makes held mail due as the day allows, until the ramp is done or
+ * deleted. The row has the end of the current day; changes of the row signal the run.
  */
 export async function ramp(given: RunInputs['ramp']): Promise<void> {
   const { ADVANCE_RAMP } = proxyActivities<RampActivities>({

@@ -27,7 +27,7 @@ export async function workflowSchedule({ workflowId }: { workflowId: string }): 
 
 /**
  * Fires the schedule of a workflow once.
- * @param input.at the planned time; missing: Temporal's schedule has appended it to the id
+ * @param input.at the planned time; missing: Temporal's schedule has appended it to the run's id
  */
 export async function firing(input: {
   projectId: string;

@@ -15,25 +15,25 @@ import type { ExecutionStart } from '../domain/runs/execution.ts';
 import type { StepRef } from '../domain/workflow/graph.ts';
 import { type PerformedType } from '../domain/workflow/steps/registry.ts';
 
-// Transient errors are retried without limit: a step fails only by an error that is not retryable.
-// On cancellation, the run waits for effects that cannot be undone.
+// Transient errors are retried without limit; a step fails only by an error that is not retryable.
+// On cancellation, the run waits for a step that has begun, because its effects cannot be undone.
 const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
 const effects = proxyActivities<StepActivities>({
   startToCloseTimeout: '1 minute',
-  // How long a step pauses after its worker was killed.
+  // The death of the worker is noticed after this time, and the step continues on another one.
   heartbeatTimeout: '20 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry,
 });
 // A local activity costs one history event instead of six. It must not occupy a workflow task for
-// long, so after two failed tries the step continues as an activity.
+// long, so after two failed attempts the step continues as a normal activity.
 const tried = proxyLocalActivities<StepActivities>({
   startToCloseTimeout: '10 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry: { ...retry, maximumAttempts: 2 },
 });
 
-/** Completes an execution that has no step left, unless its row says to continue. */
+/** Completes an execution that has no step left, unless its row says that it continues. */
 export async function complete({ executionId, version }: ExecutionStart): Promise<StepResult> {
   const interruption = await orAsActivity(
     () => tried.COMPLETE(executionId, version),
@@ -42,20 +42,20 @@ export async function complete({ executionId, version }: ExecutionStart): Promis
   return { outcome: interruption ?? { kind: 'ended' } };
 }
 
-/** Performs a step by the activity of its type, a local one or one with a queue of its own. */
+/** Performs a step by the activity of its type: a local one, or one with its own task queue. */
 export async function runStep(
   input: ExecutionStart,
   step: StepRef,
   since: string,
 ): Promise<StepResult> {
-  // The trigger is not performed: no run comes to it.
+  // A run never performs the trigger.
   const type = step.type as PerformedType;
   return step.queue === undefined
     ? runLocally(input, type, step, since)
     : runAsActivity(input, type, step, since);
 }
 
-/** Ends a wait by its event or its timeout, whichever the database has first. */
+/** Ends a wait by its event or its timeout; the database decides which came first. */
 export function settleWait(
   input: ExecutionStart,
   step: StepRef,
@@ -64,7 +64,7 @@ export function settleWait(
   return runLocally(input, 'SETTLE_WAIT', step, since);
 }
 
-/** Reads from the row where an execution continues, or how it has ended. */
+/** Reads from the execution's row where the execution continues, or how it has ended. */
 export function askPosition({
   executionId,
 }: ExecutionStart): ReturnType<StepActivities['FIND_POSITION']> {
@@ -88,15 +88,15 @@ async function runLocally(
 }
 
 /**
- * Tries the work in the workflow task first, then as an activity. A permanent failure is not tried
- * again.
+ * Runs work as a local activity and, if that fails, as a normal activity. A permanent failure is
+ * not tried again.
  */
 async function orAsActivity<T>(locally: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
   try {
     return await locally();
   } catch (error) {
-    // If this worker does not know a step's type, the workflow task fails, not the run. The run
-    // continues once a worker knows the type.
+    // If this worker does not know the step's type, only the workflow task fails and not the run,
+    // which continues on a worker that knows the type.
     if (!(error instanceof TemporalFailure)) throw error;
     const cause = error instanceof ActivityFailure ? error.cause : error;
     const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable;
@@ -114,8 +114,8 @@ async function runAsActivity(
   const { queue } = step;
   const options = {
     summary: step.name,
-    // The same for all runs, also for those with a higher priority, so that the projects share the
-    // workers.
+    // All executions have the same priority, even if their runs have a higher one, so that projects
+    // share the workers.
     priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
     ...(queue !== undefined && { taskQueue: `${workflowInfo().taskQueue}${queue}` }),
   };

@@ -3,16 +3,16 @@ import type { SweepActivities } from '../activities/upkeep/sweep.ts';
 import { priorities } from '../domain/runs/runs.ts';
 
 /**
- * A schedule runs the sweep every half minute. It does work that a crash left behind and work that
- * has become due. The worker lists the tasks, so a new task does not change the commands of a run that
- * is open. A task that fails does not stop the others.
+ * The sweep, which a schedule starts every half minute. It continues work that a crash left behind,
+ * and does work that has become due. The worker lists the tasks, so a new task does not change the
+ * commands of open runs. A failed task does not stop the others.
  */
 export async function sweep(): Promise<void> {
   const activities = proxyActivities<SweepActivities>({
     startToCloseTimeout: '5 minutes',
-    // How long a task pauses after its worker was killed.
+    // The death of the worker is noticed after this time.
     heartbeatTimeout: '15 seconds',
-    // The next sweep comes in half a minute.
+    // Few attempts, because the next sweep comes in half a minute.
     retry: { maximumAttempts: 3 },
     priority: { priorityKey: priorities.upkeep },
   });

@@ -16,7 +16,7 @@ export interface ImportServices {
   db: Database;
 }
 
-/** The number of the first row below the header. */
+/** The number of the first row below the header. The header is row 1. */
 const firstRow = 2;
 
 export function createImportActivities(services: ImportServices) {
@@ -32,7 +32,7 @@ export function createImportActivities(services: ImportServices) {
   };
 }
 
-/** Reads the whole file first: an unreadable file changes nothing. */
+/** Reads the whole file before the import, so that an unreadable file changes nothing. */
 async function checkFile(db: Database, job: JobRef): Promise<void> {
   const { state } = await findJobProgress(db, job);
   if (state !== 'waiting') return;
@@ -61,11 +61,11 @@ async function importRows(
     while (shouldContinue()) {
       const { value: piece } = await reading;
       if (!piece) break;
-      // Reads the next piece while the database works. A read error is thrown when the piece is
-      // awaited.
+      // Reads the next piece while the database works on this one. A read error is thrown when the
+      // piece is awaited.
       reading = pieces.next();
       reading.catch(() => {});
-      // An earlier time slice may have imported the first rows of this piece.
+      // An earlier time slice may have imported some rows of this piece already.
       const rows = piece.filter(({ row }) => row - firstRow >= position);
       if (rows.length === 0) continue;
       if (!(await recordImportBatch(db, job, { position, rows }))) break;

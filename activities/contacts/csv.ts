@@ -10,9 +10,9 @@ import type { RowError } from '../../domain/contact/job.ts';
 
 /**
  * Yields the rows of a contact file, without empty lines. Rows that end in the same chunk of the
- * file come together, so memory holds two chunks at most. A cell may span several lines. A line
- * with invalid quotes becomes a row with an error and affects no other line.
- * @throws CsvFault when the file is empty, has no column for the address, or is not CSV in UTF-8.
+ * file come together, so at most two chunks are in memory. A line with invalid quotes becomes a row
+ * with an error and affects no other line.
+ * @throws CsvFault when the file is empty, has no column for the address, or is not CSV in UTF-8
  */
 export async function* readContactRows(
   file: FileBytes,
@@ -32,8 +32,8 @@ export async function* readContactRows(
 }
 
 /**
- * Counts the rows that `readContactRows` yields.
- * @throws CsvFault as `readContactRows` does.
+ * Counts the rows that `readContactRows` would yield.
+ * @throws CsvFault as `readContactRows` does
  */
 export async function countContactRows(file: FileBytes): Promise<number> {
   let count = 0;

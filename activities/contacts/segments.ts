@@ -3,17 +3,17 @@ import { computeSegment } from '../../db/transactions/events/compute-segment.ts'
 import { refreshSegment } from '../../db/segments/members.ts';
 import { claimDueSegment, type SegmentRow, updateSegmentDue } from '../../db/segments/segments.ts';
 
-/** Minutes after which a segment is counted or computed again. */
+/** Minutes between two counts or computations of a segment. */
 const everyMinutes = 5;
 /**
- * Time for one call in milliseconds, so that the sweep's other tasks do not wait longer. The next
- * sweep continues.
+ * Milliseconds after which a call ends, so that the sweep's other tasks need not wait longer. The
+ * next sweep continues.
  */
 const budgetMs = 20_000;
 
 /**
- * Updates overdue segments: computes the members of tracked segments and records events, and counts
- * the members of the others. A segment that cannot be evaluated does not stop the others.
+ * Updates overdue segments. For a tracked segment, computes the members and records events; for any
+ * other, counts the members. A segment that cannot be evaluated does not stop the others.
  * @throws the first error of a segment, after all due segments were tried or the time was over
  */
 export async function recomputeSegments(db: Database): Promise<void> {

@@ -6,7 +6,7 @@ import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
 import { timeBoxed, whileAlive } from '../running/time-box.ts';
 import type { SendingServices } from './batches/batch.ts';
 
-/** Quick activities that need no mail provider. */
+/** Quick activities of campaigns that need no mail provider. */
 export interface CampaignControl {
   /** Changes the state of the campaign if its row or the time requires it. Returns its phase. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
@@ -16,8 +16,8 @@ export interface CampaignControl {
    */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
   /**
-   * Fails the waiting messages of a cancelled or deleted campaign, for one time slice. `isOver`: no
-   * unclaimed message waits any more.
+   * Fails waiting messages of a cancelled or deleted campaign, for one time slice. `isOver`: no
+   * unclaimed message is left.
    */
   SUPPRESS_REST(campaign: CampaignRef): Promise<{ isOver: boolean }>;
 }
@@ -33,7 +33,7 @@ export function createCampaignControl({
 }: SendingServices): CampaignControl {
   const isForAll = routes.length > 0;
   return {
-    // With heartbeats, because the activity may wait for the lock on the campaign's row.
+    // With heartbeats, because the activity may have to wait for the lock of the campaign's row.
     ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
       whileAlive(() =>
         advanceCampaign(db, campaign, { provider: mailer.provider, rates, isForAll }),

@@ -43,22 +43,22 @@ export interface ComposerServices {
   billingRules: BillingRules;
 }
 
-/** The content of a campaign, ready to be composed into messages. */
+/** The prepared content of a campaign, from which messages are composed. */
 interface Prepared {
   subject: CompiledTemplate;
   body: CompiledTemplate;
-  /** Key of the campaign's topic; null: it has none. */
+  /** Key of the campaign's topic; null: none. */
   topicKey: string | null;
   utm: Utm | null;
   sampleRecipient: SampleRecipient;
-  /** Skeletons by the values they depend on, such as the language. */
+  /** Skeletons, by the values that they depend on, such as the language. */
   skeletons: LRUCache<string, KnownSkeleton>;
 }
 
 interface KnownSkeleton {
-  /** null: this content has no skeleton. */
+  /** null: no skeleton can be made from this content. */
   making: Promise<Skeleton | null>;
-  /** Set once `making` has resolved. */
+  /** The skeleton once `making` has resolved; null before. */
   made: Skeleton | null;
 }
 
@@ -70,16 +70,17 @@ interface Skeleton {
   bodyTemplate: string;
 }
 
-/** Maximum number of cached contents. Each campaign that is sending needs one. */
+/** Maximum number of cached contents. Each campaign that is being sent needs one. */
 const contentsMax = 20;
 /**
- * Maximum number of cached skeletons per content. A few suffice, because recipients share a few
- * languages.
+ * Maximum number of cached skeletons per content. A few suffice, because many recipients share a
+ * language.
  */
 const skeletonsMax = 20;
 
 /**
- * Composes the messages of campaigns. Parts that all messages of a campaign share are made once.
+ * Composes the messages of campaigns. Parts that all messages of a campaign share are made only
+ * once.
  */
 export function createCampaignComposer(services: ComposerServices) {
   const contents = new LRUCache<string, Prepared>({ max: contentsMax });
@@ -115,8 +116,8 @@ export function createCampaignComposer(services: ComposerServices) {
 
   return {
     /**
-     * Loads the parts that these messages, all of one version and arm, share. Returns a function that
-     * composes each.
+     * Loads the parts that messages of one version and arm share. Returns a function that composes
+     * one message.
      */
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
       const prepared = await contentOf(campaignId, emails[0]!);
@@ -128,7 +129,7 @@ export function createCampaignComposer(services: ComposerServices) {
   };
 }
 
-/** One message to compose. */
+/** A message to compose. */
 interface Recipient {
   campaignId: string;
   email: CampaignEmail;
@@ -164,9 +165,9 @@ function recipientOf(
 }
 
 /**
- * Composes a message without promises, which would cost as much as rendering it. Nearly all
- * messages are composed here. Returns undefined when the skeleton is not made yet or does not
- * suffice, or when a value is costly to render.
+ * Composes a message synchronously, because promises would cost as much as the rendering. This
+ * succeeds for nearly all messages. Returns undefined when there is no skeleton yet, when the
+ * skeleton does not suffice, or when a value is costly to render.
  */
 function composeAtOnce(prepared: Prepared, recipient: Recipient): Composed | undefined {
   const skeleton = prepared.skeletons.get(keyOf(recipient))?.made;
@@ -200,7 +201,7 @@ async function compose(
 /**
  * Composes a message from the shared skeleton. Returns undefined when the skeleton does not
  * suffice.
- * @param given.rendered the values, rendered from `MailSkeleton.values`.
+ * @param given.rendered the values, rendered from `MailSkeleton.values`
  */
 function composeBySkeleton(
   skeleton: Skeleton,
@@ -208,7 +209,7 @@ function composeBySkeleton(
   { email, tracking }: Recipient,
   { subject, rendered }: { subject: Rendered; rendered: Rendered },
 ): Composed | undefined {
-  // The caller then renders the whole message, so that the fault gets its place in the template.
+  // The caller then renders the whole message, which gives the fault its place in the template.
   if (rendered.fault) return undefined;
   const values = slotValues(skeleton.mail, sampleRecipient, email.contact_id, rendered.text);
   if (!values) return undefined;
@@ -243,8 +244,8 @@ function composeBySkeleton(
 }
 
 /**
- * Returns true if the body is too large with these values. Puts the body together only if an
- * estimate cannot decide: a character takes at most three bytes in UTF-8.
+ * Returns true if the body with these values is too large. The body is put together only if the
+ * estimate of three bytes (in UTF-8) for each character is too large.
  */
 function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   const valueOf = (slot: Slot) => (typeof slot === 'number' ? (values.html[slot] ?? '') : sampleId);
@@ -255,7 +256,7 @@ function isFilledTooLarge(body: TextTemplate, values: SlotValues): boolean {
   return chars > limits.renderedBodyBytes || isBodyTooLarge(interpolate(body, valueOf));
 }
 
-/** A placeholder as long as a real id. */
+/** A stand-in for an id, with the same length. */
 const sampleId = randomUUID();
 
 function skeletonFor(
@@ -324,8 +325,8 @@ function headersFor(
 }
 
 /**
- * Returns the values of the slots in the pixel and the tracked links, as HTML, by slot number. A
- * value is a signature, which needs no escaping, or a whole URL. null: the skeleton does not suffice
+ * Returns the values of the slots in the pixel and the tracked links, by slot number. A value is a
+ * signature, which needs no escaping, or a whole URL as HTML. null: the skeleton does not suffice
  * for one of the links.
  */
 function trackingOf(

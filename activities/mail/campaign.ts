@@ -34,12 +34,12 @@ export interface CampaignServices extends SendingServices {
 
 /**
  * Minimum wait for tokens, in milliseconds. A shorter wait would lead to small batches, and a batch
- * of one message costs as much as a full one.
+ * of one message costs as much as a full batch.
  */
 const throttleMs = 500;
 /**
- * Maximum wait for tokens in this activity, in milliseconds. If the wait is longer, the activity
- * ends and the run of the campaign waits.
+ * Maximum wait for tokens inside this activity, in milliseconds. For a longer wait, the activity
+ * ends and the campaign's run waits.
  */
 const throttleMaxMs = 2_000;
 /** Milliseconds until the next try while messages of the campaign are still being inserted. */
@@ -76,10 +76,11 @@ async function sendBatches(
     const { granted, waitMs } = tokens;
     if (granted === 0) {
       throttled = true;
-      // The wait is too long, or no wait slot is free: the campaign's phase says when to continue.
+      // The wait is too long, or no wait slot is free. The activity ends, and the campaign's phase
+      // says when to continue.
       if (waitMs > throttleMaxMs) return;
       if (!(await services.waitSlots.wait(campaignId, Math.max(waitMs, throttleMs), stop))) return;
-      // A user may have paused the campaign meanwhile, and changed its limits.
+      // During the wait, a user may have paused the campaign or changed its limits.
       limits = await findCampaignLimits(db, campaignId);
       continue;
     }
@@ -95,11 +96,13 @@ async function sendBatches(
     const { claimed, chunk } = delivered;
     if (chunk) limits = { ...limits, maxPerMinute: chunk.maxPerMinute };
     await returnSendingTokens(db, rates, projectId, granted - claimed, campaign);
-    // The provider cannot take mail: the campaign's phase says when to continue.
+    // The provider cannot take mail. The activity ends, and the campaign's phase says when to
+    // continue.
     if (delivered.waitMs !== null) break;
     throttled ||= granted < chunkSize;
     hasSent ||= claimed > 0;
-    // Without a pause, all chunks would be claimed again and again for the tokens of a provider.
+    // Without a pause, chunks would be claimed and released again and again while the provider has
+    // no tokens.
     if (delivered.isOverRate) await pause(throttleMs, stop);
     if (claimed > 0) continue;
     if ((await queueLeftovers(db, { id: campaignId, projectId })) > 0) continue;
@@ -109,7 +112,7 @@ async function sendBatches(
   }
   if (hasSent || stop.aborted) return;
   // Mail is due but none could be sent, for example because the provider cannot take mail. Without
-  // a pause, the run would call this activity in a tight loop.
+  // a pause, the run would call this activity again and again.
   const { nextDueMs } = await findCampaignWork(db, campaignId);
   if (nextDueMs === 0) await pause(heldMs, stop);
 }
@@ -147,7 +150,8 @@ function batchOf(
         const { emails } = claimed;
         const chunk = chunkOf(claimed.chunk, throttled);
         if (emails.length > 0) return { emails, chunk };
-        // All messages are held back, or their contacts were deleted.
+        // No message of the chunk is left to send: all are held back, or their contacts were
+        // deleted.
         const none = { left: [], again: new Map<number, string[]>() };
         await endChunk(db, { id: campaignId, projectId }, attempt.attemptId, none);
         if (Date.now() >= end) return { emails: [], chunk };

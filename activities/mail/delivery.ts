@@ -23,41 +23,41 @@ import { wrapDocument } from '../../domain/template/html.ts';
 export interface DeliveryActivities {
   /**
    * Delivers the due transactional and workflow mail of a project.
-   * @param mayShare true: the delivery may end early, if there is enough work for several parallel
-   *   deliveries.
+   * @param mayShare true: the delivery may end early if there is work for several parallel
+   * deliveries
    */
   DELIVER(projectId: string, mayShare?: boolean): Promise<Rest>;
 }
 
-/** The work that a delivery leaves. */
+/** The work that is left after a delivery. */
 export interface Rest {
   /** Milliseconds until the next message is due; null: no message waits. */
   nextDueMs: number | null;
-  /** Number of deliveries that should continue in parallel, if more than one. */
+  /** Number of deliveries that should continue in parallel; absent: one. */
   parallelism?: number;
 }
 
 export interface DeliveryServices extends SendingServices {
   waitSlots: WaitSlots;
   /**
-   * Returns the tokens that can be derived from the id of an opt-in request: the one by the current
-   * secret first, then those by previous secrets.
+   * Returns the possible tokens of an opt-in request, derived from its id: first with the current
+   * secret, then with previous ones.
    */
   optInTokensOf: (requestId: string) => readonly string[];
 }
 
-/** Maximum number of messages delivered together. */
+/** Maximum number of messages in a batch. */
 const batchSize = 100;
-/** Number of due messages per parallel delivery, so that each delivery has some seconds of work. */
+/** Number of due messages for each parallel delivery, which give it some seconds of work. */
 const deliveryBacklog = 1_000;
 /**
- * Maximum number of parallel deliveries, the same as for a campaign. More would only take slots
- * from other projects.
+ * Maximum number of parallel deliveries of a project, the same as for a campaign. More would only
+ * take worker slots from other projects.
  */
 const parallelismMax = 4;
 /**
- * Time slice in milliseconds. It is longer than that of other activities, so that the run of a
- * project needs few activities, mostly one.
+ * Time slice in milliseconds. It is longer than usual, so that a delivery run needs few activities,
+ * mostly one.
  */
 const sliceMs = 60_000;
 /**
@@ -66,20 +66,16 @@ const sliceMs = 60_000;
  */
 const heldMs = 1_000;
 /**
- * Maximum number of milliseconds for which the activity itself waits until mail is due. A timer for
- * each of many mails would make the run's history long.
+ * Maximum number of milliseconds that the activity itself waits for mail that is due soon. If the
+ * run waited with a timer for each mail, its history would become long.
  */
 const soonMsMax = 250;
-/**
- * Minimum wait of an activity for mail that is due soon, in milliseconds, so that more than one
- * message is due afterwards.
- */
+/** Minimum number of milliseconds of this wait, so that several messages are due after it. */
 const gatherMs = 100;
 /**
- * One second, in milliseconds. The token bucket of a project holds the tokens of about one second.
- * A delivery that must wait longer gives its worker slot back, for at least this time. A delivery
- * that ran for this time without a wait is not limited by the rate, so parallel deliveries would
- * help.
+ * One second, in milliseconds. The token bucket of a project holds tokens for about one second, so
+ * a delivery that must wait longer gives its worker slot back. A delivery that ran for a second
+ * without a wait is not limited by the rate, so parallel deliveries would help.
  */
 const throttledMs = 1_000;
 
@@ -99,7 +95,7 @@ export function createDeliveryActivities(services: DeliveryServices): DeliveryAc
   };
 }
 
-/** Delivers until nothing is due, or nothing can be sent for a while. */
+/** Delivers until no mail is due, or none can be sent for a while. */
 async function deliverAllDue(
   services: DeliveryServices,
   projectId: string,
@@ -121,13 +117,15 @@ async function deliverAllDue(
 }
 
 interface Progress {
-  /** True if messages were claimed to be given to the mail provider. */
+  /** True if messages were claimed for sending. */
   hasTried: boolean;
   /**
    * True if this delivery has waited for tokens in its worker slot, because no wait slot was free.
    */
   hasWaited: boolean;
-  /** True after the limits have delayed mail: further mail of this delivery may be late, too. */
+  /**
+   * True after the limits have delayed mail. Then further mail of this delivery may also be late.
+   */
   throttled: boolean;
   /** True if a full batch was due, so more mail may be due. */
   hasBacklog: boolean;
@@ -150,7 +148,7 @@ async function deliverNext(
   const { count: due, isPoliced, isRouted } = await countDueEmails(db, projectId, batchSize);
   progress.hasBacklog = due === batchSize;
   if (due === 0) return 0;
-  // This mail takes tokens before campaigns do, because a person waits for it.
+  // Transactional mail takes tokens before campaigns do, because a person waits for it.
   const tokens = await takeSendingTokens(db, rates, projectId, due, { urgent: true });
   const giveBack = (unused: number) => returnSendingTokens(db, rates, projectId, unused);
   if (tokens.waitMs > 0) {
@@ -216,7 +214,7 @@ async function deliverDue(
 }
 
 /**
- * Reads attachments just before they are sent. Caches those of the last message, because the
+ * Reads attachments just before they are sent. The last attachments are cached, because the
  * recipients of one request share them and are sent one after the other.
  */
 function createFileReader(db: Database) {
@@ -237,7 +235,7 @@ function createFileReader(db: Database) {
   };
 }
 
-/** Adds the token to the link of a confirmation mail. The row does not store it. */
+/** Adds the token to the link of a confirmation mail. The stored row does not contain the token. */
 function withToken<E extends ClaimedEmail>(email: E, tokens: ReadonlyMap<string, string>): E {
   const token = email.opt_in_id && tokens.get(email.opt_in_id);
   if (!token) return email;
@@ -245,7 +243,7 @@ function withToken<E extends ClaimedEmail>(email: E, tokens: ReadonlyMap<string,
   return { ...email, subject, body: email.body && fillConfirmLinks(email.body, token) };
 }
 
-/** Composes the message to send. The stored body and the text part have no tracking. */
+/** Composes the message. The stored body and the text part have no tracking. */
 function compose(
   email: ClaimedEmail,
   files: ReadonlyMap<string, Buffer>,

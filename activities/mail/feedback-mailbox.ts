@@ -21,28 +21,28 @@ export interface FeedbackMailboxServices {
   returnPaths: ReturnPaths;
   /** null: no mailbox is configured. */
   feedbackMailbox: { mailbox: FeedbackMailbox; everyMs: number } | null;
-  /** Disables a project of bad reputation; null: none is disabled. */
+  /** Disables a project with a bad reputation; null: no project is disabled. */
   judge: JudgeReputation | null;
-  /** Returns true if nothing reports the delivery of a message. */
+  /** Returns true if no report on the delivery of a message will come. */
   isUnreported: (message: SettledMessage) => boolean;
 }
 
-/** The result of one look into the mailbox. */
+/** The result of reading the mailbox once. */
 export interface MailboxRead {
-  /** Messages taken. */
+  /** Number of messages that were processed. */
   taken: number;
-  /** Why the mailbox could not be read to its end; null: it was read. */
+  /** Why the mailbox could not be read to its end; null: no error. */
   error: string | null;
-  /** Milliseconds until the next look, if this one had no error. */
+  /** Milliseconds until the next read, if there was no error. */
   nextMs: number;
 }
 
-/** Milliseconds after which a look ends, so that the run shows how far it has got. */
+/** Milliseconds after which a read ends, so that the run can show its progress. */
 const lookMs = 60_000;
 
 export function createFeedbackMailboxActivities(services: FeedbackMailboxServices) {
   return {
-    /** Takes the messages in the mailbox; null: no mailbox is configured any more. */
+    /** Processes the messages in the mailbox; null: no mailbox is configured now. */
     READ_FEEDBACK_MAILBOX: () => readMailbox(services),
   };
 }
@@ -71,8 +71,8 @@ async function readMailbox(services: FeedbackMailboxServices): Promise<MailboxRe
 }
 
 /**
- * Returns who gets each message: the project of the mail that it reports on, or the domain that it
- * was sent to.
+ * Returns the owner of each message, for taking turns: the project of the mail that it reports on,
+ * or the domain that it was sent to.
  */
 async function ownersOf(
   { db, returnPaths: { emailIdOf } }: FeedbackMailboxServices,

@@ -38,13 +38,13 @@ export interface SystemMailServices extends CircuitServices, RoutingServices {
   mailer: Mailer;
   rates: SendingRates;
   returnPaths: Pick<ReturnPaths, 'pathOf'>;
-  /** Milliseconds after the creation of a mail in which a failed attempt is retried. */
+  /** Milliseconds after the creation of a mail within which a failed attempt is retried. */
   retryMs: number;
 }
 
 /**
- * Milliseconds for which a database call of a claim is retried. An attempt makes two such calls, and
- * the run gives an attempt 10 minutes.
+ * Milliseconds for which the database call that begins or ends a claim is retried. An attempt makes
+ * both calls, and may take 10 minutes.
  */
 const timeoutMs = 3 * 60_000;
 
@@ -52,7 +52,7 @@ export function createSystemMailActivities(services: SystemMailServices) {
   return {
     /**
      * Sends a mail that has no `email` row, at most once. Returns the milliseconds until the next
-     * try; null: none follows, because the mail was sent or given up.
+     * try; null: no further try, because the mail was sent or given up.
      */
     SEND_SYSTEM_MAIL: ({ mailId }: { mailId: string }) =>
       whileAlive(() => sendMail(services, mailId)),
@@ -97,7 +97,10 @@ async function sendMail(
   return { retryMs: await endAttempt(services, mail, claimed, outcome) };
 }
 
-/** Returns the providers that may get a mail, in order. `isNext`: after a refusal, the next one does. */
+/**
+ * Returns the providers that may get a mail, in order. `isNext`: after a refusal, the next provider
+ * gets the mail.
+ */
 async function findProviders(
   services: SystemMailServices,
   mail: SystemMailRow,
@@ -117,8 +120,8 @@ async function findProviders(
 type SystemMailProvider = Pick<PoolProvider, 'id' | 'mailer'>;
 
 /**
- * Gives a mail to a provider. Returns the outcome; the milliseconds to wait if the provider cannot take
- * mail; null if the mail must not be sent again.
+ * Gives a mail to a provider. Returns the outcome, or the milliseconds to wait if the provider
+ * cannot take mail. null: the mail must not be sent again.
  */
 async function tryProvider(
   services: SystemMailServices,
@@ -147,7 +150,7 @@ interface Claimed {
   attempt: number;
 }
 
-/** Claims a mail, when the limits allow it to leave. null: it must not be sent again. */
+/** Claims a mail as soon as the sending limits allow it. null: the mail must not be sent again. */
 async function claimMail(
   services: SystemMailServices,
   mail: SystemMailRow,
@@ -155,8 +158,8 @@ async function claimMail(
   const { db, rates, log } = services;
   const { waitMs } = await takeSendingTokens(db, rates, mail.project_id, 1, { urgent: true });
   await pause(waitMs, cancellationSignal());
-  // A new id for each call, because a later attempt cannot know whether this one has given the mail
-  // to the mail provider.
+  // Each call has a new id, because a later attempt cannot know whether an earlier one gave the
+  // mail to the provider.
   const attemptId = randomUUID();
   const claim = () => claimSystemMail(db, mail.id, attemptId);
   const attempt = await changeClaim(services, mail.id, claim);
@@ -171,8 +174,8 @@ async function claimMail(
 }
 
 /**
- * Returns true for mail of this server, and for mail of a project whose sender domain is still
- * verified.
+ * Returns true if a mail may be sent: it is from this server, or its project's sender domain is
+ * still verified.
  */
 async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
   if (mail.project_id === null) return true;
@@ -181,8 +184,8 @@ async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
 }
 
 /**
- * Composes a mail before it is claimed. Returns the function that sends it. Never throws: an
- * internal error counts as an attempt, or a bad mail would be retried forever.
+ * Composes a mail before it is claimed, and returns the function that sends it. Never throws: an
+ * internal error counts as an attempt, so that a mail with an error is not retried forever.
  */
 async function prepare(
   { returnPaths }: SystemMailServices,
@@ -201,7 +204,7 @@ async function prepare(
       attachments: [],
       isTest: mail.kind === 'campaign-test',
     });
-    // Reports about this mail are ignored, because it has no row.
+    // Reports about this mail are ignored, because the mail has no `email` row.
     const domain = domainOf(mail.from_email);
     const message = {
       emailId: mail.id,
@@ -218,8 +221,8 @@ async function prepare(
 }
 
 /**
- * Records the outcome of a claimed mail. Returns the milliseconds until the next try; null: none
- * follows.
+ * Records the outcome of a claimed mail. Returns the milliseconds until the next try; null: no
+ * further try.
  */
 async function endAttempt(
   services: SystemMailServices,
@@ -242,9 +245,8 @@ async function endAttempt(
 }
 
 /**
- * Begins or ends a claim, and retries while the database is unavailable. Retrying the whole
- * activity instead would fail: the next attempt would find a claim that is not its own, and give
- * the mail up.
+ * Begins or ends a claim, and retries while the database is unavailable. A retry of the whole
+ * activity would find a claim of another attempt, and give the mail up.
  */
 async function changeClaim<T>(
   { log }: SystemMailServices,

@@ -15,7 +15,7 @@ import type { Answer, ReadAttempt } from '../../providers/journal/lines.ts';
 import type { SendOutcome } from '../../providers/mail/mailer.ts';
 import { deliveryOutcomeOf, type OutcomeRules } from './batches/outcomes.ts';
 
-/** Takes over mail that a dead worker had claimed, as far as its journal says what happened. */
+/** Settles mail that a dead worker had claimed, as far as its journal shows what happened. */
 
 export interface TakeOverServices extends OutcomeRules {
   db: Database;
@@ -28,12 +28,12 @@ export interface TakeOverServices extends OutcomeRules {
   pauseOnFailures: number;
 }
 
-/** Milliseconds between two looks for the files of dead workers. */
+/** Milliseconds between two searches for the files of dead workers. */
 const everyMs = 5_000;
 /** Milliseconds between two removals of old files. */
 const removeEveryMs = 60 * 60_000;
 
-/** Looks for the files of dead workers now and every five seconds, until it is stopped. */
+/** Searches for the files of dead workers, now and then every five seconds, until it is stopped. */
 export function startTakeOvers(services: TakeOverServices): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -64,7 +64,7 @@ export function startTakeOvers(services: TakeOverServices): { stop(): Promise<vo
   };
 }
 
-/** Settles the attempts of a file. May be repeated. */
+/** Settles the attempts in the file of a dead worker. Repeating this is harmless. */
 export async function takeOver(services: TakeOverServices, left: LeftJournal): Promise<void> {
   const counts = { settled: 0, released: 0, unknown: 0 };
   for (const attempt of left.attempts) {
@@ -79,7 +79,7 @@ export async function takeOver(services: TakeOverServices, left: LeftJournal): P
   services.log.info({ file, isComplete, ...counts }, 'The journal of a dead worker was taken over');
 }
 
-/** @param isComplete true if messages that the attempt does not name were never begun. */
+/** @param isComplete true if messages that the file does not name were certainly never begun */
 async function settleAttempt(
   services: TakeOverServices,
   attempt: ReadAttempt,
@@ -119,13 +119,13 @@ async function settleAttempt(
 interface Begun {
   emailId: string;
   message: LeftMessage | undefined;
-  /** null: there was none. */
+  /** The response of the provider; null: none was received. */
   answer: Answer | null;
   isComplete: boolean;
   hasChunk: boolean;
 }
 
-/** Returns the outcome of a message that was begun; null: nothing must be recorded. */
+/** Returns the outcome of a message that was begun; null: nothing is to be recorded. */
 function outcomeOf(
   services: TakeOverServices,
   { emailId, message, answer, isComplete, hasChunk }: Begun,
@@ -134,12 +134,12 @@ function outcomeOf(
     if (answer) {
       return deliveryOutcomeOf(message, finalOutcomeOf(message, answer), undefined, services);
     }
-    // The lease ends the claim of a message in an incomplete file, together with those that it does
-    // not name.
+    // If the file is incomplete, the end of the lease settles this message together with those that
+    // the file does not name.
     return isComplete ? { emailId, kind: 'uncertain', error: noAnswer } : null;
   }
-  // Feedback or the settle time was faster, or the message was deleted. Without a chunk its row
-  // says which attempt it was.
+  // The message was already settled by feedback or by the settle time, or it was deleted. A message
+  // without a chunk has its attempt in its row.
   if (answer?.kind !== 'accepted' || (hasChunk && !message)) return null;
   return { emailId, ...answer };
 }
@@ -147,8 +147,8 @@ function outcomeOf(
 const noAnswer = 'The worker ended before the mail provider answered.';
 
 /**
- * The dead worker may have been about to give a refused message to the next provider of its route. So
- * such a message is tried again.
+ * Returns the final outcome. A refused message is tried again, because the dead worker may have
+ * been about to give it to the next provider of its route.
  */
 function finalOutcomeOf({ provider_id: providerId }: LeftMessage, answer: Answer): SendOutcome {
   const outcome = sendOutcomeOf(answer);
@@ -156,7 +156,10 @@ function finalOutcomeOf({ provider_id: providerId }: LeftMessage, answer: Answer
   return isFinal ? outcome : { kind: 'retry', error: outcome.error, isAboutMessage: true };
 }
 
-/** The journal has no texts of the provider, because they may contain addresses. */
+/**
+ * Returns a response as an outcome. The journal has no texts of the provider, because they may
+ * contain addresses.
+ */
 function sendOutcomeOf(answer: Answer): SendOutcome {
   switch (answer.kind) {
     case 'accepted':
@@ -177,7 +180,10 @@ function withCode(text: string, code: string): string {
   return code === '' ? `${text}.` : `${text}: ${code}`;
 }
 
-/** If PostgreSQL rejects an outcome, the messages stay claimed until the lease ends. */
+/**
+ * Records the outcomes of an attempt. If PostgreSQL rejects one, the messages stay claimed until
+ * the lease ends.
+ */
 async function recordAll({ db, log }: TakeOverServices, attempt: Attempt): Promise<void> {
   try {
     await recordDeliveryOutcomes(db, attempt);

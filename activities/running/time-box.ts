@@ -1,14 +1,14 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 
 /**
- * Length of an activity's time slice, in milliseconds. It is long, because one activity per batch
- * would make the history long. It is short enough to let others run on a busy worker.
+ * Length of an activity's time slice, in milliseconds. With one activity per batch, the history
+ * would become long; with longer slices, other activities would wait too long on a busy worker.
  */
 const usualSliceMs = 10_000;
 /** Milliseconds between two heartbeats. Heartbeat timeouts are at least five times as long. */
 const heartbeatMs = 3_000;
 
-/** Runs `work` in the current activity, with heartbeats. */
+/** Runs `work` in the current activity and sends heartbeats meanwhile. */
 export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
   // A timer sends the heartbeats, so that a slow database or provider does not look like a dead
   // worker.
@@ -22,7 +22,7 @@ export async function whileAlive<T>(work: () => Promise<T>): Promise<T> {
 
 /**
  * Adds heartbeats to activities, so that the death of their worker is noticed within seconds. Local
- * activities need none: they are part of their workflow task, which has its own timeout.
+ * activities need none, because their workflow task has a timeout of its own.
  */
 export function withHeartbeats<A extends object>(activities: A): A {
   type Activity = (...args: unknown[]) => Promise<unknown>;
@@ -37,9 +37,9 @@ export function withHeartbeats<A extends object>(activities: A): A {
 }
 
 /**
- * Works in batches for one time slice, in the current activity.
- * @param work starts the next batch while `shouldContinue` returns true: the slice is not over and
- *   the worker is not stopping. `stop` is aborted when the worker stops.
+ * Runs `work` in the current activity, for one time slice.
+ * @param work starts the next batch only while `shouldContinue` returns true: the slice is not
+ * over, and the worker is not stopping. `stop` is aborted when the worker stops
  */
 export function timeBoxed<T>(
   work: (shouldContinue: () => boolean, stop: AbortSignal) => Promise<T>,

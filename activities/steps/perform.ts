@@ -32,59 +32,68 @@ interface CallIds {
   projectId: string;
   /**
    * Time at which the step began, which is the end of the previous step. The step counts events
-   * from this time on.
+   * from this time.
    */
   since: string;
 }
 
 /**
- * The input of a step's activity, by ids. The step itself is in the graph of the execution's
- * version.
+ * The input of a step's activity, which has only ids. The step itself is in the graph of the
+ * execution's version.
  */
 export interface StepCallById extends CallIds {
   workflowId: string;
   version: number;
   stepId: string;
-  /** True if the execution was moved to this version, so it skips steps that it has begun. */
+  /**
+   * True if the execution was moved to this version. Then it skips steps that it has already begun.
+   */
   isMoved?: boolean;
 }
 
 export interface StepCall extends CallIds {
   step: GraphStep;
   version: number;
-  /** Id of the next step, for a step with one outgoing edge; null: it is the last step. */
+  /**
+   * Id of the next step, for a step with one outgoing transition; null: the step is the last one.
+   */
   nextStepId: string | null;
-  /** The delay that follows, if one does. It begins in the transaction that ends this step. */
+  /**
+   * The fixed delay that follows, if there is one. It begins in the transaction that ends this
+   * step.
+   */
   delay?: NextDelay;
 }
 
-/** A delay of fixed length that follows another step, and the step after it. */
+/** A delay of fixed length that follows another step, and the step after the delay. */
 export interface NextDelay {
   step: GraphStep;
   rule: FixedDelay;
   nextStepId: string | null;
 }
 
-/** The outcome of a step. `since`: when the next step begins; absent: it does not begin now. */
+/**
+ * The result of a step's activity. `since`: when the next step begins; absent: it does not begin
+ * now.
+ */
 export interface StepResult {
   outcome: Outcome | Interruption;
   since?: string;
   /**
-   * The delay that has begun after the step. Then `outcome` is that of the delay, and the step is
-   * done.
+   * The delay that has begun after the step. Then `outcome` belongs to the delay, and the step
+   * itself is done.
    */
   at?: StepRef;
   next?: StepRef;
   /**
-   * Why the step failed, if the execution continues all the same (`onFailure: continue`). For
-   * operators.
+   * Why the step failed although the execution continues (`onFailure: continue`), for operators.
    */
   gaveUp?: string;
 }
 
 const exited: StepResult = { outcome: { kind: 'exited' } };
 
-/** Performs a step that is called by ids. Its result also names the next step. */
+/** Performs the step with these ids. The result also names the next step. */
 export async function performCalled(
   { db, findGraph }: { db: Database; findGraph: FindGraph },
   call: StepCallById,
@@ -98,8 +107,8 @@ export async function performCalled(
   if (!step) throw new Error(`Version ${version} of workflow ${workflowId} has no step ${stepId}.`);
   const marks = isMoved ? await listStepMarks(db, executionId) : [];
   const following = passOver(graph, stepAfter(graph, stepId, null), marks);
-  // Only a delay of fixed length begins with the end of this step. A delay until a date has a call
-  // of its own, which reads the contact.
+  // A delay of fixed length begins in the transaction that ends this step. A delay until a date
+  // must read the contact, so it has a call of its own.
   const rule = following && stepModules[following.type]?.fixedRest?.(following.config);
   const delay = following &&
     rule && {
@@ -116,8 +125,9 @@ export async function performCalled(
 }
 
 /**
- * The effect of a step, inside the transaction that has entered the step. An effect must throw a
- * StepFailure before it writes anything, because its writes would be committed with the failure.
+ * The effect of a step, inside the transaction that has begun the step. An effect must not throw a
+ * StepFailure after it has written something, because its writes would be committed with the
+ * failure.
  */
 export type StepEffect<T = StepResult> = (
   tx: Database,
@@ -126,12 +136,12 @@ export type StepEffect<T = StepResult> = (
 ) => Promise<T>;
 
 /**
- * Enters a step, runs its effect and commits both, or the failure of the effect. It may be
- * repeated: an execution has one step execution per step, and a completed one returns its stored
- * result.
+ * Begins a step, runs its effect and commits both, or commits the failure of the effect. Repeating
+ * this is harmless: an execution has one step execution per step, and a completed one returns its
+ * stored result.
  * @param newId id of a new step execution. A caller that may restart the transaction passes the
- *   same one each time.
- * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed.
+ * same id each time
+ * @throws ApplicationFailure of type STEP_FAILED, not retryable, when the step has failed
  */
 export async function performStep<T = StepResult>(
   db: Database,
@@ -146,7 +156,7 @@ export async function performStep<T = StepResult>(
       return await effect(tx, visit, call);
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
-      // The failure is committed, not rolled back, because the record must agree with Temporal.
+      // The failure is committed, not rolled back, because the rows must agree with Temporal.
       const hasFailed = await failStep(tx, visit, error.message, error.output);
       return hasFailed ? error : exited;
     }
@@ -159,7 +169,7 @@ export function placeOfCall({ executionId, step, version }: StepCall) {
   return { executionId, stepId: step.id, version };
 }
 
-/** Returns the result of a step that was not entered. */
+/** Returns the result of a step that could not begin. */
 async function refusedResult(tx: Database, call: StepCall): Promise<StepResult> {
   const at = placeOfCall(call);
   const obstacle = await findObstacle(tx, at);
@@ -170,7 +180,7 @@ async function refusedResult(tx: Database, call: StepCall): Promise<StepResult> 
     case 'exit':
       await exitExecutions(tx, [{ id: call.executionId, reason: obstacle.reason }]);
       return exited;
-    // Held until the job that moves the execution signals its run.
+    // The execution is held until the job that moves it signals its run.
     case 'move':
       return { outcome: { kind: 'held' } };
     case 'paused':
@@ -186,9 +196,9 @@ const endedOutcomes: Readonly<Record<string, Outcome>> = {
 };
 
 /**
- * Completes a step with one outgoing edge. After the last step, it completes the execution. A delay
- * that follows begins at once, which saves an activity. If an exit rule was met during the step,
- * the execution ends.
+ * Completes a step with one outgoing transition; after the last step, also the execution. A fixed
+ * delay that follows begins at once, which saves an activity. If an exit rule was met during the
+ * step, the execution ends.
  */
 export async function finishStep(
   tx: Database,
@@ -208,11 +218,11 @@ export async function finishStep(
     return { outcome: { kind: 'ended' } };
   }
   const since = await completeStep(tx, visit.stepExecution.id, output);
-  // The version to which an execution is moved decides which step comes next.
+  // The execution is being moved, and its new version decides which step is next.
   return isMoving ? { outcome: { kind: 'held' } } : { outcome: { kind: 'done' }, since };
 }
 
-/** Returns true if an execution that is running may begin its next step. */
+/** Returns true if the execution may begin its next step. */
 function mayBegin({ execution }: StepVisit): boolean {
   return !execution.is_paused && execution.move_job_id === null;
 }
@@ -228,9 +238,7 @@ async function finishIntoDelay(
   return { outcome: { kind: 'resting', until: until.toISOString() }, at: refOf(step) };
 }
 
-/**
- * Type of the ApplicationFailure of an activity whose step has failed, and with it the execution.
- */
+/** Type of the ApplicationFailure when a step has failed, and its execution with it. */
 const stepFailedType = 'STEP_FAILED';
 
 export function isStepFailure(error: unknown): boolean {

@@ -23,7 +23,7 @@ import { stepModules } from '../../domain/workflow/steps/registry.ts';
 import { finishStep, performStep, placeOfCall, type StepCall, type StepResult } from './perform.ts';
 import { type PlayServices, RowEffects } from './row-effects.ts';
 
-/** Plays a step and ends it, in one transaction. It may be repeated. */
+/** Plays a step and ends it, in one transaction. Repeating this is harmless. */
 export function playStep(services: PlayServices, call: StepCall): Promise<StepResult> {
   return enterAndPlay(services, call, (tx, effects, played) =>
     endPlayed(tx, effects, call, played),
@@ -31,7 +31,7 @@ export function playStep(services: PlayServices, call: StepCall): Promise<StepRe
 }
 
 /**
- * Enters a step and plays it, in one transaction. A step that is complete or waiting continues as
+ * Begins a step and plays it, in one transaction. A step that is complete or waiting continues as
  * its row says.
  * @param end records the result of playing the step
  */
@@ -40,7 +40,7 @@ export function enterAndPlay<T>(
   call: StepCall,
   end: (tx: Database, effects: RowEffects, played: Played) => Promise<T>,
 ): Promise<T | StepResult> {
-  // A restarted transaction uses the same ids, because rendered texts contain them.
+  // A restarted transaction needs the same ids, because the rendered texts contain them.
   const [newId, emailId] = [uuidV7(), uuidV7()];
   return renderAhead(services.renderer, (renderer) =>
     performStep(
@@ -48,7 +48,7 @@ export function enterAndPlay<T>(
       call,
       async (tx, visit): Promise<T | StepResult> => {
         if (visit.completedAt) return repeatedResult(tx, visit, visit.completedAt, call);
-        // The step waits already: its run has begun again, or the end of its wait was moved.
+        // The step waits already: its run has started again, or the end of the wait was moved.
         if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
         const { play } = stepModules[call.step.type];
         if (!play) throw new Error(`Unexpected step: nothing is done at a ${call.step.type}.`);
@@ -99,7 +99,7 @@ export async function endPlayed(
   }
 }
 
-/** Returns the result of a step that an earlier attempt has completed. */
+/** Returns the result of a step that an earlier attempt completed. */
 async function repeatedResult(
   tx: Database,
   visit: StepVisit,
@@ -108,8 +108,8 @@ async function repeatedResult(
 ): Promise<StepResult> {
   const { rests, branches } = stepModules[call.step.type];
   const output = visit.stepExecution.output as Record<string, unknown> | null;
-  // The output of a delay contains its end (`resumeAt`), also after the end was moved. A delay until
-  // a past date has none.
+  // The output of a delay contains its end (`resumeAt`), even after the end was moved. A delay
+  // until a past date has no `resumeAt`.
   const resumeAt = output?.['resumeAt'];
   if (rests === 'delay' && typeof resumeAt === 'string') {
     await updateExecutionWaiting(tx, placeOfCall(call), new Date(resumeAt));
@@ -134,7 +134,7 @@ async function beginWait(
   return { outcome: { kind: 'waiting', until: until?.toISOString() ?? null } };
 }
 
-/** Ends the wait of a step by its event or its timeout, whichever the database has first. */
+/** Ends the wait of a step by its event or its timeout; the database decides which came first. */
 export function settleStep(db: Database, call: StepCall): Promise<StepResult> {
   return performStep(db, call, (tx, visit) =>
     visit.completedAt
@@ -143,7 +143,7 @@ export function settleStep(db: Database, call: StepCall): Promise<StepResult> {
   );
 }
 
-/** @param isOver true if the run has reached the end of the wait, or its event. */
+/** @param isOver true if the run has reached the end of the wait, or has got its event */
 async function settle(
   tx: Database,
   visit: StepVisit,
@@ -153,7 +153,7 @@ async function settle(
   if (stepModules[call.step.type].rests === 'digest') return settleOpenDigest(tx, visit, call);
   const settled = await settleWait(tx, visit.stepExecution.id, isOver);
   if ('event' in settled) return endWait(tx, visit, call, settled);
-  // A retry has set the execution to RUNNING. Now it waits again.
+  // A retry has set the execution to RUNNING, although its step still waits.
   await updateExecutionWaiting(tx, placeOfCall(call), settled.until);
   return { outcome: { kind: 'waiting', until: settled.until?.toISOString() ?? null } };
 }
@@ -171,7 +171,7 @@ async function settleOpenDigest(
   return { outcome: { kind: 'waiting', until: settled.until.toISOString() } };
 }
 
-/** Ends a wait by its event, whose data are added to the context, or by its timeout. */
+/** Ends a wait. If an event ends it, the data of the event are added to the context. */
 async function endWait(
   tx: Database,
   visit: StepVisit,

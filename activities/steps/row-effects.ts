@@ -22,7 +22,7 @@ import type { FoundMail, StepEffects, StepMail } from '../../domain/workflow/ste
 import { StepFailure } from '../../domain/workflow/steps/step.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 
-/** Maximum time of each statement that reads the history of a contact, in milliseconds. */
+/** Maximum number of milliseconds for each statement that reads the history of a contact. */
 const historyMs = 5_000;
 /** PostgreSQL's code of `query_canceled`. */
 const statementTimeout = '57014';
@@ -42,14 +42,15 @@ interface ContactAndProject {
 }
 
 /**
- * The effects of a step on rows, in the transaction that has entered it. A restarted step needs the
- * same ids, because rendered texts contain them.
+ * The effects of a step on rows, inside the transaction that has begun the step. A restarted step
+ * needs the same ids, because rendered texts contain them.
  */
 export class RowEffects implements StepEffects {
   readonly renderer: Renderer;
   readonly isBilled: boolean;
   /**
-   * The current visit. It is read again when an event of the step itself may have met an exit rule.
+   * The state of the execution and the step. It is read again when an event of the step itself may
+   * have met an exit rule.
    */
   visit: StepVisit;
   readonly #tx: Database;
@@ -89,8 +90,8 @@ export class RowEffects implements StepEffects {
   }
 
   /**
-   * The time is limited, because the filters of a customer decide how much is read. The rollback
-   * undoes only the time limit and an aborted statement: nothing was written.
+   * Reads the history within a time limit, because the customer's filters decide how much is read.
+   * The rollback to the savepoint undoes only the time limit and an aborted statement.
    */
   async readHistory(conditions: readonly Condition[]) {
     const { project_id, contact_id: id } = this.visit.execution;
@@ -149,7 +150,9 @@ export class RowEffects implements StepEffects {
     };
   }
 
-  /** Another run delivers the mail, so a slow provider never delays an execution. */
+  /**
+   * Only stores the mail. Another run delivers it, so a slow provider never delays an execution.
+   */
   async sendMail(mail: StepMail): Promise<string> {
     const { execution, stepExecution } = this.visit;
     const { content, withheld, warnings } = mail;
@@ -159,7 +162,7 @@ export class RowEffects implements StepEffects {
       contact_id: execution.contact_id,
       to_email: mail.recipient.email,
       ...content,
-      // A body too large to send is not stored either.
+      // A body that is too large to be sent is not stored either.
       body: withheld === 'message_too_large' ? null : content.body,
       from_email: mail.from.email,
       from_name: mail.from.name,
@@ -201,7 +204,10 @@ export class RowEffects implements StepEffects {
     }
   }
 
-  /** Derived from the project's secret, so that a repeated step renders the same text. */
+  /**
+   * Returns a mark derived from the project's secret, so that a repeated step renders the same
+   * text.
+   */
   async secretMark(): Promise<string> {
     return createHmac('sha256', await this.signingSecret())
       .update('mark of secrets')
@@ -236,7 +242,7 @@ export class RowEffects implements StepEffects {
     return this.visit.execution.context as Record<string, unknown> | null;
   }
 
-  /** @param emailId for the opt-out links */
+  /** @param emailId id of the mail that contains the opt-out links */
   #variables(
     { contact, project }: { contact: ContactRow; project: { id: string; language: string } },
     emailId: string,

@@ -13,20 +13,19 @@ import { playStep, settleStep } from './play.ts';
 import { createWebhookCalls, type WebhookServices } from './webhook.ts';
 
 /**
- * One activity for each step type that is performed, and three more. They are named as in the
- * product, because operators read the names in the Temporal UI.
+ * One activity for each step type that is performed, and three more. The names are those of the
+ * product, because operators see them in the Temporal UI.
  */
 export interface StepActivities extends Record<
   PerformedType,
   (call: StepCallById) => Promise<StepResult>
 > {
   SETTLE_WAIT(call: StepCallById): Promise<StepResult>;
-  /**
-   * Completes an execution that has no step left in this version, unless its row has changed
-   * meanwhile.
-   */
+  /** Completes an execution that has no step left in this version, unless its row has changed. */
   COMPLETE(executionId: string, version: number): Promise<Interruption | void>;
-  /** Returns the position from which an execution continues by its row, or how it has ended. */
+  /**
+   * Returns the position at which an execution continues according to its row, or how it has ended.
+   */
   FIND_POSITION(executionId: string): Promise<{ end: ExecutionEnd } | { start: ExecutionStart }>;
 }
 
@@ -38,8 +37,9 @@ export type StepServices = WebhookServices;
 type CalledStep = (call: StepCallById) => Promise<StepResult>;
 
 /**
- * The activities of the steps. Each is one transaction, and WEBHOOK is two. All may be repeated.
- * @param webhookSlots maximum number of concurrent webhook calls, of all projects together.
+ * Creates the activities of the steps. Each is one transaction, except that WEBHOOK is two.
+ * Repeating them is harmless.
+ * @param webhookSlots maximum number of parallel webhook calls, over all projects
  */
 export function createStepActivities(services: StepServices, webhookSlots: number): StepActivities {
   const { db } = services;

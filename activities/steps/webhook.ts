@@ -21,18 +21,18 @@ export interface WebhookServices extends PlayServices {
   webhookAttemptsMax: number;
 }
 
-/** A request ready to be sent. It was sent `earlier` times before. */
+/** A request that is ready to be sent. `earlier`: number of attempts before. */
 interface Ready {
   request: WebhookAttempt;
-  /** The request without secrets, safe to store. */
+  /** The request without secrets, which may be stored. */
   shown: WebhookCall;
   mask: SecretMask;
   earlier: number;
 }
 
 /**
- * Makes the requests of steps in a limited number of slots. A project whose receivers hang gets
- * only its share of the slots; its further calls go back to Temporal until their turn.
+ * Makes the requests of WEBHOOK steps in a limited number of slots. A project with slow receivers
+ * gets only its share of the slots, and its further calls go back to Temporal until their turn.
  */
 export function createWebhookCalls(
   services: WebhookServices,
@@ -60,11 +60,11 @@ export function createWebhookCalls(
 }
 
 /**
- * Makes one attempt of a step's webhook. The request is made between two transactions, never inside
- * one, so a slow receiver holds no lock. Temporal retries a failed attempt after the pause of
- * `retryAfterAttempt`. Operators see the number of attempts and the last error. Secrets are only in
- * the request; in the stored response they are masked.
- * @throws ApplicationFailure to be retried, or STEP_FAILED.
+ * Makes one attempt of a step's webhook. The request is made between two transactions, so a slow
+ * receiver holds no lock. Temporal retries a failed attempt after the pause of `retryAfterAttempt`,
+ * and shows operators the number of attempts and the last error. Secrets are masked in the stored
+ * response.
+ * @throws ApplicationFailure to be retried, or STEP_FAILED
  */
 async function callWebhook(services: WebhookServices, call: StepCall): Promise<StepResult> {
   const { db, webhooks } = services;
@@ -87,7 +87,7 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
     now: new Date(),
   });
   const result = await performStep<StepResult | 'again'>(db, call, async (tx, visit) => {
-    // Temporal had timed out this attempt, and a later one has completed the step.
+    // Temporal has timed out this attempt, and a later attempt completed the step.
     if (visit.completedAt) return { outcome: { kind: 'done' }, since: visit.completedAt };
     if (delayMs !== null) {
       const nextAttemptAt = new Date(Date.now() + delayMs).toISOString();
@@ -106,7 +106,7 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
     });
   }
   // The execution was cancelled during the request. The request cannot be undone, so its result is
-  // kept.
+  // stored.
   if (result.outcome.kind === 'closed') {
     await completeLateStep(db, call.executionId, call.step.id, output);
   }

@@ -4,11 +4,11 @@ import { readDemand } from '../../db/subscriptions/demand.ts';
 import { pressureOf, restMs } from '../../domain/subscription/pace.ts';
 import { pause } from '../running/time-box.ts';
 
-/** Paces the work of one subscription, so that it gives way to other work. */
+/** Slows the work of one subscription down, so that other work goes first. */
 export interface Pace {
-  /** Runs a piece of database work, and counts its duration. */
+  /** Runs a piece of database work and measures its duration. */
   work<T>(work: () => Promise<T>): Promise<T>;
-  /** Pauses in proportion to the work since the last pause, if others need the machine. */
+  /** Pauses in proportion to the work since the last pause, if other work needs the machine. */
   rest(lagMs: number): Promise<void>;
   /**
    * Returns how many of `requests` may begin before the next pause: at least one, unless `requests`
@@ -17,17 +17,20 @@ export interface Pace {
   share(requests: number): number;
 }
 
-/** Makes the pace of each subscription of a process. */
+/** Creates the pace of each subscription in a process. */
 export interface Paces {
-  /** @param sharing returns how many subscriptions are at work; `stop` ends a pause */
+  /**
+   * @param sharing returns how many subscriptions are at work
+   * @param stop ends a pause
+   */
   of(sharing: () => number, stop: AbortSignal): Pace;
 }
 
-/** Milliseconds for which a measurement of the machine's load is reused. */
+/** Milliseconds for which a measurement of the machine's load is used. */
 const lookMs = 100;
 /**
- * Weight of the newest measurement in the moving average, because a single measurement says little:
- * the load changes from one millisecond to the next.
+ * Weight of the newest measurement in the moving average. It is low, because the load changes from
+ * one millisecond to the next.
  */
 const newestPart = 0.3;
 

@@ -12,8 +12,8 @@ export interface ReplayServices {
 export function createReplayActivities({ db }: ReplayServices) {
   return {
     /**
-     * Makes the deliveries of a replay's events pending. Works for one time slice, or until all are
-     * pending. Returns the progress of the job.
+     * Makes the deliveries of a replay's events pending, for one time slice. Returns the progress
+     * of the job.
      */
     REPLAY_EVENTS: (job: JobRef) =>
       timeBoxed(async (shouldContinue) => {

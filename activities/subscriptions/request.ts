@@ -38,22 +38,19 @@ export interface RequestServices {
   cipher: Cipher;
   webhooks: WebhookSender;
   eventDelivery: { retrySeconds: readonly number[]; failingSeconds: number };
-  /** Sender of account mail; null: none is sent. */
+  /** Sender of account mail; null: no account mail is sent. */
   platformFrom: string | null;
   dashboardUrl: string;
 }
 
 export interface EventRequest extends Pick<Unit, 'batchId'> {
-  /** The deliveries with their events, in recorded order. */
+  /** The deliveries with their events, in the order of recording. */
   deliveries: readonly ReadyEvent[];
-  /**
-   * Entries of the deliveries in the list of a batch; null: the request has a single event and no
-   * list.
-   */
+  /** The items of the list that a batch sends; null: the request has one event and no list. */
   items: readonly string[] | null;
   /**
-   * True if the receiver seems down, so that this request only probes it. A failure then does not
-   * count in the schedule of the deliveries.
+   * True if the receiver seems down and this request is a probe. The failure of a probe does not
+   * count in the retry schedules of its deliveries.
    */
   isProbe: boolean;
 }
@@ -124,7 +121,7 @@ export async function sendDeliveries(
           answer: statusCode === null ? null : { text },
         },
   };
-  // The result is recorded at once. Only the loop that begins the next request pauses.
+  // The result is recorded without a pause. Only the loop that begins requests pauses.
   await services.pace.work(() =>
     transact(db, async (tx) => {
       await settle(tx, target.id, settled);
@@ -133,7 +130,10 @@ export async function sendDeliveries(
   );
 }
 
-/** Returns the pauses after a failure: of the deliveries, of the receiver and of its probe. */
+/**
+ * Returns the waits after a failure: until the deliveries are retried, until the receiver is called
+ * again, and until its next probe.
+ */
 function waitsOf(
   { eventDelivery: { retrySeconds } }: RequestServices,
   outcome: RequestOutcome,
@@ -154,8 +154,8 @@ function waitsOf(
 }
 
 /**
- * Disables a subscription whose receiver is gone or has failed for too long, and writes to the
- * administrators.
+ * Disables a subscription whose receiver wants no more requests or has failed for too long, and
+ * writes to the administrators.
  */
 async function giveUp(
   { eventDelivery, platformFrom, dashboardUrl }: RequestServices,

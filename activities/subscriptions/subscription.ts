@@ -33,14 +33,11 @@ import {
 
 export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;
 
-/** The work that a time slice leaves. */
+/** The work that is left after a time slice. */
 export interface SubscriptionRest {
-  /** null: the subscription is gone, with its deliveries. */
+  /** null: the subscription was deleted with its deliveries. */
   state: Target['state'] | null;
-  /**
-   * Milliseconds until the run must continue (0: at once); null: it continues only when it is
-   * signalled.
-   */
+  /** Milliseconds until the run must continue (0: at once); null: only a signal continues it. */
   nextDueMs: number | null;
   requests: number;
 }
@@ -50,22 +47,22 @@ export interface SubscriptionServices extends RequestServices {
 }
 
 /**
- * Time slice in milliseconds. It is long because at its end no request begins until the last one is
- * over. These activities have a task queue of their own, so no other work waits for them.
+ * Time slice in milliseconds. It is long, because its end must wait for the last request. These
+ * activities have their own task queue, so no other work waits for them.
  */
 const sliceMs = 300_000;
-/** The time slice in milliseconds if others wait for the slot. */
+/** Time slice in milliseconds while other subscriptions wait for a worker slot. */
 const crowdedSliceMs = 10_000;
-/** Milliseconds between two reads of due deliveries while requests are under way. */
+/** Milliseconds between two reads of due deliveries while requests are open. */
 const lookMs = 100;
 /**
- * Milliseconds between two reads while no place is free. Such a read only creates the deliveries of
- * new events.
+ * Milliseconds between two reads while no further request may begin. Such a read only creates the
+ * deliveries of new events.
  */
 const fullLookMs = 1_000;
 
 /**
- * @param places maximum number of concurrent requests in this process; the subscriptions share them
+ * @param places maximum number of parallel requests of this process, which all subscriptions share
  */
 export function createSubscriptionActivities(services: SubscriptionServices, places: number) {
   const share = createShare(places);
@@ -92,14 +89,14 @@ export function createSubscriptionActivities(services: SubscriptionServices, pla
   };
 }
 
-/** Divides the places between the subscriptions that are at work. Each gets at least one. */
+/** Divides the parallel requests between the subscriptions at work. Each gets at least one. */
 function createShare(places: number) {
   let sharing = 0;
   return {
     enter: () => void (sharing += 1),
     leave: () => void (sharing -= 1),
     sharing: () => sharing,
-    /** True if the subscriptions at work may have taken all worker slots, so that others wait. */
+    /** True if the subscriptions at work may occupy all worker slots, so that others wait. */
     isFull: () => sharing >= places,
     places: () => Math.max(1, Math.min(requestsMax, Math.floor(places / Math.max(1, sharing)))),
   };
@@ -108,7 +105,7 @@ function createShare(places: number) {
 interface Slice {
   shouldContinue: () => boolean;
   stop: AbortSignal;
-  /** Returns how many requests may be under way. */
+  /** Returns how many parallel requests the subscription may have. */
   places: () => number;
   pace: Pace;
 }
@@ -140,14 +137,15 @@ async function sendEvents(
   let target: Target | null = null;
   try {
     for (;;) {
-      // Rest before reading the subscription, so that its newest change is seen.
+      // Pause before the subscription is read, so that its latest state is used.
       await pace.rest(target?.lagMs ?? 0);
       if (!slice.shouldContinue())
         return { state: target?.state ?? 'enabled', nextDueMs: 0, requests };
       const isBehind = await catchUp(db, id, slice);
       const found = await findTarget(db, id, lease.id);
       target = found;
-      // Another activity has taken over and continues, or finds that the subscription is gone.
+      // Another activity has taken over the subscription. It continues the work, or finds that the
+      // subscription was deleted.
       if (!found) return { state: 'disabled', nextDueMs: 0, requests };
       const places = slice.places() - sending.size;
       const free = pace.share(places);
@@ -158,7 +156,7 @@ async function sendEvents(
         sending.add(entry);
         entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
-      // All deliveries that were read may belong to one contact, and hide those of other contacts:
+      // The page may have had deliveries of only one contact, which hid those of other contacts. So
       // read again.
       if (units > 0 && (units < free || free < places)) continue;
       if (sending.size === 0 && isBehind) continue;
@@ -181,8 +179,8 @@ async function sendEvents(
 
 /**
  * Creates the deliveries of new events, and finishes a change of the subscription. Events from
- * before the subscription (the backlog) are read one page per call, so that sending goes on in
- * between. Returns true while the backlog has more pages.
+ * before the subscription (the backlog) are read one page per call, so that sending goes on
+ * meanwhile. Returns true while the backlog has more pages.
  */
 async function catchUp(
   db: Database,
@@ -194,7 +192,7 @@ async function catchUp(
     while (shouldContinue() && !(await pace.work(() => page(db, id)))) await pace.rest(0);
   };
   if (work.isReleased) await inPages(releasePage);
-  // New events come after those of the backlog.
+  // New events come after the backlog.
   if (work.hasBacklog && !(await pace.work(() => readBacklogPage(db, id)))) return true;
   while (work.hasUnread && shouldContinue()) {
     const { isOver, lagMs } = await pace.work(() => readPage(db, id));
@@ -205,11 +203,13 @@ async function catchUp(
   return false;
 }
 
-/** Returns true if only probes and deliveries with a requested attempt are sent now. */
+/** Returns true if only probes, and deliveries whose attempt a user requested, are sent now. */
 const isHeld = ({ state, holdMs, probeMs }: Target) =>
   state === 'paused' || holdMs > 0 || probeMs !== null;
 
-/** Returns the next deliveries: those that are due, or a probe if the receiver seems down. */
+/**
+ * Returns the next deliveries to send: the due ones, or a single probe if the receiver seems down.
+ */
 async function chooseNext(
   db: Database,
   target: Target,
@@ -251,7 +251,7 @@ async function readNext(
   return { units: units.length, ready };
 }
 
-/** Reads the content of a request; deliveries whose event is gone are skipped. */
+/** Reads the content of a request. Deliveries whose event was deleted are skipped. */
 async function readUnit(
   db: Database,
   target: Target,
@@ -265,7 +265,7 @@ async function readUnit(
   const ready = read.filter((one: Ready): one is ReadyEvent => one.event !== null);
   if (target.batchMax === null) return { deliveries: ready, items: null };
   const items = batchItems(target, ready);
-  // A batch that is retried keeps its events.
+  // A retried batch keeps all its events.
   const fit = unit.batchId === null ? batchFit(items, bytesMax) : items.length;
   return { deliveries: ready.slice(0, fit), items: items.slice(0, fit) };
 }
@@ -282,7 +282,7 @@ function underWay(
 }
 
 /**
- * Returns when to continue. A subscription that is not enabled continues when it is signalled. Others
+ * Returns when the run must continue. A subscription that is not enabled needs a signal. Others
  * continue when a probe or a delivery is due, but not during a pause that the receiver asked for.
  */
 async function restOf(db: Database, target: Target): Promise<Omit<SubscriptionRest, 'requests'>> {

@@ -5,8 +5,8 @@ import { beatMs, recordWorker, recordWorkerStop } from '../../db/delivery/worker
 import type { SendingRates } from '../../db/delivery/send-rate.ts';
 
 /**
- * Milliseconds for which a stopping worker tries to record that it stops. Without that record, it
- * counts as dead soon after.
+ * Milliseconds in which a stopping worker tries to record that it stops. Otherwise it counts as
+ * dead a little later.
  */
 const farewellMs = 2_000;
 
@@ -26,7 +26,7 @@ export function startHeartbeat(
       await recordWorker(db, process, isFirst);
       isFirst = false;
     } catch {
-      // The database is unavailable; the next beat tries again.
+      // If the database is unavailable, the next heartbeat tries again.
     }
     beating = null;
   };

@@ -14,22 +14,22 @@ import { keysExpiringMail } from '../../domain/mail/account-mail.ts';
 export interface KeyExpiryServices {
   db: Database;
   log: { info(fields: object, message: string): void };
-  /** Sender of account mail; null: none is sent. */
+  /** Sender of account mail; null: no account mail is sent. */
   platformFrom: string | null;
   dashboardUrl: string;
 }
 
-/** Numbers of days before the end of a key at which the administrators get a mail. */
+/** Numbers of days before the expiry of a key at which the administrators get a mail. */
 const mailedDays = [7, 1];
 
 /**
- * Maximum number of `api_key.expiring` events of a project in an hour about which administrators get
- * mails. All its keys may end together; only a program that keeps changing their ends exceeds this, and
- * it must not flood mailboxes.
+ * Maximum number of `api_key.expiring` events of a project per hour for which administrators get
+ * mail. All keys of a project may expire together, but only a program that keeps changing expiry
+ * dates exceeds this, and it must not flood mailboxes.
  */
 const mailedPerHour = 2 * limits.apiKeys;
 
-/** Announces the ends of named keys that are due, each once, project by project. */
+/** Announces the due expiries of named keys, each once, project by project. */
 export async function announceKeyEnds(
   services: KeyExpiryServices,
   isOver: () => boolean,
@@ -37,7 +37,7 @@ export async function announceKeyEnds(
   while (!isOver() && (await announceOfProject(services)));
 }
 
-/** Returns false when nothing was due. */
+/** Announces the due expiries of one project. Returns false when no project has any. */
 async function announceOfProject(services: KeyExpiryServices): Promise<boolean> {
   const expired = await transact(services.db, async (tx) => {
     const due = await takeKeyNotices(tx);
@@ -74,7 +74,10 @@ const securityEventOf =
     details: { keyId },
   });
 
-/** Writes to the administrators about keys with 7 days or 1 day left: one mail for each number. */
+/**
+ * Writes to the administrators about keys with 7 days or 1 day left: one mail for each of these
+ * numbers.
+ */
 async function mailAdministrators(
   tx: Database,
   { platformFrom, dashboardUrl }: KeyExpiryServices,

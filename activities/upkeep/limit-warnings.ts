@@ -9,7 +9,7 @@ export interface WarningServices {
   db: Database;
   /** null: billing is off, so there are no limits. */
   billingRules: { freeTierPerMonth: number } | null;
-  /** Sender of account mail; null: none is sent. */
+  /** Sender of account mail; null: no account mail is sent. */
   platformFrom: string | null;
   dashboardUrl: string;
 }

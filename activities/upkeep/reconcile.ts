@@ -15,33 +15,35 @@ import { judgeRun, type RunState } from '../../domain/runs/reconcile.ts';
 
 export interface ReconcileServices {
   db: Database;
-  /** Asks Temporal for the state of an execution's run. @throws when Temporal does not respond. */
+  /** Returns the state of an execution's run in Temporal. @throws when Temporal does not respond */
   describeExecutionRun(executionId: string): Promise<RunState>;
-  /** Lists the executions whose run was closed after `since`, but not as completed. */
+  /** Lists the executions whose run was closed after `since` in any way except completion. */
   listClosedExecutions(since: Date): AsyncIterable<string>;
   log: { warn(details: object, message: string): void };
 }
 
 /**
- * Maximum number of executions claimed at once (`pageSize`), and of concurrent calls to Temporal
- * for them (`callsMax`).
+ * Maximum number of executions that are claimed together (`pageSize`), and of parallel calls to
+ * Temporal (`callsMax`).
  */
 const pageSize = 100;
 const callsMax = 8;
 /** Milliseconds for which one sweep reconciles executions. The next sweep continues. */
 const reconcilingMs = 20_000;
-/** Length of the time before the first sweep in which closed runs are searched, in milliseconds. */
+/**
+ * Length in milliseconds of the period before the first sweep in which closed runs are searched.
+ */
 const firstWindowMs = 15 * 60_000;
 /**
- * Milliseconds before the last sweep that are searched again, because closed runs appear in
- * Temporal with a delay.
+ * Milliseconds before the last sweep that are searched once more, because Temporal shows closed
+ * runs with a delay.
  */
 const overlapMs = 60_000;
 
 /**
- * Compares executions with their runs: those that are due for it, and those whose run was closed. A
- * lost run starts again at its position; an execution whose run was ended in Temporal ends, too;
- * one that cannot continue is recorded and logged.
+ * Compares executions with their runs, if they are due for it or their run was closed. A lost run
+ * is started again at its position. If the run was ended in Temporal, the execution also ends. An
+ * execution that cannot continue is recorded and logged.
  */
 export async function reconcileExecutions(services: ReconcileServices): Promise<void> {
   await hurryClosed(services);
@@ -54,8 +56,8 @@ export async function reconcileExecutions(services: ReconcileServices): Promise<
 }
 
 /**
- * Makes active executions due for reconciliation if their run was closed, and closes the steps of
- * ended executions.
+ * Makes active executions due for reconciliation if their run was closed, and closes the open steps
+ * of ended executions.
  */
 async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Promise<void> {
   const now = new Date();
@@ -73,8 +75,8 @@ async function hurryClosed({ db, listClosedExecutions }: ReconcileServices): Pro
 }
 
 /**
- * Handles executions whose runs are closed. An execution that has ended may have an open step if
- * its worker died.
+ * Makes executions due for reconciliation, and closes the open steps of those that have ended. A
+ * step may be open if its worker died.
  */
 async function endWithRuns(db: Database, ids: readonly string[]): Promise<void> {
   await reconcileSoon(db, ids);

@@ -62,7 +62,7 @@ import { reportDueUsage, type UsageServices } from './usage.ts';
 export type SweepTasks = ReturnType<typeof createTasks>;
 
 export interface SweepActivities extends SweepTasks {
-  /** The tasks of this worker's version, in order. */
+  /** Lists the tasks that this worker's version has, in order. */
   LIST_TASKS(): Promise<(keyof SweepTasks)[]>;
 }
 
@@ -87,22 +87,22 @@ export interface SweepServices
   /** Starts the run that reads the mailbox of reports; null: no mailbox is configured. */
   startFeedbackMailbox: (() => Promise<void>) | null;
   /**
-   * Asks Temporal for the schedule and the recent runs of the sweep. @throws when Temporal does not
-   * respond.
+   * Reads the schedule and the recent runs of the sweep from Temporal. @throws when Temporal does
+   * not respond
    */
   describeSweep(): Promise<KnownSweeps>;
 }
 
 /**
- * Milliseconds for which one sweep cancels executions and fails mail of disabled projects, and as
- * many for cancelling executions of workflows.
+ * Milliseconds for which one sweep cancels executions and fails mail of disabled projects; the same
+ * time again for cancelling executions of workflows.
  */
 const cancellingMs = 10_000;
-/** Milliseconds for which one sweep releases held executions, and as many for held mail. */
+/** Milliseconds for which one sweep releases held executions; the same time again for held mail. */
 const releasingMs = 20_000;
 /** Milliseconds for which one sweep deletes rows of deleted workflows, segments and topics. */
 const removingMs = 20_000;
-/** Milliseconds for which one sweep announces ends of keys. The next sweep continues. */
+/** Milliseconds for which one sweep announces expiries of keys. The next sweep continues. */
 const announcingMs = 10_000;
 /** Milliseconds for which one sweep deletes old rows of one kind. The next sweep continues. */
 const clearingMs = 10_000;
@@ -112,7 +112,7 @@ const settlingMs = 20_000;
 const tallyingMs = 5_000;
 /** Maximum number of rows dispatched or repaired at once. */
 const pageSize = 500;
-/** Maximum difference of the clocks of Temporal and PostgreSQL, in milliseconds. */
+/** Maximum difference between the clocks of Temporal and PostgreSQL, in milliseconds. */
 const skewMs = 60_000;
 /** Maximum number of campaign chunks handled in one transaction. */
 const chunksMax = 20;
@@ -130,20 +130,20 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
   const { db, dispatcher, mailer, renderer, routes } = services;
   return {
     /**
-     * Repairs the positions in the event log when the database runs in another cluster, as after
-     * restoring a dump.
+     * Repairs the positions in the event log after the database was moved to another PostgreSQL
+     * cluster, for example by restoring a dump.
      */
     async NOTICE_CLUSTER() {
       if (await noticeCluster(db)) services.log.warn({}, otherCluster);
     },
     /**
-     * Restarts runs and schedules that Temporal has lost: its data were deleted or restored from a
-     * backup.
+     * Restarts runs and schedules that Temporal has lost, because its data were deleted or restored
+     * from a backup.
      */
     NOTICE_FORGOTTEN: () => noticeForgotten(services, runIdOf()),
     /**
-     * Sends the starts and signals of committed rows that Temporal has not received, because a
-     * process died or Temporal was unavailable.
+     * Sends the starts and signals in the outbox that Temporal has not received, because a process
+     * died or Temporal was unavailable.
      */
     async DISPATCH_FORGOTTEN() {
       await dispatcher.dispatchOverdue();
@@ -153,14 +153,17 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
         projectIds.map((projectId) => ({ runId: deliveryRunId(projectId), projectId })),
       );
     },
-    /** Records events, and writes to administrators, about named keys that end soon or have ended. */
+    /**
+     * Records events, and writes to administrators, about named keys that expire soon or have
+     * expired.
+     */
     ANNOUNCE_KEY_ENDS: () => announceKeyEnds(services, after(announcingMs)),
     /** Compares executions with their runs, which may be lost, stuck or ended in Temporal. */
     REPAIR_EXECUTIONS: () => reconcileExecutions(services),
     /**
-     * Signals the runs that seem to be lost: of campaigns, jobs, domains, ramps, removals, erasures,
+     * Signals runs that seem to be lost: of campaigns, jobs, domains, ramps, removals, erasures,
      * opt-in requests and system mails. Also updates schedules that are late or have changed, and
-     * signals event subscriptions that have missed the signal of a due event.
+     * signals event subscriptions that have due events but got no signal.
      */
     async SIGNAL_STALLED_RUNS() {
       while ((await signalStalledCampaigns(db, pageSize)) === pageSize);
@@ -185,8 +188,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       await continueCancellations(db, after(cancellingMs));
     },
     /**
-     * Releases the remaining held executions of released workflows, the remaining held mail of
-     * projects whose policy has changed, and mail that waits for a provider which takes mail again.
+     * Releases what is left: held executions of released workflows, held mail of projects whose
+     * policy has changed, and mail that waits for a provider which takes mail again.
      */
     async RELEASE_EXECUTIONS() {
       await continueReleases(db, after(releasingMs));
@@ -196,8 +199,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     /** Deletes the remaining rows of deleted workflows, segments and topics. */
     CONTINUE_REMOVALS: () => continueRemovals(db, after(removingMs)),
     /**
-     * Ends the expired claims of campaign chunks: the outcome of their messages is unknown. Then
-     * fails messages whose outcome stayed unknown for the settle time, or sends them again
+     * Ends the expired claims of campaign chunks, whose messages then have an unknown outcome.
+     * Messages whose outcome stays unknown for the settle time fail or are sent again
      * (`unknownPolicy`).
      */
     async SETTLE_UNCERTAIN() {
@@ -207,8 +210,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },
     /**
-     * Gives verdicts to opens and clicks that a process has recorded and not settled, because it
-     * died. Removes the clients of requests whose verdict is final.
+     * Gives verdicts to opens and clicks that a dead process recorded but did not settle. Removes
+     * the clients of requests whose verdict is final.
      */
     SETTLE_ENGAGEMENT: () => settleEngagement(services),
     /**
@@ -216,45 +219,50 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
      * rows of the event log.
      */
     CLEAR_EVENT_DELIVERIES: () => clearEventDeliveries(db),
-    /** Deletes stored responses that are old, or whose API key was revoked. */
+    /**
+     * Deletes stored responses of idempotent requests that are old, or whose API key was revoked.
+     */
     async CLEAR_IDEMPOTENCY_KEYS() {
       await deleteOlder(db, 'idempotency', services.idempotencyTtlHours);
       await clearAnswersOfKeys(db, after(clearingMs));
     },
-    /** Deletes entries of suppression lists that have ended. */
+    /** Deletes expired entries of suppression lists. */
     CLEAR_SUPPRESSIONS: () => deleteExpired(db, 'suppression', after(clearingMs)),
-    /** Adds the appended rows to the event counts. */
+    /** Folds the appended rows of event counts into one row for each name and day. */
     FOLD_EVENT_TALLY: () => foldEventTally(db),
     /**
-     * Merges the counts of campaigns and goals. Counts the opens, clicks and other events of mail for past
-     * days.
+     * Folds the counts of campaigns and goals, and counts the events of past days' mail, such as
+     * opens and clicks.
      */
     TALLY_MAIL: () => tallyMail(db),
-    /** Merges the counts of clicks by link, and stores the addresses of links as they were written. */
+    /**
+     * Folds the counts of clicks by link, and stores the addresses of links as their authors wrote
+     * them.
+     */
     async TALLY_LINKS() {
       const isLate = after(tallyingMs);
       while (!isLate() && (await foldLinkTally(db)));
       while (!isLate() && (await readAddresses(db, renderer)));
     },
-    /** Deletes the records of events that started no execution, after 30 days. */
+    /** Deletes records of events that started no execution. They are kept for 30 days. */
     CLEAR_NOT_STARTED: () => deleteExpired(db, 'not_started', after(clearingMs)),
     /** Deletes jobs that are too old to be read. */
     CLEAR_JOBS: () => deleteExpired(db, 'job'),
-    /** Computes or counts the segments that are due. Each is due every five minutes. */
+    /** Updates the segments that are due; each is due every five minutes. */
     RECOMPUTE_SEGMENTS: () => recomputeSegments(db),
     /**
      * Deletes expired sessions, security events, links of account mails and receipts of providers.
      */
     CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
-    /** Drops the request log of past days. */
+    /** Drops the partitions of the request log that are past their retention. */
     CLEAR_REQUESTS: () => dropOldRequests(db, services.requestLogDays, after(clearingMs)),
-    /** Deletes files that a request began to store or to delete, and did not complete. */
+    /** Deletes files whose upload or deletion a request has begun but not completed. */
     CLEAR_UPLOADS: () => clearUploads(services),
-    /** Deletes bodies and attachments of messages after their retention time. */
+    /** Deletes bodies and attachments of messages whose retention time is over. */
     CLEAR_MAIL_BODIES: () => clearMailBodies(services),
     /** Writes to the administrators of projects that have used most of a limit. */
     WARN_OF_LIMITS: () => warnOfLimits(services),
-    /** Starts the run that reads the mailbox of reports, if Temporal has lost it. */
+    /** Starts the run that reads the mailbox of reports, if it is missing. */
     async START_FEEDBACK_MAILBOX() {
       await services.startFeedbackMailbox?.();
     },
@@ -266,8 +274,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
 }
 
 /**
- * Compares the last sweep in our database with the sweeps that Temporal has. If Temporal has lost
- * some, signals the executions that have changed since, and makes all schedules due.
+ * Compares the last sweep in our database with the sweeps that Temporal knows. If Temporal has lost
+ * some, signals the executions that have changed since then, and makes all schedules due.
  */
 async function noticeForgotten(
   { db, log, describeSweep }: SweepServices,
@@ -285,11 +293,11 @@ async function noticeForgotten(
       'Temporal has lost data: schedules and changed executions are sent to it again',
     );
   }
-  // Last, so that the next sweep repeats the work if the process dies before.
+  // Written last, so that the next sweep repeats the work if the process dies before.
   await updateWatermark(db, 'planned sweep', own);
 }
 
-/** Lists the tasks of a sweep, and records its beginning, which `/health/ready` reads. */
+/** Lists the tasks of a sweep, and records its beginning for `/health/ready`. */
 async function beginSweep(db: Database, tasks: SweepTasks): Promise<(keyof SweepTasks)[]> {
   await updateWatermark(db, 'sweep', new Date());
   return Object.keys(tasks) as (keyof SweepTasks)[];
@@ -368,7 +376,7 @@ async function clearUploads({ db, files, log }: SweepServices): Promise<void> {
       await files.remove(key);
       await forgetUpload(db, key);
     } catch (error) {
-      // The other files are in the same storage.
+      // The other files are in the same storage, so stop and try again in the next sweep.
       log.warn({ error, key }, 'The storage did not delete an uploaded file');
       return;
     }

@@ -17,18 +17,18 @@ export interface UsageServices {
 const concurrency = 16;
 /** Maximum number of messages read from the database at once. */
 const pageSize = 500;
-/** Maximum milliseconds of one call, because other tasks wait for it. The next sweep continues. */
+/** Milliseconds after which a call ends, because other tasks wait. The next sweep continues. */
 const sliceMs = 20_000;
 /**
- * Maximum age of a meter event that Stripe accepts
- * (docs.stripe.com/api/billing/meter-event/create), in milliseconds. A newer one that Stripe
- * refuses is kept, because the operator may set up the meter later.
+ * Maximum age in milliseconds of a meter event that Stripe accepts
+ * (docs.stripe.com/api/billing/meter-event/create). A newer event that Stripe refuses is kept,
+ * because the operator may still set up the meter.
  */
 const oldestMs = 35 * 86_400_000;
 
 /**
  * Reports sent messages of all customers, or of one, oldest first, for one time slice.
- * @throws the first error, at the end of the time slice or after all reports.
+ * @throws the first error, after the time slice or after all reports
  */
 export async function reportDueUsage(
   { db, payments, log }: UsageServices,
@@ -56,8 +56,8 @@ export async function reportDueUsage(
 }
 
 /**
- * Reports sent messages to the payment provider, each by its id, until `end`. A crash may repeat
- * reports; the provider ignores ids that it has.
+ * Reports sent messages to the payment provider, each by its id, until `end`. After a crash a
+ * report may be repeated, but the provider counts each id once.
  */
 async function tell(
   payments: Pick<Payments, 'reportUsage'>,
@@ -65,7 +65,7 @@ async function tell(
   end: number,
 ) {
   const told: string[] = [];
-  /** Reports that the provider will never accept. */
+  /** Ids of reports that the provider will never accept. */
   const refused: string[] = [];
   const failed: unknown[] = [];
   await pLimit(concurrency).map(reports, async (report) => {

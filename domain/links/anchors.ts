@@ -218,7 +218,7 @@ function endOfComment(html: string, start: number): number {
 
 /** Returns the position of the end tag of a raw text element; -1: there is none. */
 function endOfRawText(html: string, name: string, start: number): number {
-  // The regular expression is safe, because `name` is from `rawText` and has only letters.
+  // Safe regex: `name` is from `rawText`, so it has only letters.
   const close = new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi');
   close.lastIndex = start;
   return close.exec(html)?.index ?? -1;

@@ -297,7 +297,7 @@ function textTemplate(text: string, { contactId, emailId, mark }: SampleRecipien
   const texts: string[] = [];
   const slots: Slot[] = [];
   let done = 0;
-  // The regular expression is safe: all three parts are letters, digits and `-`.
+  // Safe regex: all three parts have only letters, digits and `-`.
   for (const match of text.matchAll(new RegExp(`${contactId}|${emailId}|v(\\d+)v${mark}`, 'g'))) {
     texts.push(text.slice(done, match.index));
     done = match.index + match[0].length;

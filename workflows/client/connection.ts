@@ -10,13 +10,13 @@ export interface TemporalSettings {
   address: string;
   namespace: string;
   apiKey: string | null;
-  /** PEM texts. */
+  /** PEM texts; null: none. */
   tlsCert: string | null;
   tlsKey: string | null;
   tlsCa: string | null;
 }
 
-/** Longest time for one of `promptCalls`, with its retries, in milliseconds. */
+/** Milliseconds that one of `promptCalls` may take, including its retries. */
 const callTimeoutMs = 5_000;
 
 /**
@@ -36,20 +36,20 @@ const promptCalls = new Set([
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
- * Sets the deadline of `promptCalls`. `client.withDeadline` would use an AsyncLocalStorage. Then
- * Node.js calls a hook for every promise of the process, which takes a tenth of the time that the
- * API needs for a request.
+ * Sets the deadline of `promptCalls`. `client.withDeadline` is not used, because it needs an
+ * AsyncLocalStorage: then Node.js calls a hook for every promise of the process, a tenth of the
+ * API's time for a request.
  */
 const deadlines: Interceptor = (options, nextCall) => {
   const name = options.method_definition.path.split('/').at(-1) ?? '';
   const deadline = promptCalls.has(name) ? { deadline: Date.now() + callTimeoutMs } : {};
-  // The type asks for the class `InterceptingCall`, but the library needs only its interface.
+  // TypeScript expects the class `InterceptingCall`, but the library uses only its methods.
   return nextCall({ ...options, ...deadline }) as ReturnType<Interceptor>;
 };
 
 /**
- * The errors that are retried. A message too large for gRPC is not retried, because it would fail
- * again while other calls wait.
+ * The errors after which a call is retried. A message that is too large for gRPC would fail again,
+ * so it is not retried.
  */
 const retries = defaultGrpcRetryOptions();
 const retryOptions: typeof retries = {
@@ -82,8 +82,8 @@ export interface Temporal {
 }
 
 /**
- * A connection without the AsyncLocalStorage in which the library keeps the namespace of each call.
- * All calls of a process have the same namespace, so `connectTemporal` sets it for the whole
+ * A connection without the AsyncLocalStorage in which the library stores the namespace of each
+ * call. All calls of a process have the same namespace, so `connectTemporal` sets it for the whole
  * connection.
  */
 class PlainConnection extends Connection {
@@ -100,7 +100,7 @@ export function connectTemporal(settings: TemporalSettings): Temporal {
   const connection = PlainConnection.lazy({
     ...connectionOptions(settings),
     metadata: { 'temporal-namespace': settings.namespace },
-    // One deadline covers a call and its retries.
+    // The deadline comes first, so it covers the call together with its retries.
     interceptors: [deadlines, makeGrpcRetryInterceptor(retryOptions)],
   });
   const client = new Client({ connection, namespace: settings.namespace });

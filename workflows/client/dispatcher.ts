@@ -37,37 +37,40 @@ export interface DispatcherOptions {
 }
 
 /**
- * Default of `callsMax`. More calls would only wait in the server, where the starts of one project
- * could delay the steps of all others.
+ * Default of `callsMax`. Further calls would wait in the Temporal server, where one project's
+ * starts could delay the steps of all others.
  */
 const callsMaxUsual = 8;
 /**
- * Milliseconds within which signals for one project become one signal. The time doubles up to
- * `signalGapMaxMs` while mail keeps coming, because a delivery is running by then, and a signal
- * costs as much as a mail.
+ * Milliseconds in which several signals for one project are sent as one. While mail keeps coming,
+ * the time doubles up to `signalGapMaxMs`: then a delivery is already running, and a signal costs
+ * as much as a mail.
  */
 const signalGapMs = 25;
 const signalGapMaxMs = 400;
-/** Milliseconds between two signals to the run of an event subscription. */
+/** Minimum number of milliseconds between two signals to the run of an event subscription. */
 const wakeGapMs = 1_000;
-/** Maximum number of runs read and sent at once. */
+/** Maximum number of runs that are read and sent together. */
 const pageSize = 50;
-/** Milliseconds between two checks of which starts the workers have begun. */
+/** Milliseconds between two queries for the starts that workers have begun. */
 const windowCheckMs = 50;
-/** Milliseconds between two searches for overdue rows. Each is one short query by index. */
+/**
+ * Milliseconds between two searches for overdue outbox rows. Each search is one short query by
+ * index.
+ */
 const watchEveryMs = 10_000;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log } = options;
   const window = createStartWindow((starts) => store.listUnbegun(starts));
   const starts = createSendQueue(options, { window, whenEmpty: claimMore });
-  // All other calls, such as signals to running executions, have a queue of their own. So they do
-  // not wait for starts, however many there are.
+  // Signals and other calls have a queue of their own, so they never wait behind a large number of
+  // starts.
   const others = createSendQueue(options, { whenEmpty: claimMore });
   const { client, taskQueue } = options;
   const deliveries = createSignals(options, { gapMs: signalGapMs, gapMaxMs: signalGapMaxMs });
   const subscriptions = createSignals(options, { gapMs: wakeGapMs, gapMaxMs: wakeGapMs });
-  /** True if the outbox may have rows that are not in memory. */
+  /** True if the outbox may have rows that this process has not read yet. */
   let isMore = false;
   let isClosing = false;
   let watching: NodeJS.Timeout | null = null;
@@ -120,7 +123,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         await look();
         if (watching) watching = setTimeout(watchOverdue, watchEveryMs);
       };
-      // A random moment, so that processes do not search at the same time.
+      // At a random moment, so that processes do not search at the same time.
       watching = setTimeout(watchOverdue, Math.random() * watchEveryMs);
     },
     async startNow(executionId) {
@@ -149,16 +152,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 interface SendQueue {
-  /** Returns false when there is no room for one more. */
+  /** Adds a run to the queue. Returns false when the queue is full. */
   add(run: RunNotice): boolean;
-  /** Resolves when all runs that may be sent were sent. */
+  /** Resolves when all runs that may be sent now have been sent. */
   close(): Promise<void>;
 }
 
 /**
- * Sends runs in pages, one page after the other.
+ * Sends runs page by page.
  * @param options.window limits the starts that wait for a worker
- * @param options.whenEmpty called when all were sent
+ * @param options.whenEmpty called when all runs were sent
  */
 function createSendQueue(
   options: DispatcherOptions,
@@ -169,7 +172,7 @@ function createSendQueue(
   let isClosing = false;
 
   async function drain(): Promise<void> {
-    // Lets other callers of the same tick add their runs, so that one read serves them all.
+    // Waits one tick, so that runs of other callers are read together with this one.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.size() > 0) {
       const runIds = waiting.take(pageSize, window?.open);
@@ -209,7 +212,7 @@ function createSendQueue(
   };
 }
 
-/** Makes the calls to Temporal that are due for a page of runs. @throws when none succeeded. */
+/** Makes the Temporal calls that are due for a page of runs. @throws when none of them succeeded */
 async function sendPage(
   options: DispatcherOptions,
   runIds: readonly string[],
@@ -239,7 +242,7 @@ async function sendPage(
   }
 }
 
-/** Makes the call to Temporal for an entry of the outbox. */
+/** Makes the Temporal call for one entry of the outbox. */
 async function send(
   options: DispatcherOptions,
   entry: OutboxEntry,
@@ -254,7 +257,7 @@ async function send(
   switch (entry.action) {
     case 'start': {
       const due = startOf.get(executionId);
-      // Without a start, the execution or its workflow was deleted, so nothing is left to do.
+      // No start is due: the execution or its workflow was deleted, so nothing is left to do.
       return due ? { entry, started: await startRun(options, due) } : { entry };
     }
     case 'signal': {
@@ -269,8 +272,8 @@ async function send(
 }
 
 /**
- * Restarts the run of an active execution that Temporal has lost, by a loss of data or a restore
- * from a backup. A run that exists and has ended is left to the sweep.
+ * Starts the run of an active execution again, if Temporal has lost it. If the run exists and has
+ * ended, the sweep handles it.
  */
 async function startLost(
   options: DispatcherOptions,
@@ -293,14 +296,14 @@ async function startRun(
 }
 
 interface Signals {
-  /** Sends the signal for a key. If one is under way, sends another one after it. */
+  /** Sends the signal for a key. If one is being sent, sends another after it. */
   signal(key: string, send: () => Promise<void>): void;
   close(): Promise<void>;
 }
 
 /**
- * Sends at most one signal per key at a time: the first at once, and later ones together after a
- * pause that doubles from `gapMs` to `gapMaxMs` milliseconds.
+ * Sends at most one signal per key at a time. The first is sent at once; later ones are combined
+ * and sent after a pause, which doubles from `gapMs` to `gapMaxMs` milliseconds.
  */
 function createSignals(
   { log }: DispatcherOptions,
@@ -340,9 +343,9 @@ function createSignals(
 }
 
 /**
- * Runs all calls, `callsMax` at a time. A call that fails (such as a run too large for Temporal)
- * does not stop the others.
- * @throws the first error when none has succeeded: then Temporal is unavailable.
+ * Runs all calls, `callsMax` at a time. A call that fails, for example because its run is too large
+ * for Temporal, does not stop the others.
+ * @throws the first error when no call succeeded, because then Temporal is unavailable
  */
 async function inParallel(
   { log, callsMax = callsMaxUsual }: DispatcherOptions,

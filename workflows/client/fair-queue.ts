@@ -1,16 +1,19 @@
 import type { RunNotice } from '../../domain/runs/runs.ts';
 
-/** Maximum number of runs in memory, of one project and of all. Further runs stay in the outbox. */
+/**
+ * Maximum number of runs in memory, of one project and of all projects. Further runs stay in the
+ * outbox.
+ */
 const projectQueueMax = 1_000;
 const queueMax = 20_000;
 
-/** The runs that are waiting to be sent to Temporal, by project. A run is in it at most once. */
+/** The runs that wait to be sent to Temporal, by project. Each run is in the queue at most once. */
 export interface FairQueue {
   size(): number;
-  /** Returns false when there is no room. */
+  /** Adds a run. Returns false when the queue is full. */
   add(run: RunNotice): boolean;
   /**
-   * Takes up to `max` runs, from the projects in turn. A project for which `mayTake` is false is
+   * Takes up to `max` runs. Projects take turns, and a project for which `mayTake` returns false is
    * skipped.
    */
   take(max: number, mayTake?: (run: RunNotice) => boolean): string[];
@@ -40,7 +43,7 @@ export function createFairQueue(): FairQueue {
         runs.delete(runId);
         size -= 1;
         taken.push(runId);
-        // Moves the project to the end of the map, where this loop meets it again.
+        // Moves the project to the end of the map, which this loop reaches later.
         projects.delete(projectId);
         if (runs.size > 0) projects.set(projectId, runs);
       }

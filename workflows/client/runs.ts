@@ -29,15 +29,15 @@ import {
 } from './search-attributes.ts';
 
 /**
- * Starts, signals and cancels runs from outside. This file names workflow types by text and imports
- * none, so its users do not depend on workflow code.
+ * Starts, signals and cancels runs from outside. Workflow types are named by text and not imported,
+ * so that users of this file do not depend on workflow code.
  */
 
 /**
- * Starts the run of an execution, or finds it started. If the run of an earlier start has just
- * failed and is not closed yet, this waits for its end. Starts that a request waits for
+ * Starts the run of an execution, unless it is started already. If the run of an earlier start has
+ * just failed and is not closed yet, waits for its end. Starts for which a request waits
  * (`isAwaited`) have priority. Returns the run's id.
- * @throws when Temporal does not respond, or the run of an earlier start does not end.
+ * @throws when Temporal does not respond, or when the run of an earlier start does not end
  */
 export async function startExecution(
   client: Client,
@@ -48,10 +48,10 @@ export async function startExecution(
   const started = await tryStart(client, taskQueue, due, reuse);
   if (started) return started;
   const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
-  // The execution has ended. A process had started its run, and died before it recorded the start.
+  // The execution has ended. Another process had started its run, and died before it recorded this.
   if (due.hasEnded) return found.runId;
   if (servesStart(found, due)) {
-    // The row may have changed since that start, so the run must read it again.
+    // The row may have changed since the run was started, so the run must read it again.
     await signalExecution(client, due.start.executionId);
     return found.runId;
   }
@@ -61,7 +61,7 @@ export async function startExecution(
     .catch((error: unknown) => {
       if (!(error instanceof WorkflowFailedError)) throw error;
     });
-  // The row says that this start is due, however the earlier run ended.
+  // The earlier run has ended, but the row says that this start is due, so another run is started.
   const next = await tryStart(client, taskQueue, due, 'ALLOW_DUPLICATE');
   if (!next)
     throw new Error(
@@ -70,7 +70,7 @@ export async function startExecution(
   return next;
 }
 
-/** Returns the run's id, or null when the policy does not allow a run after the existing one. */
+/** Returns the id of the new run; null: the policy does not allow a run after the existing one. */
 async function tryStart(
   client: Client,
   taskQueue: string,
@@ -106,22 +106,25 @@ async function tryStart(
   }
 }
 
-/** Returns the memo of a run, without unknown values. An actor has ids, but no names or addresses. */
+/**
+ * Returns the memo of a run, without values that are unknown. An actor consists of ids, never of
+ * names or addresses.
+ */
 function memoOf(values: { generation?: number; causedBy?: string | null | undefined }) {
   const { causedBy = null, ...others } = values;
   const memo = causedBy === null ? others : { ...others, causedBy };
   return Object.keys(memo).length === 0 ? {} : { memo };
 }
 
-/** True if a run belongs to this start, not to an earlier one. */
+/** Returns true if a run belongs to this start, false if it belongs to an earlier one. */
 function servesStart({ memo }: WorkflowExecutionDescription, due: DueStart): boolean {
   return Number(memo?.['generation']) >= due.generation;
 }
 
 /**
- * Starts the run that reads the mailbox of reports, unless this run is already open.
- * @param options.isChanged signals an open run to look at once, because the settings may have
- *   changed
+ * Starts the run that reads the mailbox of reports, unless it is open.
+ * @param options.isChanged true: the settings may have changed, so an open run is signalled to read
+ * the mailbox at once
  */
 export async function startFeedbackMailbox(
   client: Client,
@@ -149,8 +152,9 @@ export async function cancelExecution(client: Client, executionId: string): Prom
 }
 
 /**
- * Signals the run of an execution. Returns false when it has no open run.
- * @param stepId the waiting step whose event has arrived; missing: the row has changed.
+ * Signals the run of an execution. Returns false when the execution has no open run.
+ * @param stepId the waiting step whose event has arrived; missing: the row of the execution has
+ * changed
  */
 export async function signalExecution(
   client: Client,
@@ -164,8 +168,9 @@ export async function signalExecution(
 }
 
 /**
- * Lists executions whose run on our task queue was closed after `since`, but not as completed.
- * Temporal's visibility lags by a second or so, and drops runs after the namespace's retention.
+ * Lists executions whose run on our task queue was closed after `since` in any way except
+ * completion. Temporal's visibility is about a second late, and drops runs after the retention of
+ * the namespace.
  */
 export async function* listClosedExecutions(client: Client, taskQueue: string, since: Date) {
   const query = [
@@ -189,7 +194,7 @@ export async function describeExecutionRun(client: Client, executionId: string):
   if (!run) return { kind: 'missing' };
   if (run.status.name === 'RUNNING') {
     const { pendingWorkflowTask: task, pendingActivities } = run.raw;
-    // An execution performs one step at a time, so at most one activity is under way.
+    // An execution performs one step at a time, so at most one activity is pending.
     const activity = pendingActivities?.[0];
     const waitsSince =
       task && !task.startedTime ? Number(task.originalScheduledTime?.seconds) : null;
@@ -216,7 +221,7 @@ const ends: Readonly<Record<string, 'completed' | 'cancelled' | 'failed'>> = {
   FAILED: 'failed',
 };
 
-/** Makes sure that a run delivers the project's due mail. */
+/** Signals the run that delivers the project's due mail, and starts it if needed. */
 export async function signalDelivery(
   client: Client,
   taskQueue: string,
@@ -227,14 +232,15 @@ export async function signalDelivery(
     workflowId: deliveryRunId(projectId),
     args: [projectId],
     signal: 'mailDue',
-    // The few tasks of this run do not wait behind those of the executions, however many there are.
+    // With a high priority, so that the few tasks of this run do not wait behind the many of
+    // executions.
     priority: { priorityKey: priorities.requested, fairnessKey: projectId },
     staticSummary: 'Transactional and workflow mail',
     typedSearchAttributes: [{ key: projectKey, value: projectId }],
   });
 }
 
-/** Signals a run that its rows have changed, and starts it if needed. */
+/** Signals a run that its rows have changed. Starts the run if it is not open. */
 export async function signalRun(
   client: Client,
   taskQueue: string,
@@ -261,9 +267,9 @@ export async function signalRun(
 
 /**
  * Asks the open runs of a removed project to stop, or terminates them with `force`. Returns how
- * many were open. The removal itself is left out. So are runs that end by themselves: those of
- * event subscriptions, of ramps, of erasures, and of domains, which first remove the domain at the mail
- * provider.
+ * many were open. The run of the removal itself is excluded, and so are runs that end by
+ * themselves: those of event subscriptions, ramps, erasures and domains. A domain's run must first
+ * remove the domain at the mail provider.
  */
 export async function stopProjectRuns(
   client: Client,
@@ -294,7 +300,7 @@ export async function stopProjectRuns(
   return open;
 }
 
-/** Awaits a call. Returns false when the run does not exist or has ended. */
+/** Awaits a call. Returns false if its run does not exist or has ended. */
 async function ignoreMissing(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;

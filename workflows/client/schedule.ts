@@ -11,14 +11,14 @@ import { ensureSearchAttributes, projectKey } from './search-attributes.ts';
 
 const everyMs = 30_000;
 /**
- * Milliseconds after which Temporal ends a run of the sweep: several times as long as a sweep with
- * much to do.
+ * Milliseconds after which Temporal ends a run of the sweep. A sweep with much to do takes a
+ * fraction of this.
  */
 const runTimeoutMs = 15 * 60_000;
 
 /**
  * Makes sure the sweep is scheduled every half minute, without overlap. Each task queue has its own
- * schedule: installations that share a namespace have different queues and different databases.
+ * schedule, because installations that share a namespace have different queues and databases.
  */
 export async function ensureSweep(client: Client, taskQueue: string): Promise<void> {
   const id = sweepIdOf(taskQueue);
@@ -29,7 +29,7 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
     taskQueue,
     args: [],
     priority: { priorityKey: priorities.upkeep },
-    // While a run is open, the next one is skipped, so a run that hangs must be ended.
+    // While one sweep is open, the next ones are skipped, so a sweep that hangs must be ended.
     workflowRunTimeout: runTimeoutMs,
   };
   const schedule: Schedule = {
@@ -41,14 +41,14 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
 }
 
 /**
- * Maximum milliseconds between two checks that the schedule of the sweep exists. So a lost schedule
- * is back within a minute.
+ * Maximum milliseconds between two checks for the schedule of the sweep, so that a lost schedule is
+ * restored within a minute.
  */
 const lookEveryMs = 20_000;
 
 /**
- * Creates the sweep's schedule again whenever it is missing, until `stop` is called. Temporal may
- * lose its data, or be restored from a backup, while the processes run.
+ * Creates the schedule of the sweep again whenever it is missing, until `stop` is called. Temporal
+ * may lose its data or be restored from a backup while the processes run.
  */
 export function keepSweep(
   client: Client,
@@ -64,11 +64,11 @@ export function keepSweep(
         await ensureSweep(client, taskQueue);
       }
     } catch {
-      // Temporal is unavailable. Other parts report that; the next check follows.
+      // Temporal is unavailable, which other parts report. The next check follows.
     }
     if (!isStopped) timer.refresh();
   };
-  // A random moment, so that processes do not check at the same time.
+  // At a random moment, so that processes do not check at the same time.
   const timer = setTimeout(look, lookEveryMs * (0.5 + Math.random() / 2)).unref();
   return {
     stop() {
@@ -80,7 +80,7 @@ export function keepSweep(
 
 /**
  * Returns true if Temporal has the schedule of the sweep. @throws Error when Temporal does not
- * answer.
+ * answer
  */
 export async function hasSweep(client: Client, taskQueue: string): Promise<boolean> {
   try {
@@ -93,8 +93,8 @@ export async function hasSweep(client: Client, taskQueue: string): Promise<boole
 }
 
 /**
- * Returns when the schedule was created, and the planned times of its recent sweeps.
- * @throws Error when Temporal does not answer, or has no such schedule.
+ * Returns when the schedule of the sweep was created, and the planned times of recent sweeps.
+ * @throws Error when Temporal does not answer, or has no such schedule
  */
 export async function describeSweep(client: Client, taskQueue: string): Promise<KnownSweeps> {
   const { info } = await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();
@@ -105,8 +105,8 @@ export async function describeSweep(client: Client, taskQueue: string): Promise<
 }
 
 /**
- * Makes Temporal's schedule of a workflow fire at these times; with none, deletes the schedule.
- * Each time is sent as a calendar entry in UTC, to the second.
+ * Makes Temporal's schedule of a workflow fire at these times; without times, deletes the schedule.
+ * Each time becomes a calendar entry in UTC, with a precision of a second.
  */
 export async function updateSchedule(
   client: Client,
@@ -128,7 +128,7 @@ export async function updateSchedule(
     action: {
       type: 'startWorkflow',
       workflowType: 'firing',
-      // Temporal appends the planned time.
+      // Without a time, because Temporal appends the planned time to the id.
       workflowId: runIds.firing({ projectId, workflowId, at: '' }).slice(0, -1),
       taskQueue,
       args: [{ projectId, workflowId }],
@@ -147,7 +147,7 @@ async function store(client: Client, scheduleId: string, schedule: Schedule): Pr
     await client.schedule.create({ scheduleId, ...schedule });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    // Keep the state, because an operator may have paused the schedule.
+    // Keep the state, because an operator may have paused the schedule in Temporal.
     await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...schedule, state }));
   }
 }

@@ -26,8 +26,8 @@ export const workflowNameKey = defineSearchAttributeKey(
 const executionKeyKey = defineSearchAttributeKey('ExecutionKey', SearchAttributeType.KEYWORD);
 
 /**
- * The search attribute of the key of an execution. Only a key that looks like an id goes to
- * Temporal, because other keys may be personal data.
+ * Returns the search attribute for the key of an execution. Only a key that looks like an id is
+ * sent to Temporal, because any other may be personal data.
  */
 export function executionKey(key: string | null) {
   const isId = key !== null && /^[A-Za-z0-9._:-]{1,64}$/.test(key);
@@ -44,15 +44,16 @@ const keys = [
   executionKeyKey,
 ];
 
-/** Only the runs set `FailedStep`, so it needs no key here. */
+/** `FailedStep` is set only by workflow code, so no key is declared for it here. */
 const names = [...keys.map((key) => key.name), 'FailedStep'];
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keywordType = 2;
 
 /**
- * Makes sure the namespace has our search attributes; existing ones are kept.
- * @throws Error that names the missing ones if this client may not add them (Temporal Cloud).
+ * Makes sure the namespace has our search attributes.
+ * @throws Error that names the missing attributes, if this client must not add them (Temporal
+ * Cloud)
  */
 export async function ensureSearchAttributes(client: Client): Promise<void> {
   const { namespace } = client.options;

@@ -2,22 +2,23 @@ import type { RunNotice } from '../../domain/runs/runs.ts';
 import type { OpenStart } from '../../domain/runs/execution.ts';
 
 /**
- * Maximum number of starts of one process that no worker has begun. More would not begin sooner:
- * they would wait in the queues of Temporal and delay the steps of other executions.
+ * Maximum number of starts of this process that no worker has begun yet. Further starts would only
+ * wait in Temporal's queues, and delay the steps of other executions.
  */
 const startsMax = 32;
 /**
- * Milliseconds after which a start no longer counts, because the workers seem to be unavailable.
+ * Milliseconds after which an unbegun start no longer counts, because the workers seem to be
+ * unavailable.
  */
 const startMs = 10_000;
 
 /** Limits the starts that wait for a worker. Further starts wait in the outbox. */
 export interface StartWindow {
-  /** Returns true if one more start of this project may be sent, and counts it. */
+  /** Returns true if another start of this project may be sent, and counts the start. */
   open(run: RunNotice): boolean;
   /** Records which of `runIds` were started (`starts`). The others no longer count. */
   sent(runIds: readonly string[], starts: ReadonlyMap<string, OpenStart>): void;
-  /** Asks which starts the workers have begun. These no longer count. */
+  /** Reads which starts the workers have begun. These no longer count. */
   look(): Promise<void>;
 }
 
@@ -39,8 +40,8 @@ export function createStartWindow(
 
   return {
     open({ projectId, runId }) {
-      // The rule of `createBulkhead`: a single project gets half, so there is room for the next
-      // one.
+      // A single project gets half of the window, so that starts of the next project fit (the rule
+      // of `createBulkhead`).
       const own = held.get(projectId) ?? 0;
       if (own + 1 > startsMax - counted.size) return false;
       counted.set(runId, { projectId, at: Date.now() });

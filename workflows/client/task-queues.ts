@@ -1,21 +1,26 @@
 import type { Client } from '@temporalio/client';
 
-/** How far the workers are behind on one queue. */
+/** How many tasks wait on a queue, and for how long. */
 export interface QueueLag {
   queue: string;
   kind: 'workflow' | 'activity';
   /** Approximate number of tasks that wait for a worker. */
   tasks: number;
-  /** Seconds for which the first of them has waited. */
+  /** Seconds for which the oldest of these tasks has waited. */
   age: number;
-  /** Number of workers that poll for tasks. A worker that died counts for a few more minutes. */
+  /**
+   * Number of workers that poll for tasks. A worker that died is counted for a few more minutes.
+   */
   workers: number;
 }
 
 /** `TASK_QUEUE_TYPE_…` of Temporal's API. */
 const kinds = { workflow: 1, activity: 2 } as const;
 
-/** Asks Temporal how many tasks wait on the queues of `taskQueue` (`worker/workers.ts`). */
+/**
+ * Reads from Temporal how many tasks wait on each of the queues of `taskQueue`
+ * (`worker/workers.ts`).
+ */
 export function readQueueLags(client: Client, taskQueue: string): Promise<QueueLag[]> {
   const queues = [
     [taskQueue, 'workflow'],

@@ -10,20 +10,20 @@ import {
 } from '@temporalio/workflow';
 import type { FeedbackMailboxActivities } from '../../activities/mail/feedback-mailbox.ts';
 
-/** Milliseconds after the first failed look, and at most. */
+/** Pause after the first failed read; the maximum follows. Both in milliseconds. */
 const firstRetryMs = 15_000;
 const lastRetryMs = 15 * 60_000;
 
 /**
- * Reads the mailbox of reports for as long as one is configured. A mailbox that cannot be read is
- * tried again, at pauses that double. A worker that starts signals the run, because its settings
- * may have changed.
- * @param failures consecutive looks that have failed
+ * Reads the mailbox of reports while one is configured. After a failure it tries again, with a
+ * pause that doubles. Each worker signals the run when it starts, because the settings may have
+ * changed.
+ * @param failures number of consecutive reads that failed
  */
 export async function feedbackMailbox({ failures = 0 } = {}): Promise<void> {
   const { READ_FEEDBACK_MAILBOX } = proxyActivities<FeedbackMailboxActivities>({
     startToCloseTimeout: '5 minutes',
-    // How long the mailbox is not read after its worker was killed.
+    // The death of the worker is noticed after this time.
     heartbeatTimeout: '30 seconds',
     retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
   });

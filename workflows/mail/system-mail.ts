@@ -10,14 +10,14 @@ import type { SystemMailActivities } from '../../activities/mail/system-mail.ts'
 import { platformFairness, priorities } from '../../domain/runs/runs.ts';
 
 /**
- * Sends one mail that has no `email` row: the test of a campaign, or mail of the platform to a
- * user. A run that is started again finds the mail's row deleted.
+ * Sends one mail that has no `email` row: the test of a campaign, or a mail of the platform to a
+ * user. If the run is started again, the mail's row is gone and nothing is sent.
  */
 export async function systemMail(mail: {
   projectId: string | null;
   mailId: string;
 }): Promise<void> {
-  // The signal only starts the run; there is nothing to do.
+  // The signal is only used to start the run, so it needs no action.
   setHandler(defineSignal('changed'), () => {});
   const { SEND_SYSTEM_MAIL } = proxyActivities<SystemMailActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
@@ -25,7 +25,7 @@ export async function systemMail(mail: {
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
-    // A user is waiting for it.
+    // High priority, because a user waits for this mail.
     priority: {
       priorityKey: priorities.attended,
       fairnessKey: mail.projectId ?? platformFairness,

@@ -28,19 +28,25 @@ import {
 } from './circuit.ts';
 import type { ProjectRouting } from './routing.ts';
 
-/** Milliseconds for which mail waits while another message finds out if its provider is up again. */
+/** Milliseconds for which mail waits while a probe finds out whether its provider works again. */
 const probingMs = 5_000;
 
-/** A mail provider, as one batch uses it. */
+/** A mail provider, from the point of view of one batch. */
 export class BatchProvider {
   readonly provider: PoolProvider;
   readonly #permit: CircuitPermit | CircuitWait;
-  /** A random factor, so that the waiting mail of many batches is not due at the same moment. */
+  /**
+   * A random factor, so that the waiting mail of many batches does not become due at the same
+   * moment.
+   */
   readonly #spread = 1 + Math.random();
   readonly #signals: ProviderSignal[] = [];
   #failedInRow = 0;
   #taken = 0;
-  /** True if the permission is a probe's, and the probe must be claimed before it is sent. */
+  /**
+   * True if the provider's circuit is open and the next message would be its probe, which must be
+   * claimed first.
+   */
   #mustClaim: boolean;
 
   constructor(
@@ -53,12 +59,14 @@ export class BatchProvider {
     this.#mustClaim = !isClaimed && 'isProbe' in permit && permit.isProbe;
   }
 
-  /** True if its circuit was closed when the batch began, so that it may open meanwhile. */
+  /** True if the circuit was closed when the batch began. It may open meanwhile. */
   get isOpenable(): boolean {
     return 'isProbe' in this.#permit && !this.#permit.isProbe;
   }
 
-  /** Milliseconds until it may be tried; null: it may get the next message. */
+  /**
+   * Returns the milliseconds until the provider may be tried; null: it may get the next message.
+   */
   downMs(): number | null {
     if ('waitMs' in this.#permit) {
       return Math.max(firstRetryMs, this.#permit.waitMs) * this.#spread;
@@ -67,17 +75,20 @@ export class BatchProvider {
     return this.#taken < this.#permit.max ? null : probingMs * this.#spread;
   }
 
-  /** Counts a message that will be given to it. */
+  /** Counts a message that will be given to the provider. */
   take(): void {
     this.#taken += 1;
   }
 
-  /** True if it could take none of the last messages of the batch. */
+  /** Returns true if the provider could take none of the last messages of the batch. */
   hasFailed(): boolean {
     return this.#failedInRow >= providerFailuresMax;
   }
 
-  /** Returns false if the message must not be given to it, because another one is the probe. */
+  /**
+   * Returns false if the message must not be given to the provider now, because another message is
+   * the probe.
+   */
   async enter({ db }: CircuitServices): Promise<boolean> {
     if (!this.#mustClaim) return true;
     const hasClaimed = await claimProbe(db, this.provider.mailer.provider);
@@ -85,7 +96,7 @@ export class BatchProvider {
     return hasClaimed;
   }
 
-  /** Notes what it has answered to a message. */
+  /** Adds the response of the provider to a message. */
   note(answer: SendOutcome): void {
     const signal = signalOf(answer);
     this.#signals.push(signal);
@@ -93,7 +104,7 @@ export class BatchProvider {
     else if (answer.kind === 'accepted' || answer.kind === 'refused') this.#failedInRow = 0;
   }
 
-  /** Tells the circuit what the batch has found out. */
+  /** Passes the responses of the batch to the circuit. */
   async leave(services: CircuitServices): Promise<void> {
     if ('waitMs' in this.#permit || this.#mustClaim) return;
     const { provider } = this.provider.mailer;
@@ -103,7 +114,7 @@ export class BatchProvider {
   }
 }
 
-/** The mail providers that a batch may use. */
+/** The mail providers that one batch may use. */
 export interface BatchProviders {
   /** The provider of mail without a route. */
   default: BatchProvider;
@@ -112,12 +123,15 @@ export interface BatchProviders {
   routing: BatchRouting | null;
 }
 
-/** Chooses between the providers of a batch. */
+/** Chooses between the providers that a batch may use. */
 export interface BatchRouting extends ProviderChooser {
   providerOf(chosen: Chosen): BatchProvider;
-  /** Returns which of the candidates after `position` gets a composed message. */
+  /** Returns which candidate after `position` gets a message of this size. */
   next(choice: ProviderChoice, position: number, messageBytes: number): ProviderDecision;
-  /** @param before providers that were passed over since the message was claimed */
+  /**
+   * Describes a choice for the trace. @param before providers that were passed over since the
+   * message was claimed
+   */
   detailOf(
     choice: ProviderChoice,
     decision: Sent,
@@ -128,8 +142,9 @@ export interface BatchRouting extends ProviderChooser {
 type Sent = Extract<ProviderDecision, { kind: 'send' }>;
 
 /**
- * Asks whether mail may be given to the default provider. Returns the milliseconds to wait if not.
- * Every provider that may get mail must be left at the end of the batch.
+ * Opens the default provider for a batch. Returns the milliseconds to wait if its circuit does not
+ * allow mail now. `leave` must be called at the end of the batch for each provider that may get
+ * mail.
  */
 export async function openDefault(
   services: CircuitServices,
@@ -141,7 +156,7 @@ export async function openDefault(
   return { providers: { default: only, all: [only], routing: null }, max: permit.max };
 }
 
-/** Finds out which providers of a project's routes take mail now. */
+/** Opens the providers of a project's routes for a batch. */
 export async function openRouted(
   { db }: CircuitServices,
   byDefault: PoolProvider,
@@ -150,7 +165,7 @@ export async function openRouted(
   const named = new Set(
     [...routes.own, ...routes.installation].flatMap((route) => route.providers.map(({ id }) => id)),
   );
-  // Mail may be bound to a provider of the project that no route names any more.
+  // Mail may be bound to a provider of the project that no route names now.
   const others = [...known.values()].filter(
     ({ id, scope }) => id !== byDefault.id && (scope === 'project' || named.has(id)),
   );
@@ -189,7 +204,7 @@ function batchRouting(routes: Routes, byId: ReadonlyMap<string, BatchProvider>):
     const waitMs = candidate.downMs();
     return waitMs === null ? null : { waitMs };
   }
-  /** @param messageBytes 0: unknown yet */
+  /** @param messageBytes 0: not known yet */
   function decide(
     choice: ProviderChoice,
     from: number,

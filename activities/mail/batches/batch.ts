@@ -15,7 +15,7 @@ import type { CircuitServices } from './circuit.ts';
 import type { Attempted, OutcomeRules } from './outcomes.ts';
 import type { RoutingServices } from './routing.ts';
 
-/** A batch of mail: where its messages come from, and how they are made. */
+/** A batch of mail: how its messages are claimed and composed. */
 
 export interface SendingServices extends CircuitServices, OutcomeRules, RoutingServices {
   /** The mailer of the default provider. */
@@ -24,19 +24,22 @@ export interface SendingServices extends CircuitServices, OutcomeRules, RoutingS
   journal: Pick<Journal, 'claim'>;
   rates: SendingRates;
   returnPaths: Pick<ReturnPaths, 'pathOf'>;
-  /** null: the mail provider inserts pixel and links, if any. */
+  /** null: only the mail provider may insert a pixel and links. */
   tracking: Tracking | null;
   /** null: billing is off. */
   billingRules: BillingRules;
 }
 
 export interface Tracking {
-  /** Address of the API, or the same on the tracking host of a domain. */
+  /**
+   * Base URL of pixel and links: that of the API, or the same on the tracking host of the sender
+   * domain.
+   */
   apiUrl: string;
   sign: Sign;
 }
 
-/** The columns of a claimed message that every sender needs. */
+/** The columns that every sender needs of a claimed message. */
 export interface Sendable extends ClaimedShare, Attempted {
   id: string;
   project_id: string;
@@ -45,31 +48,33 @@ export interface Sendable extends ClaimedShare, Attempted {
   contact_email: string;
   contact_subscribed: boolean;
   project_disabled: boolean;
-  /** The sender domain was removed or lost its verification while the message waited. */
+  /** True if the sender domain was removed or lost its verification while the message waited. */
   sender_gone: boolean;
-  /** The contact is being erased. */
+  /** True if the contact is being erased. */
   contact_gone: boolean;
   /** The suppression list's entry for the address. */
   suppression: Suppression | null;
-  /** The contact has left the topic of the message. */
+  /** True if the contact has left the topic of the message. */
   topic_left: boolean;
   /**
-   * State of the opt-in request that the message asks to confirm; null or absent: it is no
-   * confirmation mail.
+   * For a confirmation mail, the state of its opt-in request; null or absent: it is another mail.
    */
   opt_in_state?: string | null;
-  /** The provider of its last attempt; null: the default one, without a route. */
+  /** The provider of the last attempt; null: the default provider, without a route. */
   provider_id: string | null;
-  /** True if its provider may have accepted it already, so no other one may get it. */
+  /**
+   * True if the provider of the last attempt may have accepted the message, so no other provider
+   * may get it.
+   */
   is_bound: boolean;
-  /** Its providers, as decided with its claim; absent: the default one. */
+  /** The providers that were chosen with the claim; absent: the default provider. */
   chosen?: Chosen;
-  /** Why the message must not be sent, as decided with its claim. */
+  /** Why the message must not be sent, as decided with the claim. */
   withheld?: WithheldReason | 'delivery_unknown';
   project_tracking: TrackingSetting;
-  /** Host of its tracked links; null: that of the API. */
+  /** Host of the tracked links in the message; null: the host of the API. */
   tracking_host: string | null;
-  /** The attachments of the message; absent: the sender allows none. */
+  /** The attachments of the message; absent: mail of this kind has none. */
   attachments?: readonly { bytes: number }[];
   /** The body of the message, if it was rendered earlier. */
   body?: string | null;
@@ -81,26 +86,34 @@ export interface Composed {
   content?: DeliveryOutcome['content'];
 }
 
-/** The content cannot be loaded now. The message itself is valid, so the batch is released. */
+/**
+ * The content cannot be loaded now, although the message is valid. So the claim of the batch is
+ * released.
+ */
 export class ContentUnavailable extends Error {}
 
-/** Thrown while composing: the body exceeds the size limit. The message is not sent. */
+/**
+ * Thrown while a message is composed whose body exceeds the size limit. The message is not sent.
+ */
 export class BodyTooLarge extends Error {}
 
 export interface Batch<E extends Sendable> {
   projectId: string;
   /** Maximum number of messages to deliver. */
   max: number;
-  /** True if routes of the project may name the mail providers. */
+  /** True if the project's routes may choose mail providers. */
   isRouted: boolean;
-  /** Claims messages for an attempt, and commits. */
+  /** Claims messages for an attempt and commits. */
   claim(attempt: ClaimAttempt): Promise<Claimed<E>>;
-  /** Releases the messages that an attempt has claimed, if none was given to the mail provider. */
+  /**
+   * Releases the messages that an attempt has claimed. Only for an attempt that gave none to the
+   * mail provider.
+   */
   release(attemptId: string): Promise<void>;
   /**
-   * Loads the parts that the messages share. Returns a function that composes each. This function
-   * may throw ContentUnavailable (the rest of the batch is released and the batch fails) and
-   * BodyTooLarge (only this message is not sent).
+   * Loads the parts that the messages share, and returns a function that composes one message. That
+   * function may throw ContentUnavailable (the rest of the batch is released and the batch fails)
+   * or BodyTooLarge (only this message is not sent).
    */
   prepare(
     emails: readonly E[],
@@ -123,21 +136,18 @@ export interface ClaimAttempt {
 
 /**
  * Claimed messages. The messages of a campaign come from one chunk, so a claim should not ask for
- * more than a chunk holds.
+ * more than a chunk has.
  */
 export interface Claimed<E> {
   emails: readonly E[];
-  /** Undefined without a campaign, or when no chunk was free. */
+  /** Undefined if the mail is of no campaign, or if no chunk was free. */
   chunk?: CampaignChunk | undefined;
 }
 
-/** Values that the messages of a chunk share. */
+/** Values that all messages of a chunk share. */
 export interface CampaignChunk extends ChunkOrigin {
-  /** Number of consecutive refusals of the campaign's mail before this chunk. */
+  /** Number of consecutive refusals of the campaign's mail just before this chunk. */
   refusedInRow: number;
-  /**
-   * Maximum number of messages that the campaign may send per minute; null: the campaign sets no
-   * limit.
-   */
+  /** The campaign's own limit in messages per minute; null: none. */
   maxPerMinute: number | null;
 }

@@ -17,14 +17,14 @@ import { type Database, transact } from '../../../db/database.ts';
 import type { SendOutcome } from '../../../providers/mail/mailer.ts';
 import { deliveryRunId } from '../../../domain/runs/execution.ts';
 
-/** A circuit breaker that all workers share. It decides if mail may be given to the provider. */
+/** A circuit breaker that all workers share. It decides whether mail may be given to a provider. */
 
 export interface CircuitPermit {
   /** Maximum number of messages to give to the provider. */
   max: number;
-  /** True if the circuit is open and this caller makes the only attempt. */
+  /** True if the circuit is open and this caller may send the probe. */
   isProbe: boolean;
-  /** True if an acceptance must be recorded, because there were failures before. */
+  /** True if there were failures before, so an acceptance must be recorded. */
   hasFailed: boolean;
 }
 
@@ -33,15 +33,15 @@ export interface CircuitServices {
   log: { warn(details: object, message: string): void };
 }
 
-/** A circuit that this caller may not use now. */
+/** The answer of a circuit that this caller must not use now. */
 export interface CircuitWait {
   waitMs: number;
 }
 
 /**
  * Asks whether mail may be given to a provider now. While the provider cannot take mail, one caller
- * at a time may try one message; the others get the milliseconds to wait. Every permission must end
- * in `leaveCircuit`.
+ * at a time may send a probe, and the others get the milliseconds to wait. Each permit must end in
+ * `leaveCircuit`.
  */
 export async function enterCircuit(
   { db }: CircuitServices,
@@ -52,13 +52,13 @@ export async function enterCircuit(
   return (await claimProbe(db, provider)) ? permit : { waitMs: probeLeaseMs };
 }
 
-/** Returns the permission of a circuit. That of a probe must be claimed with `claimProbe`. */
+/** Returns the permit of a circuit. A probe must still be claimed with `claimProbe`. */
 export function permitOf({ failures, waitMs }: Circuit): CircuitPermit | CircuitWait {
   if (waitMs === null) return { max: Infinity, isProbe: false, hasFailed: failures > 0 };
   return waitMs === 0 ? { max: 1, isProbe: true, hasFailed: true } : { waitMs };
 }
 
-/** Returns those of the providers whose circuits are open. */
+/** Returns those of the given providers whose circuits are open. */
 export async function listOpened(
   { db }: CircuitServices,
   providers: readonly string[],
@@ -68,17 +68,17 @@ export async function listOpened(
   return new Set(providers.filter((provider) => circuits.get(provider)?.waitMs !== null));
 }
 
-/** The part of an attempt's outcome that concerns the provider. */
+/** The part of a message's outcome that concerns the provider. */
 export interface ProviderSignal {
   kind: string;
-  /** True if the provider seems unable to take mail at all, not only this message. */
+  /** True if the provider seems unable to take any mail, not just this message. */
   isProviderFailure?: boolean | undefined;
 }
 
 /**
- * Returns what an outcome shows about its provider. A connection that ends without an answer is a
- * failure, too: otherwise a provider that answers to no message would get all of them, and their
- * outcomes would be unknown.
+ * Returns what an outcome shows about its provider. A connection that ends without a response also
+ * counts as a failure: otherwise a provider that never responds would get all messages, and all
+ * their outcomes would be unknown.
  */
 export function signalOf(outcome: SendOutcome): ProviderSignal {
   const { kind } = outcome;
@@ -87,8 +87,9 @@ export function signalOf(outcome: SendOutcome): ProviderSignal {
 }
 
 /**
- * Records if attempts to send, in their order, have found the provider able to take mail.
- * @param onClosed called at the first acceptance after an outage: mail may wait for the provider
+ * Records the results of attempts in their order, which may open or close the circuit.
+ * @param onClosed called at the first acceptance after an outage, when mail may wait for the
+ * provider
  */
 export async function leaveCircuit(
   { db, log }: CircuitServices,
@@ -113,12 +114,12 @@ export async function leaveCircuit(
   } else if (isProbe) await probeSoon(db, provider);
 }
 
-/** Milliseconds for which one worker makes mail due that has waited for a provider. */
+/** Milliseconds for which one worker makes mail due that waited for a provider. */
 const releasingMs = 5_000;
 
 /**
- * Makes the mail due that waits for a provider of its route. If it is the default provider, signals the
- * deliveries and campaigns without routes, too: their mail has stayed due.
+ * Makes the mail due that waits for a provider of its route. For the default provider, also signals
+ * the deliveries and campaigns without routes, whose mail has stayed due.
  */
 export async function releaseWaiting(
   db: Database,
@@ -130,8 +131,8 @@ export async function releaseWaiting(
 }
 
 /**
- * Releases mail that waits for a provider whose circuit has closed: the process that closed it has
- * died, or there was too much mail.
+ * Releases mail that still waits for a provider whose circuit has closed, because the process that
+ * closed it died or there was too much mail.
  * @param defaultCircuit the name of the default provider's circuit
  */
 export async function releaseMailOfClosedCircuits(
@@ -160,13 +161,13 @@ async function signalWaiting(db: Database, provider: string): Promise<void> {
 }
 
 /**
- * Maximum number of projects, and of campaigns, that are signalled at once. The sweep signals the
+ * Maximum number of projects, and of campaigns, that are signalled together. The sweep signals the
  * others.
  */
 const wokenMax = 1_000;
 
 /**
- * Returns true if the provider has judged a message, which shows that the provider is available.
+ * Returns true if the provider has accepted or refused a message, which shows that it is available.
  */
 function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
   return ['accepted', 'refused', 'again', 'retry'].includes(kind) && !isProviderFailure;
@@ -179,7 +180,7 @@ function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
  */
 export function circuitRetryMs(waitMs: number, hasTried: boolean): number {
   if (hasTried && waitMs < longMs) return waitMs;
-  // Random, so that the mail of one project does not always make the probe.
+  // A random time, so that the probe does not always come from the same project.
   return waitMs + Math.random() * Math.min(Math.max(waitMs, spreadMs), longMs);
 }
 

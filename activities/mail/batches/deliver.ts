@@ -23,13 +23,13 @@ import { endClaim, recordOutcomes } from './record-outcomes.ts';
  */
 
 /**
- * Seconds of a claim's lease. If a claim is still open at the end of its lease, its process counts
- * as dead.
+ * Seconds of a claim's lease. A claim that is still open when its lease ends belongs to a dead
+ * process.
  */
 const leaseSeconds = 120;
 /**
- * Milliseconds before the end of a lease in which no message is given to the mail provider: as long
- * as SES may take to respond. An SMTP server may take longer than the lease, but by default not
+ * Milliseconds before the end of a lease in which no message is handed over any more: as long as
+ * SES may take to respond. An SMTP server may take longer than the lease but, by default, not
  * longer than the settle time after the lease.
  */
 const leaseMarginMs = 60_000;
@@ -38,8 +38,8 @@ const leaseMarginMs = 60_000;
  */
 const unrecordedChars = 4 * 1024 * 1024;
 /**
- * Maximum number of messages claimed at once. When a process dies, the outcome of each message that
- * it had claimed is unknown. So a process claims only messages that it sends at once.
+ * Maximum number of messages claimed together. If a process dies, the outcome of each message that
+ * it has claimed is unknown, so a process claims only messages that it sends at once.
  */
 const chunkSize = 50;
 /**
@@ -49,20 +49,20 @@ const unrecordedMs = 5_000;
 
 interface BatchProgress<E> extends Progress {
   attemptIds: string[];
-  /** The notes of these attempts. */
+  /** The journal notes of these attempts. */
   notes: AttemptNotes[];
   emails: E[];
-  /** The last chunk claimed. */
+  /** The last chunk that was claimed. */
   chunk: CampaignChunk | undefined;
 }
 
 export interface Delivered {
   claimed: number;
-  /** The last chunk claimed, if the messages belong to a campaign. */
+  /** The last chunk that was claimed, if the messages belong to a campaign. */
   chunk?: CampaignChunk | undefined;
   /** Milliseconds until the next attempt, if the provider cannot take mail; otherwise null. */
   waitMs: number | null;
-  /** True if the rate limit of a provider holds back some of the messages. */
+  /** True if the rate limit of a provider holds some of the messages back. */
   isOverRate: boolean;
 }
 
@@ -106,7 +106,7 @@ export async function deliverBatch<E extends Sendable>(
   return { claimed: emails.length, chunk: progress.chunk, waitMs: null, isOverRate };
 }
 
-/** Returns the providers that the batch may use; the milliseconds to wait if there are none. */
+/** Returns the providers that the batch may use, or the milliseconds to wait if it may use none. */
 async function openProviders<E extends Sendable>(
   services: SendingServices,
   { projectId, isRouted }: Batch<E>,
@@ -138,14 +138,14 @@ async function recordBatch<E extends Sendable>(
   }
 }
 
-/** The label of a provider in the metrics. Those of projects share one. */
+/** Returns the label of a provider in the metrics. All providers of projects share one label. */
 function labelOf({ id, scope, mailer }: PoolProvider): string {
   if (scope === 'project') return 'project';
   return id === 'default' ? mailer.provider : id;
 }
 
 interface ChunkContext<E> {
-  /** Maximum number of messages. */
+  /** Maximum number of messages in the chunk. */
   max: number;
   providers: BatchProviders;
   progress: BatchProgress<E>;
@@ -216,19 +216,19 @@ async function claimChunk<E extends Sendable>(
       return null;
     }
     if (chunk) notes.content({ version: chunk.contentVersion, throttledAt: chunk.throttledAt });
-    // Mail that will not be sent must not count against the allowance of the project.
+    // Mail that will not be sent must not use up the project's allowance.
     const meant = emails.filter((email) => reasonAgainst(email) === null);
     const overLimit = await takeAllowances(services.db, services.billingRules, projectId, meant);
     ready = { emails, overLimit, compose: await batch.prepare(emails) };
   } catch (error) {
-    // The claim may have been committed even if the call failed. A release is safe, because nothing
-    // has been given to a mail provider yet.
+    // The claim may have been committed even if the call failed. Releasing it is safe, because no
+    // message has been given to a mail provider yet.
     await endClaim(services, projectId, stop, () => batch.release(attemptId));
     notes.end();
     throw error;
   }
-  // The count of the claim is used for the first chunk only. Later, the count of this batch is
-  // newer.
+  // The claim's count of refusals is used only before the first chunk. After that, the count of
+  // this batch is newer.
   if (progress.emails.length === 0) progress.refusedInRow = progress.chunk?.refusedInRow ?? 0;
   progress.attemptIds.push(attemptId);
   progress.notes.push(notes);
@@ -237,8 +237,8 @@ async function claimChunk<E extends Sendable>(
 }
 
 /**
- * Returns the ids of claimed messages that must no longer be given to their provider: they must not be
- * sent any more, or its circuit has opened.
+ * Returns the ids of claimed messages that must no longer be given to their provider: they must not
+ * be sent any more, or the provider's circuit has opened.
  */
 async function listHalted(
   services: SendingServices,

@@ -9,15 +9,15 @@ import { createSemaphore, type Semaphore } from './semaphore.ts';
 /** Gives claimed messages to their mail providers. */
 
 /**
- * Limits the attachments of all messages that this process is sending, in bytes: enough for four
- * messages with the largest attachments (10 MB by default), of which two may be of one project. Each
- * byte is in memory about four times: as stored, in base64 and in the message.
+ * Limits the bytes of attachments of all messages that this process is sending. Four messages with
+ * the largest attachments (10 MB by default) fit, two of them of one project. Each byte is in
+ * memory about four times: as stored, in base64 and in the message.
  */
 const filesUnderWay = createSemaphore(40 * 1024 * 1024);
 /**
- * Limits the bodies of all messages that this process is sending, in characters: enough for six of
- * the largest. Each character is in memory about ten times: in the document, with tracked links, as
- * text, each of them encoded, and in the message.
+ * Limits the characters of the bodies of all messages that this process is sending. Six of the
+ * largest bodies fit. Each character is in memory about ten times: in the document, with tracked
+ * links, as text, in the encoded form of each, and in the message.
  */
 const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
 /**
@@ -63,7 +63,7 @@ async function giveTo<E extends Sendable>(
         [bodiesUnderWay, email.body?.length ?? 0],
       ];
       const releases: (() => void)[] = [];
-      // One project's slow provider must not keep the room from the mail of others.
+      // A slow provider of one project must not take the memory that other projects' mail needs.
       const holder = { urgent, owner: email.project_id };
       for (const [room, amount] of needed) {
         releases.push(room.tryAcquire(amount, holder) ?? (await room.acquire(amount, holder)));
@@ -92,8 +92,8 @@ function record(
 }
 
 /**
- * Counts the bytes of a message's attachments. A damaged row counts as 0: the message fails when it
- * is composed.
+ * Returns the bytes of a message's attachments. A damaged row counts as 0, and its message fails
+ * when it is composed.
  */
 function bytesOf({ attachments }: Sendable): number {
   if (!Array.isArray(attachments)) return 0;

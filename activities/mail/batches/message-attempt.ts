@@ -31,9 +31,9 @@ import type { Recheck } from './recheck.ts';
 import { createSemaphore, type Semaphore } from './semaphore.ts';
 
 /**
- * Limits the number of messages that this process is sending to a provider, for all batches
- * together. A message waits here for a connection, because its lease is checked after this wait.
- * The wait in the mailer is short enough for the margin of the lease.
+ * Limits the number of messages that this process is sending to a provider, over all batches. A
+ * message waits for a connection here and not in the mailer, because its lease is checked after
+ * this wait.
  */
 const connectionsByMailer = new WeakMap<Mailer, Semaphore>();
 function connectionsOf(mailer: Mailer): Semaphore {
@@ -45,25 +45,25 @@ function connectionsOf(mailer: Mailer): Semaphore {
 /** The outcomes of a batch so far. */
 export interface Progress {
   outcomes: DeliveryOutcome[];
-  /** The outcomes by the provider that had the message last. */
+  /** The outcomes, by the provider that had the message last. */
   byProvider: Map<BatchProvider, DeliveryOutcome[]>;
-  /** Number of consecutive messages that a provider refused. */
+  /** Number of consecutive messages that were refused. */
   refusedInRow: number;
   /** Number of characters of bodies in the outcomes that are not recorded yet. */
   unrecordedChars: number;
-  /** Set when the content of messages cannot be loaded, so that no more messages are composed. */
+  /** Set when the content of messages cannot be loaded. Then no further messages are composed. */
   fault?: ContentUnavailable;
 }
 
 export interface HandOver<E extends Sendable> {
   attemptId: string;
-  /** Undefined: the messages are in no chunk. */
+  /** undefined: the messages are in no chunk. */
   chunk: CampaignChunk | undefined;
   emails: readonly E[];
   overLimit: ReadonlySet<string>;
   compose: (email: E, tracking: Tracking | null) => Composed | Promise<Composed>;
   providers: BatchProviders;
-  /** The provider that has each message now. */
+  /** For each message id, the provider that has the message now. */
   holders: Map<string, BatchProvider>;
   progress: Progress;
   notes: AttemptNotes;
@@ -75,12 +75,15 @@ export interface HandOver<E extends Sendable> {
   stop: AbortSignal;
 }
 
-/** Maximum number of milliseconds for which a refused message waits for a ramp of the next provider. */
+/** Maximum number of milliseconds that a refused message waits for a ramp of the next provider. */
 const rampWaitMsMax = 3_600_000;
 
-/** Returns why a message must not be sent, by the values read with its claim; null: send it. */
+/**
+ * Returns why a message must not be sent, from the values read with its claim; null: it may be
+ * sent.
+ */
 export function reasonAgainst(email: Sendable) {
-  // The settings no longer name the only provider that may get it.
+  // The message is bound to a provider that the settings no longer have.
   const isLost = email.is_bound && !email.chosen && !isOfDefault(email);
   return email.withheld ?? suppressionReason(email) ?? (isLost ? 'delivery_unknown' : null);
 }
@@ -88,18 +91,18 @@ export function reasonAgainst(email: Sendable) {
 const isOfDefault = ({ provider_id: id }: Sendable) => id === null || id === 'default';
 
 /**
- * One message on its way: to its provider and, if this one refuses it before acceptance, to the next
- * ones of its route.
+ * Sends one message: to its first provider and, if that one refuses it without accepting it, to the
+ * next providers of its route.
  */
 export class MessageAttempt<E extends Sendable> {
   readonly #services: SendingServices;
   readonly #email: E;
   readonly #given: HandOver<E>;
   #provider: BatchProvider;
-  /** Undefined: the default provider, without a route. */
+  /** undefined: the default provider, without a route. */
   #chosen: Chosen | undefined;
   #isTracked: boolean;
-  /** The answer of a provider that could not take the message now. */
+  /** The response of a provider that could not take the message now. */
   #retry: SendOutcome | null = null;
 
   constructor(services: SendingServices, email: E, provider: BatchProvider, given: HandOver<E>) {
@@ -113,7 +116,10 @@ export class MessageAttempt<E extends Sendable> {
       !email.opt_in_state && isTracked(email.project_tracking, email.message_class as MessageClass);
   }
 
-  /** Returns the outcome, and the provider that had the message last. Never throws. */
+  /**
+   * Sends the message. Returns the outcome, and the provider that had the message last. Never
+   * throws.
+   */
   async run(): Promise<[BatchProvider, DeliveryOutcome]> {
     const { overLimit } = this.#given;
     const email = this.#email;
@@ -136,7 +142,7 @@ export class MessageAttempt<E extends Sendable> {
     }
   }
 
-  /** Waits for a connection. Returns the function that gives it back. */
+  /** Waits for a free connection. Returns the function that releases it. */
   async #connect(): Promise<() => void> {
     const connections = connectionsOf(this.#provider.provider.mailer);
     return connections.tryAcquire(1) ?? connections.acquire(1, { urgent: this.#given.urgent });
@@ -160,13 +166,16 @@ export class MessageAttempt<E extends Sendable> {
       if (error instanceof BodyTooLarge) {
         return { emailId, kind: 'withheld', reason: 'message_too_large' };
       }
-      // An internal error must not affect the rest of the batch.
+      // An internal error with one message must not affect the rest of the batch.
       const failed = { kind: 'retry', error: String(error), isAboutMessage: true } as const;
       return this.#outcomeOf(failed);
     }
   }
 
-  /** Returns how links are made, on the tracking host of the sender domain if it has one. */
+  /**
+   * Returns how links are tracked: on the tracking host of the sender domain if it has one. null:
+   * no tracking.
+   */
   #tracking(): Tracking | null {
     const { tracking } = this.#services;
     const host = this.#email.tracking_host;
@@ -174,7 +183,10 @@ export class MessageAttempt<E extends Sendable> {
     return { ...tracking, apiUrl: urlOnHost(tracking.apiUrl, host) };
   }
 
-  /** Tries the provider. null: it did not take the message, and the next one may be tried. */
+  /**
+   * Tries the current provider. null: it did not take the message, and the next provider may be
+   * tried.
+   */
   async #try(composed: Composed): Promise<DeliveryOutcome | null> {
     const obstacle = await this.#findObstacle(composed);
     if (obstacle) return this.#pass(obstacle, composed.raw.length);
@@ -192,12 +204,12 @@ export class MessageAttempt<E extends Sendable> {
     const { maxMessageBytes } = this.#provider.provider;
     if (maxMessageBytes !== null && raw.length > maxMessageBytes) return 'too_large';
     if (this.#provider.hasFailed()) return 'down';
-    // Without an answer of the database, another message may be the probe.
+    // If the database does not answer, another message may be the probe, so this one is not sent.
     const mayEnter = await this.#provider.enter(this.#services).catch(() => false);
     return mayEnter ? null : 'down';
   }
 
-  /** Passes over a provider that has not got the message. null: the next one may be tried. */
+  /** Passes over a provider without giving it the message. null: the next provider may be tried. */
   async #pass(reason: 'too_large' | 'down', messageBytes: number): Promise<DeliveryOutcome | null> {
     const chosen = this.#chosen;
     const isHeld = reason === 'down' && chosen?.choice.onDown !== 'next';
@@ -212,7 +224,10 @@ export class MessageAttempt<E extends Sendable> {
     return { emailId: this.#email.id, kind: 'withheld', reason: 'no_provider' };
   }
 
-  /** Moves a message that its provider has refused. null: the next one may be tried. */
+  /**
+   * Moves a message that its provider has refused to the next one. null: that provider may be
+   * tried.
+   */
   async #move(
     answer: Extract<SendOutcome, { error: string }>,
     composed: Composed,
@@ -234,8 +249,8 @@ export class MessageAttempt<E extends Sendable> {
   }
 
   /**
-   * Commits the next provider before it gets the message, so that its outcome is never looked for at
-   * another one.
+   * Commits the choice of the next provider before that provider gets the message. So the outcome
+   * is never looked for at another provider.
    */
   async #moveTo(
     decision: Extract<ProviderDecision, { kind: 'send' }>,
@@ -256,7 +271,7 @@ export class MessageAttempt<E extends Sendable> {
       detail: routing.detailOf(choice, decision, [from, ...skipped]),
       error: why.error,
     };
-    // Without the database, no other provider gets the message in this attempt.
+    // If the database does not answer, no other provider gets the message in this attempt.
     const result = await recordMove(this.#services.db, move).catch(() => 'lost' as const);
     if (result === 'lost') return this.#stopped();
     if (result !== 'moved') {
@@ -276,18 +291,24 @@ export class MessageAttempt<E extends Sendable> {
     return this.#given.isOver() ? this.#released() : null;
   }
 
-  /** Releases the message, or retries it later if its provider has had it. */
+  /**
+   * Releases the message. If a provider has already refused it for now, it is retried later
+   * instead.
+   */
   #stopped(): DeliveryOutcome {
     return this.#retry ? this.#outcomeOf(this.#retry) : this.#released();
   }
 
-  /** Returns true if the answer allows that another provider gets the message. */
+  /** Returns true if another provider may get the message after this response. */
   #mayMove(answer: SendOutcome): answer is Extract<SendOutcome, { error: string }> {
     const isNext = this.#chosen?.choice.onDown === 'next' && this.#given.providers.routing;
     return Boolean(isNext) && mayMoveAfter(answer);
   }
 
-  /** A refusal is not final if another provider of the route may take the message later. */
+  /**
+   * Returns the final outcome. A refusal is not final if another provider of the route may take the
+   * message later.
+   */
   #final(answer: SendOutcome, composed: Composed): DeliveryOutcome {
     const isLater = answer.kind === 'refused' && !isRecipientRefusal(answer) && this.#retry;
     return this.#outcomeOf(isLater || answer, composed);

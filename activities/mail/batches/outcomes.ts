@@ -3,26 +3,23 @@ import { simulatedFeedback } from '../../../domain/mail/feedback.ts';
 import { retryDelayMs } from '../../../domain/runs/retry.ts';
 import type { Mailer, SendOutcome } from '../../../providers/mail/mailer.ts';
 
-/** The columns of a claimed message on which its outcome depends. */
+/** The columns of a claimed message that determine its outcome. */
 export interface Attempted {
   id: string;
   to_email: string;
-  /** Number of its attempts, with this one. */
+  /** Number of attempts, including this one. */
   attempts: number;
-  /** Start of the first attempt; null: none was made before this one. */
+  /** Start of the first attempt; null: this is the first. */
   first_attempt_at: string | null;
 }
 
 export interface OutcomeRules {
   mailer: Pick<Mailer, 'hasSimulator'>;
-  /**
-   * Milliseconds after the first attempt for which a message is retried. After that time, the
-   * message fails.
-   */
+  /** Milliseconds after the first attempt within which the message is retried. Later it fails. */
   retryMs: number;
 }
 
-/** Returns what an answer of the mailer means for a message. */
+/** Returns the outcome of a message from the mailer's response. */
 export function deliveryOutcomeOf(
   { id: emailId, to_email: to, attempts, first_attempt_at: firstAt }: Attempted,
   outcome: SendOutcome,
@@ -51,7 +48,7 @@ export function deliveryOutcomeOf(
 }
 
 /**
- * Returns true if the reports about mail to this address are simulated: it is an address such as
+ * Returns true if the reports about mail to this address are simulated: the address is like
  * `bounce@simulator.test`, and the provider reports no deliveries.
  */
 function isSimulated(mailer: Pick<Mailer, 'hasSimulator'>, address: string): boolean {

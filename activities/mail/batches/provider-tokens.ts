@@ -3,16 +3,19 @@ import type { Database } from '../../../db/database.ts';
 import type { PoolProvider } from '../../../providers/mail-pool.ts';
 
 /**
- * Longest wait of claimed messages for the rate limit of their provider, in milliseconds. Others are
- * released.
+ * Maximum number of milliseconds that claimed messages wait for the rate limit of their provider.
+ * If they would wait longer, they are released.
  */
 const rateWaitMsMax = 10_000;
-/** Shortest time for which messages over the rate limit of their provider are released. */
+/**
+ * Minimum number of milliseconds for which messages over the rate limit of their provider are
+ * released.
+ */
 export const overRateMs = 1_000;
 
 /**
- * Takes tokens from the bucket of a provider with a rate limit. Returns how many messages it may get,
- * and the milliseconds until then; for none, the milliseconds until the next may be tried.
+ * Takes tokens from the bucket of a provider with a rate limit. Returns how many messages the
+ * provider may get and after how many milliseconds; if none, the milliseconds until the next try.
  */
 export async function takeTokens(
   { db }: { db: Database },
@@ -25,7 +28,7 @@ export async function takeTokens(
   try {
     return await takeProviderTokens(db, limit, wanted, { urgent });
   } catch {
-    // Without an answer, the messages wait. The database is probably unavailable.
+    // If the database does not answer, the messages wait.
     return { granted: 0, waitMs: overRateMs };
   }
 }

@@ -1,10 +1,10 @@
-/** Milliseconds between two checks of claimed messages. */
+/** Minimum number of milliseconds between two checks of claimed messages. */
 const checkEveryMs = 400;
 /**
- * Milliseconds for which the result of a check is valid. Users are promised that no message begins
- * later than a second after the response to a cancel, a pause or an opt-out. The time counts from
- * the end of a check, so that a slow database does not stop all mail. While checks are slow, a
- * message may begin later by their duration.
+ * Milliseconds for which the result of a check is valid. Users are promised that no message is
+ * handed over later than a second after the response to a cancel, a pause or an opt-out. The time
+ * counts from the end of a check, so that a slow database does not stop all mail; then the promise
+ * is exceeded by the duration of a check.
  */
 const holdsMs = 900;
 
@@ -13,16 +13,16 @@ export interface Recheck {
   renew(): Promise<void>;
   /** Returns true if a message may be given to the mail provider now. */
   mayBegin(emailId: string): boolean;
-  /** Excludes a message from further checks. */
+  /** Removes a message from further checks, because it was handed over. */
   done(emailId: string): void;
   close(): void;
 }
 
 /**
- * Checks claimed messages again while they are given to the mail provider, which may take seconds
- * for each. A claim whose messages are sent within `checkEveryMs` costs no check.
+ * Checks claimed messages repeatedly while they are handed over, which may take seconds for each.
+ * If all are handed over within `checkEveryMs`, no check is needed.
  * @param claimedAt `performance.now()` before the claim; `Date.now()` may jump
- * @param listStopped returns the ids of the given messages that must no longer be sent
+ * @param listStopped returns the ids of those given messages that must no longer be sent
  */
 export function startRecheck(
   emailIds: readonly string[],
@@ -39,8 +39,8 @@ export function startRecheck(
         for (const id of await listStopped([...open])) stopped.add(id);
         checkedAt = performance.now();
       } catch {
-        // The check has failed. If no later one succeeds in time, no message may begin, and the rest
-        // is released.
+        // The check failed. If no later check succeeds in time, no further message is handed over,
+        // and the rest is released.
       } finally {
         checking = null;
       }

@@ -15,8 +15,8 @@ interface WarningLog {
 const shutdownTimeoutMs = 30_000;
 
 /**
- * Records the outcomes of a batch, and retries as long as the database is unavailable. If the
- * database rejects an outcome, halves the batch until only that outcome fails.
+ * Records the outcomes of a batch. Retries while the database is unavailable; if the database
+ * rejects an outcome, halves the batch until only that outcome fails.
  */
 export async function recordOutcomes(
   services: { db: Database; log: WarningLog },
@@ -69,10 +69,10 @@ function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): Deliv
 }
 
 /**
- * Ends a claim, and retries while the database is unavailable. Without retries, the outcome would be
- * unknown for accepted messages that were not recorded, and for claimed messages that were not
- * released. A late call changes only rows that this claim still holds. Gives up only when the
- * worker shuts down, or on an error for which `isFinal` is true.
+ * Ends a claim, and retries while the database is unavailable. Otherwise accepted messages would
+ * have an unknown outcome because they were not recorded, and unsent messages because they were not
+ * released. A late call changes only rows that this claim still holds. Gives up when the worker
+ * shuts down, or on an error for which `isFinal` is true.
  */
 export async function endClaim<T>(
   { log }: { log: WarningLog },
@@ -100,7 +100,7 @@ export async function endClaim<T>(
 
 /**
  * Returns true if the worker shuts down. Temporal also cancels an activity that has timed out, but
- * then the process lives on.
+ * then the process continues.
  */
 function isShutdown(stop: AbortSignal): boolean {
   return stop.reason instanceof CancelledFailure && stop.reason.message === 'WORKER_SHUTDOWN';

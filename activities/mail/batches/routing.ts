@@ -4,13 +4,13 @@ import { readRouting } from '../../../db/routing/routing.ts';
 import type { Route, Routes } from '../../../domain/routing/routing.ts';
 import type { MailPool, PoolProvider } from '../../../providers/mail-pool.ts';
 
-/** Finds the routes of a project, and the providers that they may name. */
+/** Reads the routes of a project, and the providers that these routes may name. */
 
 export interface RoutingServices {
   db: Database;
-  /** All mail without a route leaves by `default`. */
+  /** `default` sends all mail without a route. */
   mailPool: Pick<MailPool, 'default' | 'providersOf'>;
-  /** The routes of the installation, for mail that no route of its project matches. */
+  /** The routes of the installation, which apply to mail that no route of its project matches. */
   routes: readonly Route[];
 }
 
@@ -19,14 +19,14 @@ export interface ProjectRouting {
   providers: ReadonlyMap<string, PoolProvider>;
 }
 
-/** Age of a project's routes after which they are read again, in milliseconds. */
+/** Milliseconds for which a project's routes are cached. */
 const freshMs = 4_000;
 const projectsMax = 2_000;
 
 type KnownRoutes = LRUCache<string, Promise<readonly Route[]>>;
 const knownByDatabase = new WeakMap<Database, KnownRoutes>();
 
-/** Returns the routing of a project, as of at most 5 seconds ago. */
+/** Returns the routing of a project, at most 5 seconds old. */
 export async function routingOf(
   { db, mailPool, routes }: RoutingServices,
   projectId: string,
@@ -49,7 +49,7 @@ function routesOf(db: Database, projectId: string): Promise<readonly Route[]> {
   if (before) return before;
   const reading = readRouting(db, projectId).then((routing) => routing.routes);
   known.set(projectId, reading);
-  // Failures are not kept.
+  // A failed read is not cached.
   reading.catch(() => known.delete(projectId));
   return reading;
 }

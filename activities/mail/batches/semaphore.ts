@@ -1,19 +1,19 @@
 /** A weighted semaphore, for bytes of memory or for connections. */
 export interface Semaphore {
   /**
-   * Waits until `amount` is free. 0 never waits; an amount over the capacity takes the whole
-   * capacity. Callers are served in order; urgent callers go before all others. Returns the
-   * function that releases it.
+   * Waits until `amount` is free and takes it. 0 never waits; an amount over the capacity takes the
+   * whole capacity. Callers are served in order, but urgent ones before all others. Returns the
+   * function that releases the amount.
    */
   acquire(amount: number, options?: Holder & { urgent?: boolean }): Promise<() => void>;
-  /** Acquires without waiting. null: not enough is free, or others wait. */
+  /** Takes an amount without waiting. null: too little is free, or others are waiting. */
   tryAcquire(amount: number, options?: Holder): (() => void) | null;
 }
 
 export interface Holder {
   /**
-   * Who holds it. An owner that holds some gets more only while it then has at most what is free for
-   * others, so that alone it has at most half. Absent: the caller has no such limit.
+   * The owner of the amount. An owner can take more only while its total would not exceed what is
+   * then free for others, so a single owner gets at most half. Absent: no such limit.
    */
   owner?: string | undefined;
 }
@@ -36,7 +36,8 @@ export function createSemaphore(total: number): Semaphore {
 
   function serve(): void {
     for (;;) {
-      // An owner over its share lets others pass. For all others, the order holds.
+      // Callers whose owner is over its share are passed by others. Apart from this, the order
+      // holds.
       const at = waiting.findIndex(({ amount, owner }) => !isOverShare(amount, owner));
       const next = waiting[at];
       if (!next || next.amount > free) return;
