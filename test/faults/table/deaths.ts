@@ -1,5 +1,6 @@
 import { bulk, deletion, importing, systemMail } from './jobs.ts';
 import { readFile, truncate } from 'node:fs/promises';
+import { experiment, repliedExperiment, untilDecision } from './experiment.ts';
 import type { Break, Fault } from './faults.ts';
 import { listLeft } from './world.ts';
 import type { Point } from './points.ts';
@@ -93,6 +94,16 @@ const points: readonly {
     by: 'worker',
     at: { table: 'campaign_chunk', when: 'delete', condition: 'true' },
     parts: [campaign],
+  },
+  {
+    name: 'an experiment is decided',
+    by: 'worker',
+    at: {
+      table: 'experiment',
+      when: 'update',
+      condition: 'new.decided_at is not null and old.decided_at is null',
+    },
+    parts: [experiment],
   },
   {
     name: 'an execution starts',
@@ -198,6 +209,20 @@ export const deaths: readonly Fault[] = [
       ...surroundings,
     },
   ]),
+  ...[
+    { name: 'worker killed around the decision of an experiment', parts: [experiment] },
+    {
+      name: 'worker killed around a decision while 1,000 replies arrive',
+      parts: [repliedExperiment],
+    },
+  ].map(({ name, parts }) => ({
+    name,
+    parts,
+    async breaks(play: Play) {
+      await untilDecision(play);
+      return killWorker(play);
+    },
+  })),
   {
     name: 'two workers and two APIs, one of each killed midway',
     before: startSecondOfEach,
