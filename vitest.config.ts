@@ -24,6 +24,7 @@ const alone = [
  * these files, so that `npm test` takes less than ten minutes on two cores.
  */
 const slow = [
+  'test/api/campaigns/follow-up-killed.test.ts',
   'test/api/http/body-room.test.ts',
   'test/api/http/main.test.ts',
   'test/api/http/stalled-bodies.test.ts',
@@ -39,6 +40,7 @@ const slow = [
   'test/providers/rendering/renderer.test.ts',
   'test/workflows/campaigns/campaign-outcomes.test.ts',
   'test/workflows/campaigns/campaign-throttle.test.ts',
+  'test/workflows/campaigns/experiment-killed.test.ts',
   'test/workflows/campaigns/local-time.test.ts',
   'test/workflows/delivery/progress.test.ts',
   'test/workflows/emails/held.test.ts',

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { useEngine } from '../../support/engine.ts';
 import { holdBackCommits } from '../../support/held-insert.ts';
 import { useApiProcess } from '../../support/processes/processes.ts';
+import { passStaleTime } from '../../support/processes/restarted.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** An API process that dies between making a key, or its new value, and the response. */
@@ -25,11 +26,6 @@ const changes = async () =>
     )
   ).rows.length;
 
-/** Lets the five minutes pass after which an unfinished use of an Idempotency-Key is free. */
-const passStaleTime = (key: string) =>
-  sql`update idempotency set created_at = created_at - interval '6 minutes',
-      renewed_at = renewed_at - interval '6 minutes' where key = ${key}`.execute(db);
-
 it.each([
   ['a new key', 'after the commit', newKey, false],
   ['a new key', 'before the commit', newKey, true],
@@ -50,7 +46,7 @@ it.each([
     if (isLost) await held.endWaiting();
     await held.release();
     expect(await lost).toBeNull();
-    if (isLost) await passStaleTime(key);
+    if (isLost) await passStaleTime(db, key);
     const next = await useApiProcess(engine);
     const answer = await waitFor('the answer', async () => {
       const repeated = await next.call('POST', path, given, headers);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import type { Database } from '../../../db/database.ts';
 import type { TestAnswer } from '../api.ts';
 import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
@@ -25,6 +26,12 @@ export function restarted<P extends Program>(start: () => Promise<P>) {
   };
 }
 
+/** Lets five minutes pass, after which an unfinished use of an Idempotency-Key is free. */
+export async function passStaleTime(db: Database, key: string): Promise<void> {
+  await sql`update idempotency set created_at = now() - interval '10 minutes', renewed_at = null
+    where key = ${key} and status_code is null`.execute(db);
+}
+
 /** Repeats a request with one key until it is answered, as a careful client does. */
 export function patient(
   { api: { db } }: Engine,
@@ -42,8 +49,7 @@ export function patient(
         if (!answer || answer.status >= 500) return null;
         // The API of the first attempt died: the test ends its claim of five minutes.
         if (answer.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS') {
-          await sql`update idempotency set created_at = now() - interval '10 minutes',
-            renewed_at = null where key = ${key} and status_code is null`.execute(db);
+          await passStaleTime(db, key);
           return null;
         }
         // The first attempt has already ended the wait.
