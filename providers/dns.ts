@@ -6,31 +6,35 @@ import type { MailHost } from '../domain/mail/verify-email.ts';
 
 export interface Dns {
   /**
-   * Returns the currently published records of a name; an empty list when it has no such record or
+   * Returns the currently published records of a type; empty when the name has no such record or
    * does not exist.
-   * @throws DnsError when no resolver answers.
+   * @throws DnsError when no resolver answers
    */
   findRecords<T extends keyof DnsAnswers>(type: T, name: string): Promise<DnsAnswers[T]>;
   /**
-   * Asks DNS if a domain can receive mail. The answer is at most 5 minutes old.
-   * @throws DnsError when no resolver answers.
+   * Returns whether a domain can receive mail, from a result that is at most 5 minutes old.
+   * @throws DnsError when no resolver answers
    */
   findMailHost(name: string): Promise<MailHost>;
   /**
-   * Returns the addresses of a host; none when it has no address. It asks DNS itself: a lookup by the
-   * operating system would hold one of the few threads of this process while a name server is slow.
-   * @throws DnsError when no resolver answers.
+   * Returns the addresses of a host; empty when it has none. It asks DNS itself, because a lookup
+   * by the operating system would occupy one of the few threads of this process while a name server
+   * is slow.
+   * @throws DnsError when no resolver answers
    */
   findAddresses(name: string): Promise<LookupAddress[]>;
 }
 
-/** The resolver cannot be reached or cannot answer (SERVFAIL); a later try may succeed. */
+/**
+ * Thrown when no resolver can be reached, or none can answer (SERVFAIL). A later attempt may
+ * succeed.
+ */
 export class DnsError extends Error {
   override readonly name = 'DnsError';
 }
 
 export interface DnsSettings {
-  /** Resolvers as `ip[:port]`; null: those of the system. */
+  /** Resolvers as `ip[:port]`; null: the resolvers of the system. */
   servers: readonly string[] | null;
   /** Timeout of one attempt of one query, in milliseconds. */
   timeoutMs?: number;
@@ -39,7 +43,7 @@ export interface DnsSettings {
 const triesMax = 2;
 const cacheMs = 5 * 60_000;
 const cacheMax = 10_000;
-/** Error codes of negative answers: no such name, no such record, or an impossible name. */
+/** Error codes that mean a negative answer: no such name, no such record, or an impossible name. */
 const absent = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
 
 /** Addresses of `localhost` (RFC 6761, 6.3). */
@@ -53,8 +57,9 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
 
   async function ask<T>(about: string, query: (resolver: Resolver) => Promise<T[]>): Promise<T[]> {
     for (let tried = 1; ; tried += 1) {
-      // A new resolver for each attempt, so that nothing is cached and changed system settings are
-      // seen. Its own retries are off, because each would wait longer than the previous one.
+      // Each attempt has a new resolver, so nothing is cached and changed system settings take
+      // effect. The resolver's own retries are off, because each would wait longer than the
+      // previous one.
       const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
       if (servers) resolver.setServers(servers);
       try {
@@ -87,7 +92,7 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
     return {
       exists: mx.length + ns.length > 0 || hasWebsite,
       hasWebsite,
-      // A single MX to the root means that the domain accepts no mail (RFC 7505).
+      // A single MX record with the name "." means that the domain accepts no mail (RFC 7505).
       hasMx: mx.some(({ exchange }) => exchange !== '' && exchange !== '.'),
     };
   }

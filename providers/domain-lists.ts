@@ -3,12 +3,12 @@ import { disposableEmailBlocklist } from 'disposable-email-domains-js';
 import { aliasDomains, personalDomains } from '../domain/mail/mailbox-providers.ts';
 import type { DomainLists } from '../domain/mail/verify-email.ts';
 
-/** Files that replace the built-in lists: one domain per line; # begins a comment. */
+/** Files that replace the built-in lists. They have one domain per line; # begins a comment. */
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };
 
 /**
- * Misspellings that the built-in list of disposable domains contains. A user who types one means
- * another mailbox, and needs the hint about the misspelling instead.
+ * Misspelt names in the built-in list of disposable domains. A user who types one of them means
+ * another provider, so a hint about the misspelling is more useful.
  */
 const misspelled = new Set(['gmial.com', 'hotmai.com', 'hotmial.com']);
 
@@ -19,8 +19,8 @@ const variables = {
 };
 
 /**
- * Reads the lists of mail domains, built in or from files.
- * @throws Error that names the variable of a file that cannot be read.
+ * Reads the lists of mail domains: from files, or else the built-in ones.
+ * @throws Error that names the variable of a file that cannot be read
  */
 export function readDomainLists(files: DomainListFiles): DomainLists {
   const list = (which: keyof DomainLists, builtIn: () => readonly string[]) => {

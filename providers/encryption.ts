@@ -8,12 +8,13 @@ import {
 } from 'node:crypto';
 
 /**
- * The secrets of this server: the current one of each kind, and previous ones to read older values.
+ * The secrets of this server: the current one of each kind, and previous ones for reading older
+ * values.
  */
 export interface Secrets {
   jwtSecret: string;
   jwtSecretsPrevious: readonly string[];
-  /** 32 bytes as base64; null: a key derived from `jwtSecret`. */
+  /** 32 bytes in base64; null: the key is derived from `jwtSecret`. */
   dataEncryptionKey: string | null;
   dataEncryptionKeysPrevious: readonly string[];
 }
@@ -24,21 +25,22 @@ export interface Cipher {
   /** @throws Error when the bytes were changed, or encrypted with an unknown key. */
   decrypt(bytes: Buffer): string;
   /**
-   * Encrypts the value again with the current key; null if it has that key already.
-   * @throws Error as `decrypt` does.
+   * Encrypts a value again with the current key; null if the value already has this key.
+   * @throws Error as `decrypt` does
    */
   reencrypt(bytes: Buffer): Buffer | null;
 }
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** Prefix of an encrypted value; the id of its key follows. */
+/** Prefix of an encrypted value. The id of the key follows. */
 const mark = Buffer.from('EPK1');
 const idBytes = 8;
 
 /**
- * Uses AES-256-GCM with the current key. It also decrypts values under a previous key, or under the
- * key derived from `JWT_SECRET` that was used before `DATA_ENCRYPTION_KEY` was set.
+ * Encrypts with AES-256-GCM and the current key. Values that have a previous key, or the key
+ * derived from `JWT_SECRET` that was used before `DATA_ENCRYPTION_KEY` was set, can still be
+ * decrypted.
  */
 export function createCipher(secrets: Secrets): Cipher {
   const derived = [secrets.jwtSecret, ...secrets.jwtSecretsPrevious].map((secret) =>
@@ -61,7 +63,7 @@ export function createCipher(secrets: Secrets): Cipher {
   };
 }
 
-/** Decrypts with the key that the value names. */
+/** Decrypts a value with the key whose id it contains. */
 function decryptWith(
   keys: readonly { key: Buffer; id: Buffer }[],
   bytes: Buffer,
@@ -86,7 +88,7 @@ function encrypt(key: Buffer, text: Buffer): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), body]);
 }
 
-/** null: the bytes were changed, or encrypted with another key. */
+/** Returns the decrypted value; null: the bytes were changed, or encrypted with another key. */
 function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
   if (bytes.length < nonceBytes + tagBytes) return null;
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
@@ -99,15 +101,18 @@ function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
   }
 }
 
-/** Signs texts, with a key per `purpose` derived from `secret`: HMAC-SHA256 in base64url. */
+/**
+ * Returns a function that signs texts: HMAC-SHA256 in base64url. The key is derived from `secret`,
+ * and each `purpose` has its own.
+ */
 export function createSigner(secret: string, purpose: string): (text: string) => string {
   const key = derive(secret, purpose);
   const known = signers.get(key);
   if (known) return known;
   const padded = (byte: number, length: number) =>
     Buffer.alloc(length, byte).map((pad, at) => pad ^ (key[at] ?? 0));
-  // HMAC of RFC 2104, for a key shorter than a block. Signing is most of the work of composing a
-  // message, and an Hmac object costs twice as much as two hashes.
+  // HMAC (RFC 2104) for a key shorter than a block, made from two hashes. Signing is most of the
+  // work of composing a message, and Node's Hmac object costs twice as much.
   const inner = Buffer.alloc(signedBytes);
   inner.set(padded(0x36, blockBytes));
   const outer = Buffer.alloc(blockBytes + 32);
@@ -125,15 +130,15 @@ export function createSigner(secret: string, purpose: string): (text: string) =>
   return sign;
 }
 
-/** Cached signers by key, because checking a signature needs one, too. */
+/** Cached signers by key, because checking a signature also needs one. */
 const signers = new WeakMap<Buffer, (text: string) => string>();
 
-/** The block size of SHA-256. */
+/** Block size of SHA-256, in bytes. */
 const blockBytes = 64;
-/** Size of the buffer for a signed text, in bytes. A longer text is copied once more. */
+/** Size in bytes of the buffer for a text to sign. A longer text needs one more copy. */
 const signedBytes = 4 * 1024;
 
-/** Returns true if `signature` was made for `text` and `purpose`, with any of the secrets. */
+/** Returns true if `signature` was made for `text` and `purpose` with any of the secrets. */
 export function isSigned(
   secrets: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,
   purpose: string,
@@ -148,8 +153,8 @@ export function isSigned(
 }
 
 /**
- * Derives the tokens of a row from its id, each of 64 hex digits: with the current secret first,
- * then with the previous ones.
+ * Returns the tokens of a row, which are derived from its id: first with the current secret, then
+ * with previous ones. Each has 64 hex digits.
  */
 export function derivedTokens(
   { jwtSecret, jwtSecretsPrevious }: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,
@@ -161,7 +166,9 @@ export function derivedTokens(
   );
 }
 
-/** Returns the public id of a secret. It never changes, and reveals nothing about the secret. */
+/**
+ * Returns the public id of a secret. The id never changes, and reveals nothing about the secret.
+ */
 export function keyId(secret: string | Buffer): string {
   return keyIdBytes(secret).toString('hex');
 }
@@ -170,7 +177,10 @@ function keyIdBytes(secret: string | Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'everpost key id', idBytes));
 }
 
-/** Derived keys by purpose and secret: a server has few, and deriving costs as much as signing. */
+/**
+ * Cache of derived keys by purpose and secret. A server has few, and deriving one costs as much as
+ * signing.
+ */
 const derivedKeys = new Map<string, Buffer>();
 
 function derive(secret: string, purpose: string): Buffer {

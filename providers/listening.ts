@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 
 /**
- * Lets a server listen, and waits until it does.
+ * Makes a server listen, and waits until it does.
  * @param at.name the environment variable with the port
  * @param at.hostSetting the environment variable with the address
- * @throws Error with a sentence for the operator when the address cannot be used.
+ * @throws Error with a sentence for the operator when the address cannot be used
  */
 export async function listen(
   server: Server,

@@ -29,22 +29,22 @@ import { sesMailer } from './mail/ses/mailer.ts';
 import { smtpMailer } from './mail/smtp/mailer.ts';
 import type { Trial } from './mail/trial.ts';
 
-/** A mail provider with its mailer, as delivery uses it. */
+/** A mail provider, with the mailer that sends through it. */
 export interface PoolProvider {
-  /** `default`, a name of the installation's, or a uuid. */
+  /** `default`, the name of a provider of the installation, or a uuid for a project's provider. */
   id: string;
   scope: 'installation' | 'project';
   name: string;
   kind: string;
   feedback: string;
   enabled: boolean;
-  /** Sender domains that it may send for; null: all. */
+  /** Sender domains for which the provider may send; null: all. */
   domains: readonly string[] | null;
   ratePerSecond: number | null;
   maxMessageBytes: number | null;
   ownSigning: boolean;
   reportsDelivery: boolean;
-  /** Connects at its first use. Its `provider` is the name of its circuit. */
+  /** The mailer connects when it is first used. Its `provider` is the name of the circuit. */
   mailer: Mailer;
 }
 
@@ -54,25 +54,26 @@ export interface MailPool {
   /** The providers of the installation: `default`, then those of its file. */
   installation: readonly PoolProvider[];
   /**
-   * The providers that a project may use: the installation's, then its own, as of at most 5 s ago.
+   * Returns the providers that a project may use: first the installation's, then its own. The
+   * result is at most 5 s old.
    */
   providersOf(projectId: string): Promise<readonly PoolProvider[]>;
   /**
-   * Tries a provider of a project, also a disabled one, with a message if there is one. It takes at
-   * most 15 seconds, and changes no circuit.
+   * Tests a project's provider, which may be disabled, and sends a message if one is given. This
+   * takes at most 15 seconds and does not affect the circuit.
    */
   tryOut(provider: StoredProvider, message: OutgoingMessage | null): Promise<Trial>;
-  /** Closes all mailers, after their messages under way. */
+  /** Closes all mailers after the messages that they are sending. */
   close(): Promise<void>;
 }
 
 export interface MailPoolSettings {
-  /** The provider that sends mail without a route, and its kind. */
+  /** The provider that sends mail without a route. */
   sender: Pick<MailSender, 'canSign' | 'reports' | 'reportsDeliveries'>;
   kind: string;
-  /** Its mailer, without signatures. */
+  /** The mailer of this provider, without signatures. */
   mailer: Mailer;
-  /** Other providers of the installation. */
+  /** The other providers of the installation. */
   installation: readonly InstallationProvider[];
   signing: Signing;
   listStored(projectId: string): Promise<StoredProvider[]>;
@@ -82,7 +83,7 @@ export interface MailPoolSettings {
   sendMs?: number;
 }
 
-/** Age of a project's providers after which they are read again, in milliseconds. */
+/** Milliseconds for which a project's providers are cached. */
 const freshMs = 4_000;
 const projectsMax = 2_000;
 const mailersMax = 5_000;
@@ -95,7 +96,7 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
     max: projectsMax,
     ttl: freshMs,
   });
-  /** By provider and revision, because a mailer that is used must stay the same object. */
+  /** Mailers by provider and revision, because a mailer in use must remain the same object. */
   const mailers = new LRUCache<string, Mailer>({ max: mailersMax });
   const byDefault = defaultProvider(settings);
   const installation = [
@@ -110,7 +111,9 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
     ),
   ];
 
-  /** Wraps a mailer with what mail by this provider gets first. */
+  /**
+   * Wraps a mailer so that each message gets the signatures and headers that this provider needs.
+   */
   function prepared(
     given: Pick<StoredProvider, 'ownSigning' | 'feedback'>,
     mailer: Mailer,
@@ -150,7 +153,7 @@ export function createMailPool(settings: MailPoolSettings): MailPool {
       if (before) return before;
       const reading = read(projectId);
       known.set(projectId, reading);
-      // Failures are not kept.
+      // A failed read is not cached.
       reading.catch(() => known.delete(projectId));
       return reading;
     },
@@ -203,7 +206,7 @@ function poolProvider(
   };
 }
 
-/** Creates the mailer of a provider whose server the operator has chosen. */
+/** Creates the mailer of a provider of the installation, whose server the operator has chosen. */
 function installationMailer(
   { id, fields, secret, feedback }: InstallationProvider,
   rules: ServerRules,
@@ -224,8 +227,8 @@ function makeMailer(server: ProviderServer, owner: ServerOwner, rules: ServerRul
 }
 
 /**
- * Returns a function that is true for messages whose mail provider reports no deliveries. Those of
- * projects are not looked up, because a transaction is open: they count as reporting.
+ * Returns a function that is true for messages whose mail provider reports no deliveries. Providers
+ * of projects are not looked up, because a transaction is open; they count as reporting.
  */
 export function unreportedBy({ installation }: MailPool) {
   return ({ providerId }: { providerId: string | null }) => {

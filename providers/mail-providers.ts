@@ -6,8 +6,8 @@ import { readSesEndpoint, ses } from './mail/ses/provider.ts';
 import { smtp } from './mail/smtp/provider.ts';
 
 /**
- * All mail providers. The first one that the settings configure sends. The mailbox needs no
- * settings, so it is last.
+ * All mail providers. The first one that the settings configure sends. The mailbox comes last,
+ * because it needs no settings.
  */
 export const mailProviders: readonly MailProvider[] = [ses, smtp, mailbox];
 
@@ -21,7 +21,7 @@ export function createFeedbackReaders(): Record<string, FeedbackReader> {
 }
 
 /**
- * Settings of mail providers besides the one that sends by default.
+ * Reads the settings of the mail providers other than the default one.
  * @throws ConfigError
  */
 export function providerSettings(
@@ -34,9 +34,9 @@ export function providerSettings(
   );
   return {
     sesEndpoint: readSesEndpoint(variables),
-    /** Other providers of the installation. */
+    /** The other providers of the installation. */
     providers,
-    /** Routes of the installation, for mail that no route of its project matches. */
+    /** The routes of the installation. They apply to mail that no route of its project matches. */
     routes: routes as readonly Route[],
   };
 }

@@ -3,31 +3,28 @@ import { createServer } from 'node:http';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { listen } from './listening.ts';
 
-/** Bounds of the request times, in seconds. */
+/** Bucket bounds of request durations, in seconds. */
 const requestBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-/** Milliseconds for which a reading is reused by later scrapes. */
+/** Milliseconds for which later scrapes reuse a reading. */
 const readAgainMs = 5_000;
-/** The longest that a scrape waits for a reading, in milliseconds. */
+/** Maximum number of milliseconds that a scrape waits for a reading. */
 const readingMs = 4_000;
-/**
- * Interval at which the delay of the event loop is measured while metrics are served, in
- * milliseconds.
- */
+/** Milliseconds between two measurements of the event loop's delay, while metrics are served. */
 const eventLoopMs = 100;
 
-/** A gauge that is read when Prometheus scrapes. */
+/** A gauge whose value is read when Prometheus scrapes. */
 export interface Reading {
   name: string;
-  /** One line for people. */
+  /** The description of the gauge, on one line. */
   help: string;
   labels?: Record<string, string>;
   value: number;
 }
 
 /**
- * Counters of one process, for Prometheus: names begin with `everpost_`, units are seconds and
- * bytes, counters end in `_total`. Label values come from the code, never from tenants. Counting
- * costs about a microsecond and always runs; all other work happens only during a scrape.
+ * The counters of a process, for Prometheus. Names begin with `everpost_`, units are seconds and
+ * bytes, and counters end in `_total`. Label values never contain data of tenants. Counting costs
+ * about a microsecond and always happens; all other work happens only during a scrape.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -87,14 +84,14 @@ export class Metrics {
     return new Counter({ name: `everpost_${name}`, help, labelNames, registers: [this.#registry] });
   }
 
-  /** `route`: the pattern that is declared, such as `/contacts/{id}`. */
+  /** `route`: the declared pattern, such as `/contacts/{id}`. */
   countRequest(request: { method: string; route: string; status: number; seconds: number }): void {
     const { method, route, status, seconds } = request;
     this.#requests.inc({ method, route, status: String(status) });
     this.#durations.observe({ method, route }, seconds);
   }
 
-  /** `provider`: the name that the mailer gives it, beginning with its kind. */
+  /** `provider`: the name that the mailer has, which begins with its kind. */
   countOutcomes(provider: string, outcomes: readonly { kind: string }[]): void {
     const [kind = ''] = provider.split(' ');
     for (const outcome of outcomes) this.#outcomes.inc({ provider: kind, outcome: outcome.kind });
@@ -129,8 +126,8 @@ export class Metrics {
   }
 
   /**
-   * Adds gauges that `read` reads for each scrape, at most every 5 seconds. If `read` fails, the
-   * gauges are missing from the answer, and `everpost_<source>_up` is 0.
+   * Adds gauges that `read` returns for a scrape, at most every 5 seconds. If `read` fails, the
+   * gauges are missing, and `everpost_<source>_up` is 0.
    */
   addReadings(source: string, read: () => readonly Reading[] | Promise<readonly Reading[]>): void {
     const known = new Set<string>();
@@ -163,9 +160,9 @@ export class Metrics {
   }
 
   /**
-   * Answers `GET /metrics` on this port of 127.0.0.1, and includes the metrics of Node.js.
-   * @param more the text of metrics from another source, to be appended
-   * @throws Error with a sentence for the operator when the port is not available.
+   * Serves `GET /metrics` on this port of 127.0.0.1, with the metrics of Node.js.
+   * @param more returns the metrics of another source, which are appended
+   * @throws Error with a sentence for the operator when the port is not available
    */
   async serve(port: number, more?: () => Promise<string>): Promise<{ close(): Promise<void> }> {
     collectDefaultMetrics({

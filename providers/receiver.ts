@@ -5,39 +5,42 @@ import { limits } from '../domain/limits.ts';
 import { listen } from './listening.ts';
 import { readBytesMax } from './mail/arrived-message.ts';
 
-/** A small SMTP server that takes reports and received mail, and nothing else. */
+/** A small SMTP server that only receives reports and mail. */
 
 export interface ReceiverSettings {
   port: number;
   host: string;
-  /** Files with the certificate and the key; null: connections are not encrypted. */
+  /** The files with the certificate and the key; null: connections are not encrypted. */
   tls: { cert: string; key: string } | null;
 }
 
 export interface ReceiverHandler {
   /**
-   * Returns true if mail to an address is taken.
+   * Returns true if mail to an address is accepted.
    * @param address in its stored form
-   * @throws when it cannot be decided now: the sender tries again
+   * @throws when this cannot be decided now; then the sender tries again
    */
   takes(address: string): Promise<boolean>;
   /**
-   * Takes a message. Resolves after the commit of its effects.
-   * @param message.raw its first `readBytesMax` bytes
-   * @param message.sender of the envelope; '': a program sent it
-   * @throws when it should come again
+   * Processes a message. Resolves after its effects are committed.
+   * @param message.raw the first `readBytesMax` bytes
+   * @param message.sender the envelope sender; '': a program sent the message
+   * @throws when the sender should try again
    */
   take(message: { raw: Buffer; recipients: string[]; sender: string }): Promise<void>;
-  /** Called with an error of `takes` or `take`. */
+  /** Called with each error of `takes` or `take`. */
   onError(error: unknown): void;
 }
 
-/** Most recipients of a message. */
+/** Maximum number of recipients of a message. */
 const recipientsMax = 100;
-/** Most connections of one address, and in all. Each holds `readBytesMax` bytes at most. */
+/**
+ * Maximum number of connections from one address; the maximum in all follows. Each needs memory for
+ * `readBytesMax` bytes at most.
+ */
 const addressConnectionsMax = 20;
 const connectionsMax = 200;
-/** Milliseconds without a command or data after which a connection is closed. */
+/** Idle milliseconds after which a connection is closed. */
 const idleMs = 60_000;
 
 /**
@@ -49,7 +52,10 @@ export async function startReceiver(
   handler: ReceiverHandler,
 ): Promise<{ port: number; close(): Promise<void> }> {
   const open = new Map<string, string>();
-  /** Answers a command: positively, with the reply that `work` throws, or with 451. */
+  /**
+   * Answers a command: positively, with the refusal that `work` throws, or with 451 after any other
+   * error.
+   */
   async function answer(callback: (error?: Error | null) => void, work: () => Promise<void>) {
     try {
       await work();
@@ -62,7 +68,7 @@ export async function startReceiver(
   }
   const server = new SMTPServer({
     ...(tls && { cert: readFileSync(tls.cert), key: readFileSync(tls.key) }),
-    // There are no accounts, and no mail is relayed.
+    // No login is needed, because no mail is relayed.
     authOptional: true,
     disabledCommands: tls ? ['AUTH'] : ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
@@ -94,12 +100,12 @@ export async function startReceiver(
         const sender = envelope.mailFrom ? envelope.mailFrom.address : '';
         const recipients = envelope.rcptTo.flatMap(({ address }) => normaliseEmail(address) ?? []);
         const raw = await readBeginning(stream);
-        // The server itself answers 552 then.
+        // If the message is too large, the library answers 552.
         if (!stream.sizeExceeded) await handler.take({ raw, recipients, sender });
       });
     },
   });
-  // Clients that reset their connection are not an error of ours.
+  // A client that resets its connection is no error of this server.
   server.on('error', () => {});
   const at = { name: 'INBOUND_SMTP_PORT', port, host, hostSetting: 'INBOUND_SMTP_HOST' };
   await listen(server.server, at);
@@ -110,7 +116,7 @@ export async function startReceiver(
   };
 }
 
-/** Reads a message to its end, and returns its beginning. */
+/** Reads a message to its end. Returns only its beginning. */
 async function readBeginning(stream: SMTPServerDataStream): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -121,7 +127,7 @@ async function readBeginning(stream: SMTPServerDataStream): Promise<Buffer> {
   return Buffer.concat(chunks).subarray(0, readBytesMax);
 }
 
-/** A reply with this code and text. */
+/** Thrown to answer a command with this code and text. */
 class Refusal extends Error {
   readonly responseCode: number;
 

@@ -2,23 +2,27 @@ import { timingSafeEqual } from 'node:crypto';
 import { provenEmailId, returnPathOf } from '../domain/mail/return-path.ts';
 import { derivedTokens, type Secrets } from './encryption.ts';
 
-/** Makes and reads the envelope senders of messages. */
+/** Makes and reads return paths: the envelope senders of messages, to which reports are sent. */
 export interface ReturnPaths {
   /**
-   * Returns the envelope sender of a message.
-   * @param emailId of its row. Reports about a message without a row are ignored.
-   * @param senderDomain domain of its `From` address
+   * Returns the return path of a message.
+   * @param emailId id of the message's row. Reports about a message without a row are ignored
+   * @param senderDomain domain of the `From` address
    */
   pathOf(emailId: string, senderDomain: string): string;
-  /** The same at a host that takes reports. */
+  /** Returns the return path of a message at a host that receives reports. */
   pathAt(emailId: string, host: string): string;
-  /** Returns the id of the message that a return path was made for; null: it is none of ours. */
+  /**
+   * Returns the id of the message for which a return path was made; null: the address is no return
+   * path of ours.
+   */
   emailIdOf(address: string): string | null;
 }
 
 /**
- * @param secrets paths made with a former secret are still valid
- * @param domain RETURN_PATH_DOMAIN; null: reports go to the sender domain, which nothing here reads
+ * @param secrets return paths made with a previous secret are still valid
+ * @param domain RETURN_PATH_DOMAIN; null: reports go to the sender domain, and we do not receive
+ * them
  */
 export function createReturnPaths(
   secrets: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,

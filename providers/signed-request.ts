@@ -9,28 +9,28 @@ import { SecretMask } from '../domain/secrets/in-templates.ts';
 import type { Cipher } from './encryption.ts';
 import type { WebhookSender } from './web/webhook.ts';
 
-/** The address of a request, with its encrypted parts. */
+/** The target of a signed request. Its Buffers are encrypted. */
 export interface SignedTarget {
   url: string;
-  /** A JSON object; null: none. */
+  /** The headers as a JSON object; null: none. */
   headers: Buffer | null;
   secret: Buffer;
-  /** Adds a second signature during a rotation; null: there is none. */
+  /** The previous secret during a rotation, for a second signature; null: none. */
   previousSecret: Buffer | null;
-  /** The secrets that the headers refer to. */
+  /** The secrets to which the headers refer. */
   secrets: readonly (BoundSecret & { value: Buffer })[];
 }
 
 const secretBeginning = 'whsec_';
 
-/** A new secret: `whsec_` and 32 bytes as base64. */
+/** Returns a new secret: `whsec_` and 32 bytes in base64. */
 export function secretOf(bytes: Buffer): string {
   return `${secretBeginning}${bytes.toString('base64')}`;
 }
 
 /**
- * Sends one signed request (Standard Webhooks 1.0.0). Values of headers are masked in the stored
- * response. `secret_refused`: a secret in the headers may not go to this host, and nothing was
+ * Sends a signed request (Standard Webhooks 1.0.0). Header values are masked in the stored
+ * response. `secret_refused`: a secret in the headers must not be sent to this host, so nothing was
  * sent.
  * @param request.id the `webhook-id`
  */

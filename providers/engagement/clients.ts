@@ -3,32 +3,37 @@ import ipaddr from 'ipaddr.js';
 import type { ClientSign } from '../../domain/engagement/verdict.ts';
 import { type MachineRules, matchesAgent } from '../../domain/engagement/machine-rules.ts';
 
-/** The client of a request to a pixel or link, as the request or a provider's report has it. */
+/**
+ * The client of a request to a pixel or link, from the request itself or from a provider's report.
+ */
 export interface Client {
   /** IP address; null: unknown. */
   address: string | null;
-  /** User agent; null or blank: it has none. */
+  /** User agent; null or blank: the client sent none. */
   agent: string | null;
 }
 
-/** A client without address and user agent: their keyed hash, and what they show. */
+/**
+ * The facts about a client that may be stored: a keyed hash of its address and user agent, and its
+ * signs.
+ */
 export interface ClientFacts {
-  /** null: neither address nor user agent is known. */
+  /** The hash; null: neither address nor user agent is known. */
   client: string | null;
   signs: ClientSign[];
 }
 
-/** Reduces clients to what may be stored. */
+/** Reduces clients to the facts that may be stored. */
 export interface Clients {
   describe(client: Client, kind: 'open' | 'click' | 'head'): ClientFacts;
 }
 
-/** Maximum number of characters of a user agent that are read. */
+/** Maximum number of characters of a user agent that are considered. */
 const agentCharsMax = 512;
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** @param sign makes the keys of the hashes, a new one for each UTC day */
+/** @param sign makes the keys of the hashes; each UTC day has a key of its own */
 export function createClients(rules: MachineRules, sign: (text: string) => string): Clients {
   const agents = rules.agents.map((agent) => agent.toLowerCase());
   const networks = rules.networks.map(({ cidr, on }) => ({ network: parse(cidr), on }));
@@ -64,7 +69,7 @@ export function createClients(rules: MachineRules, sign: (text: string) => strin
   };
 }
 
-/** A mapped IPv6 network is that of its IPv4 addresses. */
+/** Parses a network. An IPv4-mapped IPv6 network becomes the IPv4 network. */
 function parse(cidr: string): Network {
   const [start, bits] = ipaddr.parseCIDR(cidr);
   return start instanceof ipaddr.IPv6 && start.isIPv4MappedAddress() && bits >= 96
@@ -72,7 +77,10 @@ function parse(cidr: string): Network {
     : [start, bits];
 }
 
-/** Returns a keyed hash whose key is another on each UTC day, the same in all processes. */
+/**
+ * Returns a keyed hash function. The key changes on each UTC day, and all processes have the same
+ * one.
+ */
 function dailyHash(sign: (text: string) => string): (text: string) => string {
   let current = { day: '', key: '' };
   return (text) => {

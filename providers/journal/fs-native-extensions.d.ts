@@ -1,5 +1,8 @@
-/** The part that is used; the package has no types. */
+/** The part of the package that we use. The package itself has no types. */
 declare module 'fs-native-extensions' {
-  /** Returns false if another open file holds the lock. The kernel frees it at the process's death. */
+  /**
+   * Tries to lock an open file; returns false if another open file has the lock. The kernel
+   * releases the lock when the process dies.
+   */
   export function tryLock(fd: number): boolean;
 }

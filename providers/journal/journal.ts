@@ -9,20 +9,23 @@ import { readBootId } from './boot.ts';
 import { type AttemptNotes, JournalWriter, noNotes } from './writer.ts';
 
 /**
- * The journal of a worker: a file that says which messages it has begun to give to the mail
- * provider, and what the provider answered. After the death of the process, another one reads it.
+ * The journal of a worker: a file of the messages that it has begun to send, with the provider's
+ * answers. After the death of the process, another process reads the file.
  */
 export interface Journal {
-  /** Notes that an attempt is about to claim messages. Call it before the claim. */
+  /** Notes that an attempt is about to claim messages. Must be called before the claim. */
   claim(claim: JournalClaim): AttemptNotes;
-  /** Calls `settle` for each file of a dead process. A file stays if `settle` throws. */
+  /**
+   * Calls `settle` for each file of a dead process. If `settle` throws, the file is kept for
+   * another try.
+   */
   takeLeft(settle: (journal: LeftJournal) => Promise<void>): Promise<void>;
   /** Removes files that are no longer needed. */
   removeOld(): Promise<void>;
   close(): void;
 }
 
-/** The journal of a worker that keeps none. */
+/** The journal of a worker without a directory for it: nothing is noted. */
 export const noJournal: Journal = {
   claim: () => noNotes,
   async takeLeft() {},
@@ -33,14 +36,14 @@ export const noJournal: Journal = {
 export interface JournalSettings {
   /** null: no journal is kept. */
   dir: string | null;
-  /** Days for which files are kept when the database has all their outcomes. */
+  /** Days for which a file is kept after the database has all its outcomes. */
   retentionDays: number;
 }
 
 /** Milliseconds between two log entries about lines that cannot be written. */
 const warnEveryMs = 60_000;
 
-/** @param given.database identifies the database; files of another one are left alone. */
+/** @param given.database identifies the database; files for other databases are ignored */
 export async function openJournal(
   { dir, retentionDays }: JournalSettings,
   given: {
@@ -75,7 +78,7 @@ export async function openJournal(
   };
 }
 
-/** Returns null on a system for which the package has no build. */
+/** Loads the function that locks files; null: the package has no build for this system. */
 async function loadLocks(): Promise<((fd: number) => boolean) | null> {
   try {
     return (await import('fs-native-extensions')).tryLock;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type ReadJournal, readJournal } from './lines.ts';
 import { endings } from './writer.ts';
 
-/** The files of a directory that no living process writes. */
+/** Finds the files in a directory that no living process writes. */
 
 export interface LeftFilesOptions {
   dir: string;
@@ -18,29 +18,29 @@ export interface LeftFilesOptions {
 export interface LeftJournal extends ReadJournal {
   name: string;
   /**
-   * True if the file has all that its process wrote, so that a message which it does not name was
-   * certainly not given to the mail provider.
+   * True if the file has everything that its process wrote. Then a message that the file does not
+   * name was certainly not given to the mail provider.
    */
   isComplete: boolean;
 }
 
 /**
- * Milliseconds for which a file must rest before it is taken over. PostgreSQL may still execute the
- * last claim of a process that has just died.
+ * Milliseconds without a change after which a file may be taken over. PostgreSQL may still execute
+ * the last claim of a process that has just died.
  */
 const restMs = 5_000;
-/** Milliseconds after which a file counts as left that its process has created but not locked. */
+/** Milliseconds after which a file without a lock counts as abandoned during its creation. */
 const creatingMs = 60_000;
-/** Maximum number of bytes of all files together. */
+/** Maximum number of bytes of all files in the directory together. */
 const bytesMax = 1024 ** 3;
 
 const namePattern = /^\d{8}T\d{6}-[\da-f]{8}\.(?:new|open|done)$/;
 
 /**
- * Calls `settle` for each file of a dead process on this database, and marks the file as done. A
- * file stays as it is if `settle` throws. The lock of a file says whether its process lives; a
- * stopped process keeps it.
- * @throws AggregateError when a file could not be taken over. The others were tried, too.
+ * Calls `settle` for each file of a dead process with this database, and marks the file as done. If
+ * `settle` throws, the file stays unchanged. The lock on a file shows whether its process lives; a
+ * stopped process keeps the lock.
+ * @throws AggregateError when files could not be taken over. The others were tried, too.
  */
 export async function takeLeftFiles(
   options: LeftFilesOptions,
@@ -51,7 +51,7 @@ export async function takeLeftFiles(
     if (!name.endsWith(endings.open) || options.isOwn(name)) continue;
     const work = withLocked(options, name, async (file) => {
       const { mtimeMs } = await file.stat();
-      // A clock that was set back must not make the file wait.
+      // The absolute difference, so that a clock that was set back does not make the file wait.
       if (Math.abs(Date.now() - mtimeMs) < restMs) return;
       const journal = readJournal(await file.readFile());
       const { header, isWhole } = journal;
@@ -67,8 +67,9 @@ export async function takeLeftFiles(
 }
 
 /**
- * Removes files that have been done for `retentionDays`, and the oldest ones of those beyond a
- * gigabyte. Removes other files of dead processes after the same time: those of other databases.
+ * Removes files that have been done for `retentionDays`, and the oldest done files if all together
+ * exceed a gigabyte. Files of dead processes with other databases are also removed after
+ * `retentionDays`.
  */
 export async function removeOldFiles(
   options: LeftFilesOptions,
@@ -90,10 +91,10 @@ export async function removeOldFiles(
   }
 }
 
-/** Returns the names of the files of journals, oldest first. */
+/** Returns the names of all journal files, oldest first. */
 async function listFiles(dir: string): Promise<string[]> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
-    // No worker has written a line yet.
+    // The directory does not exist, because no worker has written yet.
     if (error.code === 'ENOENT') return [];
     throw error;
   });
@@ -101,7 +102,7 @@ async function listFiles(dir: string): Promise<string[]> {
 }
 
 /**
- * Calls `work` with a file if no other process has locked it, and if it still exists. The lock is
+ * Calls `work` with a file if the file still exists and no other process has locked it. The lock is
  * held until `work` is done.
  */
 async function withLocked(
@@ -119,7 +120,7 @@ async function withLocked(
   }
   try {
     if (!tryLock(file.fd)) return;
-    // Another process may have taken it between the two calls.
+    // Another process may have renamed the file between opening and locking.
     const [locked, named] = [await file.stat(), await stat(path).catch(() => null)];
     if (locked.ino === named?.ino) await work(file);
   } finally {

@@ -1,55 +1,58 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * The lines of a journal file: a kind, a checksum and fields without spaces. A file has its final
- * size from the beginning, filled up with zero bytes, so that a reader notices if it was cut.
+ * The lines of a journal file: a kind, a checksum, and fields without spaces. A file has its final
+ * size from the beginning, filled up with zero bytes, so that a reader notices if the file was cut.
  */
 
 /** The first line of a file. */
 export interface JournalHeader {
-  /** Identifies the start of the machine. */
+  /** Id of the machine's start during which the file was written. */
   boot: string;
   /** Identifies the database of the worker. */
   database: string;
-  /** The size of the file. */
+  /** Size of the file in bytes. */
   bytes: number;
 }
 
-/** An attempt to give messages to the mail provider. */
+/** An attempt that claims messages for sending. */
 export interface JournalClaim {
   attemptId: string;
   projectId: string;
-  /** null: mail of no campaign. */
+  /** null: the mail belongs to no campaign. */
   campaignId: string | null;
 }
 
-/** The content from which the messages of a campaign are made. */
+/** The content from which a campaign's messages are composed. */
 export interface ClaimedContent {
   version: number;
-  /** ISO time since which the sending limits have delayed the messages; null: no limit has. */
+  /** Since when the sending limits have delayed the messages, in ISO 8601; null: no delay. */
   throttledAt: string | null;
 }
 
-/** An answer of the mail provider, without its text, which may contain addresses. */
+/** An answer of the mail provider, without its text, because texts may contain addresses. */
 export type Answer =
   | { kind: 'accepted'; messageId: string; delivered: boolean; isUnreported?: boolean }
   | { kind: 'refused'; code: string; isRecipient: boolean }
   | { kind: 'retry'; code: string; isAboutMessage: boolean; retryAfterMs: number };
 
-/** An attempt, as a file describes it. */
+/** An attempt as the lines of a file describe it. */
 export interface ReadAttempt extends JournalClaim {
-  /** null: the attempt ended before the content was known, or it belongs to no campaign. */
+  /** null: the attempt ended before the content was known, or belongs to no campaign. */
   content: ClaimedContent | null;
-  /** True if a line of the attempt could not be written, so messages are missing in `begun`. */
+  /** True if a line of the attempt could not be written. Then messages are missing in `begun`. */
   isVoid: boolean;
-  /** True if all its outcomes are in the database. */
+  /** True if the database has all outcomes of the attempt. */
   hasEnded: boolean;
-  /** Messages of which the last byte was about to leave, with the answer; null: there was none. */
+  /**
+   * Messages whose last byte was about to be sent, each with the provider's answer; null: no
+   * answer.
+   */
   begun: Map<string, Answer | null>;
 }
 
 export interface ReadJournal {
-  /** null: its line is damaged. */
+  /** null: the line of the header is damaged. */
   header: JournalHeader | null;
   attempts: ReadAttempt[];
   /** True if the file has all lines that were written. */
@@ -59,17 +62,23 @@ export interface ReadJournal {
 export const headerLine = ({ boot, database, bytes }: JournalHeader, at: number): string =>
   line('h', `${fieldText(boot)} ${fieldText(database)} ${bytes} ${at}`);
 
-/** @param number identifies the attempt in the lines that follow. */
+/** @param number identifies the attempt in later lines */
 export const claimLine = (number: number, claim: JournalClaim, at: number): string =>
   line('c', `${number} ${claim.attemptId} ${claim.projectId} ${claim.campaignId ?? '-'} ${at}`);
 
-/** Replaces the first character of a claim's line when a line of the attempt cannot be written. */
+/**
+ * Overwrites the first character of a claim's line when a later line of the attempt cannot be
+ * written.
+ */
 export const voidMark = 'v';
 
 export const contentLine = (number: number, { version, throttledAt }: ClaimedContent): string =>
   line('m', `${number} ${version} ${throttledAt ?? '-'}`);
 
-/** Says that the last byte by which the provider can accept a message is about to leave. */
+/**
+ * Returns the line that notes that the last byte of a message is about to be sent. With this byte,
+ * the provider can accept the message.
+ */
 export const begunLine = (number: number, emailId: string, at: number): string =>
   line('b', `${number} ${emailId} ${at}`);
 
@@ -89,7 +98,7 @@ function answerText(answer: Answer): string {
   return `${kind} ${answer.isAboutMessage} ${code} ${answer.retryAfterMs}`;
 }
 
-/** @param text fields, separated by spaces. They are put together one by one, because it is fast. */
+/** @param text the fields, separated by spaces. One string is faster than a list */
 function line(kind: string, text: string): string {
   return `${kind}${checksum(kind, text)} ${text}\n`;
 }
@@ -102,7 +111,7 @@ function checksum(kind: string, text: string): string {
   return crc32(kind + text).toString(36);
 }
 
-/** Returns what a file says. Never throws, whatever the bytes are. */
+/** Returns the content of a file. Never throws, even for arbitrary bytes. */
 export function readJournal(bytes: Buffer): ReadJournal {
   const zero = bytes.indexOf(0);
   const end = zero < 0 ? bytes.length : zero;
@@ -120,7 +129,7 @@ export function readJournal(bytes: Buffer): ReadJournal {
 
 const blank = Buffer.alloc(64 * 1024);
 
-/** Returns true if the file has only zero bytes from `at` on. */
+/** Returns true if only zero bytes follow from `at` on. */
 function isBlank(bytes: Buffer, at: number): boolean {
   for (let from = at; from < bytes.length; from += blank.length) {
     const part = bytes.subarray(from, from + blank.length);
@@ -129,7 +138,9 @@ function isBlank(bytes: Buffer, at: number): boolean {
   return true;
 }
 
-/** Returns false if a line is damaged, or belongs to no known attempt. */
+/**
+ * Reads a line into `read`. Returns false if the line is damaged or belongs to no known attempt.
+ */
 function readLine(
   text: string,
   read: { header: JournalHeader | null; byNumber: Map<string, ReadAttempt> },
@@ -182,10 +193,13 @@ function readAnswer([kind, flag, text = '', last]: readonly string[]): Answer {
   return { kind: 'retry', code: text, isAboutMessage: isSet, retryAfterMs: Number(last) };
 }
 
-/** Codes in an error of a mailer: of SMTP, with the enhanced status of RFC 3463, or of Amazon SES. */
+/**
+ * Matches the code in a mailer's error: an SMTP reply code, perhaps with an enhanced status (RFC
+ * 3463), or an error of Amazon SES.
+ */
 const codePattern = /\b[245]\d\d(?:[ -][245]\.\d{1,3}\.\d{1,3})?\b|^\w+ \(\d{3}\)/;
 
-/** Returns the code in an error of a mailer; empty: there is none. */
+/** Returns the code in a mailer's error; empty: there is none. */
 export function codeIn(error: string): string {
   return codePattern.exec(error)?.[0] ?? '';
 }

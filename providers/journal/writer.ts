@@ -23,17 +23,17 @@ import {
   voidMark,
 } from './lines.ts';
 
-/** Notes about one attempt to give messages to the mail provider. */
+/** Takes the notes about one attempt. */
 export interface AttemptNotes {
-  /** Notes the content of the claimed messages, if they belong to a campaign. */
+  /** Notes the content of the claimed messages. Only for messages of a campaign. */
   content(content: ClaimedContent): void;
-  /** Returns the notes about one message, for the mailer. */
+  /** Returns the object with which the mailer takes notes about one message. */
   messageNotes(emailId: string): HandOverNotes;
   /** Notes that the database has all outcomes, or that the claim was released. */
   end(): void;
 }
 
-/** Notes that are kept nowhere: after the death of the process, the outcomes are unknown. */
+/** Takes notes that are not written: after the death of the process, the outcomes are unknown. */
 export const noNotes: AttemptNotes = {
   content() {},
   messageNotes: () => ({ begin: () => true, end() {} }),
@@ -42,44 +42,47 @@ export const noNotes: AttemptNotes = {
 
 export interface WriterOptions {
   dir: string;
-  /** Identifies the start of the machine. */
+  /** Id of the current start of the machine. */
   boot: string;
   database: string;
-  /** Locks an open file until the process ends; false: another process has locked it. */
+  /** Locks an open file until the process ends. Returns false if another process has the lock. */
   tryLock: (fd: number) => boolean;
   /** Called when a line cannot be written. */
   onFailure(error: unknown): void;
-  /** The size of a file, by default 16 MB. */
+  /** Size of a file in bytes. Default: 16 MB. */
   fileBytes?: number;
-  /** Writes to a file. Tests replace it. */
+  /** Writes to a file. Only tests replace this function. */
   write?: typeof writeSync;
 }
 
-/** Endings of the names of files. */
+/** Suffixes of file names, which show the state of a file. */
 export const endings = {
-  /** It is being created: its writer has not locked it yet. */
+  /** The file is being created, and is not locked yet. */
   new: '.new',
-  /** It may have attempts whose outcomes are not in the database. */
+  /** The file may have attempts whose outcomes are not in the database. */
   open: '.open',
-  /** All its outcomes are in the database. */
+  /** The database has all outcomes of the file. */
   done: '.done',
 } as const;
 
-/** Half of it is for the rest of attempts that began in the first half: see `claim`. */
+/**
+ * Default size of a file. New attempts use only its first half; the second half is left for their
+ * further lines (see `takesClaims`).
+ */
 const fileBytesDefault = 16 * 1024 * 1024;
 /** Milliseconds after which a file takes no more attempts, so that old files can be removed. */
 const fileAgeMaxMs = 24 * 60 * 60_000;
-/** Milliseconds until another file is tried after one could not be created. */
+/** Milliseconds until the next try after a file could not be created. */
 const createAgainMs = 10_000;
 
 /**
- * Writes the journal of this process. What it has written survives the death of the process, not
- * that of the machine, because it does not wait for the disk.
+ * Writes the journal of this process. The written lines survive the death of the process but not of
+ * the machine, because the writer does not wait for the disk.
  */
 export class JournalWriter {
   readonly #options: WriterOptions;
   readonly #files = new Set<JournalFile>();
-  /** The file that takes the next attempts. */
+  /** The file for new attempts; null: it must be created first. */
   #current: JournalFile | null = null;
   #createAt = 0;
   #isClosed = false;
@@ -88,7 +91,7 @@ export class JournalWriter {
     this.#options = options;
   }
 
-  /** Notes that an attempt is about to claim messages. Call it before the claim. */
+  /** Notes that an attempt is about to claim messages. Must be called before the claim. */
   claim(claim: JournalClaim): AttemptNotes {
     return this.#fileForClaims()?.claim(claim) ?? noNotes;
   }
@@ -98,7 +101,7 @@ export class JournalWriter {
     return [...this.#files].some((file) => file.name === name);
   }
 
-  /** Closes all files. Those with open attempts are left to another process. */
+  /** Closes all files. Another process takes over those with open attempts. */
   close(): void {
     this.#isClosed = true;
     for (const file of this.#files) file.retire();
@@ -123,20 +126,23 @@ export class JournalWriter {
   }
 }
 
-/** One file. Its writer keeps it locked. */
+/** One file of the journal. It is locked while it is written. */
 class JournalFile {
   readonly name: string;
   readonly #options: WriterOptions & { fileBytes: number };
   readonly #onClosed: () => void;
   readonly #createdAt = Date.now();
-  /** null: closed. Another file may then have the same number. */
+  /**
+   * The descriptor of the file; null: the file is closed. Then another file may get the same
+   * number.
+   */
   #fd: number | null;
   #position = 0;
-  /** Number of attempts so far, and of those that have not ended. */
+  /** Number of attempts so far; the number of open ones follows. */
   #attempts = 0;
   #open = 0;
   #isRetired = false;
-  /** Lines to be written with the next one, or at the end of the current callback. */
+  /** Lines that wait to be written with the next line, or at the end of the current callback. */
   #added = '';
 
   /** @throws when the file cannot be created or locked. */
@@ -148,7 +154,8 @@ class JournalFile {
     const name = `${time}-${randomBytes(4).toString('hex')}`;
     this.name = name + endings.open;
     mkdirSync(dir, { recursive: true });
-    // Other processes look only for `.open`, which this file becomes once it is locked.
+    // Other processes look only for files named `.open`. The file gets this suffix once it is
+    // locked.
     const path = join(dir, name + endings.new);
     this.#fd = openSync(path, 'wx+', 0o600);
     try {
@@ -164,13 +171,16 @@ class JournalFile {
     }
   }
 
-  /** The second half of the file is for lines of attempts that began in its first half. */
+  /**
+   * Returns true while the first half of the file has room. The second half is for further lines of
+   * the attempts in the first half.
+   */
   takesClaims(): boolean {
     const isYoung = Date.now() - this.#createdAt < fileAgeMaxMs;
     return isYoung && this.#position < this.#options.fileBytes / 2;
   }
 
-  /** Returns null if the claim could not be noted. */
+  /** Returns null if the line of the claim could not be written. */
   claim(claim: JournalClaim): AttemptNotes | null {
     const number = this.#attempts;
     const line = claimLine(number, claim, Date.now());
@@ -203,7 +213,7 @@ class JournalFile {
     };
   }
 
-  /** Ends the file as soon as no attempt is open. */
+  /** Takes no more attempts. The file is done as soon as no attempt is open. */
   retire(): void {
     this.#isRetired = true;
     if (this.#open > 0 || this.#fd === null) return;
@@ -213,7 +223,8 @@ class JournalFile {
       ftruncateSync(this.#fd, this.#position);
       renameSync(join(dir, this.name), join(dir, this.name.replace(endings.open, endings.done)));
     } catch {
-      // Another process finds the file, and ends it.
+      // The file is closed without being marked as done. Another process will find it and finish
+      // it.
     }
     this.close();
   }
@@ -226,7 +237,7 @@ class JournalFile {
     this.#onClosed();
   }
 
-  /** Writes a line at once, after those that wait. Returns false if it could not be written. */
+  /** Writes a line now, after the waiting lines. Returns false if it could not be written. */
   write(line: string): boolean {
     const text = this.#added + line;
     this.#added = '';
@@ -234,8 +245,9 @@ class JournalFile {
   }
 
   /**
-   * Writes a line with the next one, at the latest when the current callback ends. An SMTP server
-   * often answers a message and asks for the next one in one packet: both then take one write.
+   * Adds a line, which is written with the next one, or when the current callback ends. An SMTP
+   * server often answers one message and asks for the next in one packet; both lines then take one
+   * write.
    */
   #add(line: string): void {
     if (this.#fd === null || line === '') return;
@@ -262,7 +274,7 @@ class JournalFile {
     return true;
   }
 
-  /** Replaces a character in place, which needs no space on the disk. */
+  /** Overwrites a character in place, which works even when the disk is full. */
   #overwrite(at: number, character: string): boolean {
     const { onFailure, write = writeSync } = this.#options;
     try {
@@ -275,11 +287,12 @@ class JournalFile {
   }
 }
 
-/** Returns the line that notes an outcome; empty: there is nothing to note. */
+/** Returns the line for an outcome; empty: nothing needs to be noted. */
 function outcomeLine(number: number, emailId: string, outcome: SendOutcome): string {
   const now = Date.now();
   const { kind } = outcome;
-  // An earlier line may say so, but not if the provider answered too early.
+  // Usually an earlier line already notes the beginning of the message. It is missing if the
+  // provider answered before the whole message was sent.
   if (kind === 'uncertain') return begunLine(number, emailId, now);
   if (kind === 'stopped') return '';
   if (kind === 'accepted') return answerLine(number, emailId, outcome, now);

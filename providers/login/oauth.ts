@@ -9,9 +9,9 @@ export interface OAuthClient {
   secret: string;
 }
 
-/** The logged-in user, according to the provider. */
+/** The user who signed in, as the provider describes them. */
 export interface OAuthIdentity {
-  /** The provider's id of the user. It stays the same when the address changes. */
+  /** The provider's own id of the user. It does not change when the user's address changes. */
   providerId: string;
   /** An address that the provider has verified; null: there is none. */
   email: string | null;
@@ -21,32 +21,35 @@ export interface OAuthExchange {
   /** The code from the provider's redirect. */
   code: string;
   redirectUri: string;
-  /** The secret whose hash was the `codeChallenge` of the start. */
+  /** The secret whose hash was sent as `codeChallenge` at the start. */
   codeVerifier: string;
 }
 
 export interface OAuthStart {
   redirectUri: string;
   state: string;
-  /** SHA-256 of the verifier, base64url. */
+  /** SHA-256 of the code verifier, in base64url. */
   codeChallenge: string;
 }
 
 interface OAuthLogin {
-  /** Returns the URL at which the browser begins the login. */
+  /** Returns the URL to which the browser is sent. */
   authorizeUrl(start: OAuthStart): string;
-  /** Exchanges the code for the user. @throws Error when the provider refuses or is unavailable. */
+  /**
+   * Exchanges the code for the identity of the user. @throws Error when the provider refuses or is
+   * unavailable
+   */
   identify(exchange: OAuthExchange): Promise<OAuthIdentity>;
 }
 
-/** The login providers; null: not configured. */
+/** The login providers; null: the provider is not configured. */
 export type OAuth = Record<OAuthProvider, OAuthLogin | null>;
 
 export interface OAuthEndpoints {
   authorize: string;
   token: string;
   user: string;
-  /** URL of the user's email addresses, if `user` does not include them. */
+  /** URL of the user's email addresses, for a provider whose `user` does not include them. */
   emails?: string;
 }
 
@@ -66,9 +69,11 @@ export const oauthEndpoints: Record<OAuthProvider, OAuthEndpoints> = {
   },
 };
 
-/** Longest wait for the provider, in milliseconds, because a user waits for the page. */
+/**
+ * Maximum wait for the provider in milliseconds. It is short, because a user waits for the page.
+ */
 const timeoutMs = 10_000;
-/** Largest response that is read, in bytes. */
+/** Maximum number of bytes of a response. */
 const answerBytesMax = 256 * 1024;
 
 export function createOAuth(
@@ -112,7 +117,7 @@ function login(
         code_verifier: codeVerifier,
       });
       const answer = await ask(endpoints.token, { form });
-      // GitHub reports a refusal with status 200 and the field `error`.
+      // GitHub reports a refusal with status 200 and a field `error`.
       const { access_token: accessToken } = answer as { access_token?: unknown };
       if (typeof accessToken !== 'string') {
         throw new Error(`${new URL(endpoints.token).host} answered without an access token.`);
@@ -148,7 +153,10 @@ function idOf(id: unknown): string {
   throw new Error('The login provider answered without the id of the user.');
 }
 
-/** @throws Error with the host and the status, but no part of the request. */
+/**
+ * Makes a request to a provider. @throws Error with the host and the status, but without any part
+ * of the request
+ */
 async function ask(
   address: string,
   { form, accessToken }: { form?: URLSearchParams; accessToken?: string },

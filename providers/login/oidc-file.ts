@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type FileFault, readSettingsFile } from '../../config-fields.ts';
 
-/** The file with the OpenID providers of the installation: OIDC_PROVIDERS_FILE. */
+/** Reads OIDC_PROVIDERS_FILE, the file with the OpenID providers of the installation. */
 
 const Domain = z
   .string()
@@ -32,10 +32,10 @@ const Provider = z.strictObject({
   sessionHours: z.int().min(1).max(168).default(168),
 });
 
-/** An OpenID provider by which users sign in. */
+/** An OpenID provider with which users can sign in. */
 export type OidcProvider = z.output<typeof Provider>;
 
-/** Returns true if the owner of a project may let users of a provider in. */
+/** Returns true if the owner of this project may let users of the provider join. */
 export function admitsTo({ projects }: Pick<OidcProvider, 'projects'>, publicId: string): boolean {
   return projects === '*' || projects.includes(publicId);
 }
@@ -43,7 +43,7 @@ export function admitsTo({ projects }: Pick<OidcProvider, 'projects'>, publicId:
 const File = z.strictObject({ providers: z.array(Provider).max(20) });
 
 /**
- * Reads the file of OpenID providers. No provider is asked.
+ * Reads and checks the file. No provider is contacted.
  * @throws ConfigError with one line for each fault
  */
 export function readOidcFile(

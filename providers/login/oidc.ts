@@ -9,63 +9,66 @@ import * as client from 'openid-client';
 import { z } from 'zod';
 import type { OidcProvider } from './oidc-file.ts';
 
-/** Sign-in by OpenID Connect: where to send a browser, and what its return proves. */
+/** Sign-in by OpenID Connect: makes the URL for the browser, and verifies the response. */
 
-/** Time for each request to a provider, in milliseconds. */
+/** Maximum number of milliseconds for each request to a provider. */
 const answerMs = 5_000;
 const answerBytesMax = 1024 * 1024;
-/** How long the endpoints that a provider has published are used, in milliseconds. */
+/** Milliseconds for which a provider's published endpoints are cached. */
 const discoveryMs = 10 * 60_000;
-/** The keys of an issuer are read again for an unknown one, at most this often, in milliseconds. */
+/**
+ * Minimum number of milliseconds between two reads of an issuer's keys. An unknown key makes them
+ * be read again.
+ */
 const keysMs = 10_000;
-/** Maximum difference between a provider's clock and ours, in seconds. */
+/** Maximum difference between the clocks of a provider and this server, in seconds. */
 const skewSeconds = 60;
-/** How old a logout token may be, in seconds. */
+/** Maximum age of a logout token, in seconds. */
 export const logoutTokenSeconds = 5 * 60;
-/** Public-key algorithms. A token must never be signed with the secret of a client. */
+/** Only public-key algorithms: a token must never be signed with a client's secret. */
 const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
-/** The provider does not answer. */
+/** Thrown when the provider does not answer. */
 export class ProviderUnavailable extends Error {}
 
-/** One sign-in, as its two halves know it. */
+/** One sign-in, from the redirect to the provider until the return. */
 export interface OidcAttempt {
   redirectUri: string;
   state: string;
   nonce: string;
   codeVerifier: string;
-  /** True: the provider must ask the user again. */
+  /** True: the provider must ask the user to sign in again, even if they are signed in there. */
   fresh: boolean;
 }
 
-/** Claims that a provider has proved. */
+/** The claims in a verified ID token. */
 export interface OidcClaims {
   sub: string;
-  /** The id of the session at the provider. */
+  /** The id of the user's session at the provider. */
   sid: string | null;
   [claim: string]: unknown;
 }
 
 export interface Oidc {
-  /** @throws ProviderUnavailable */
+  /** Returns the URL to which the browser is sent. @throws ProviderUnavailable */
   authorizeUrl(attempt: OidcAttempt): Promise<string>;
   /**
-   * Exchanges the code in the address to which the browser came back.
-   * @throws ProviderUnavailable, and other errors if anything is not proved
+   * Verifies the URL to which the browser came back, and returns the claims.
+   * @throws ProviderUnavailable, and other errors if the verification fails
    */
   readReturn(returned: URL, attempt: OidcAttempt): Promise<OidcClaims>;
   /**
    * Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6).
-   * @throws ProviderUnavailable, and other errors if anything is not proved
+   * @throws ProviderUnavailable, and other errors if the verification fails
    */
   readLogout(token: string): Promise<OidcLogout>;
 }
 
-/** A logout that a provider has proved: of the session `sid`, or of all sessions of `sub`. */
+/** A verified logout: of the session `sid`, or of all sessions of the user `sub`. */
 export interface OidcLogout {
   sub: string | null;
   sid: string | null;
-  /** The id of the token, which must count once. */
+  /** The id of the token. Each id must be used only once. */
   jti: string;
 }
 
@@ -74,14 +77,14 @@ interface Discovered {
   keys: JWTVerifyGetKey;
 }
 
-/** Creates the client of a provider. It asks the provider only when a user signs in. */
+/** Creates the client for a provider. The provider is contacted only when a user signs in. */
 export function createOidc(provider: OidcProvider): Oidc {
   let known: { at: number; found: Promise<Discovered> } | null = null;
   const discovered = () => {
     if (known && Date.now() - known.at < discoveryMs) return known.found;
     const begun = { at: Date.now(), found: discover(provider) };
     known = begun;
-    // A failed attempt is not kept.
+    // A failed attempt is not cached.
     begun.found.catch(() => {
       if (known === begun) known = null;
     });
@@ -106,7 +109,7 @@ export function createOidc(provider: OidcProvider): Oidc {
       return rethrown(() => readReturn(found, provider, returned, attempt));
     },
     async readLogout(token) {
-      // A token of another issuer is refused without asking this one.
+      // A token of another issuer is refused without a request to this provider.
       if (decodeJwt(token).iss !== provider.issuer) throw new Error('The issuer is another one.');
       const { keys } = await discovered();
       return rethrown(() => readLogout(keys, provider, token));
@@ -119,7 +122,7 @@ const LogoutClaims = z.object({
   sid: z.string().min(1).nullable().default(null),
   jti: z.string().min(1),
   events: z.object({ 'http://schemas.openid.net/event/backchannel-logout': z.looseObject({}) }),
-  // Only ID tokens have one, and none of them may end sessions.
+  // Only ID tokens have a nonce, and an ID token must not end sessions.
   nonce: z.never().optional(),
 });
 
@@ -134,7 +137,7 @@ async function readLogout(
     audience: clientId,
     requiredClaims: ['iat'],
     clockTolerance: skewSeconds,
-    // The library adds the tolerance.
+    // The library adds the clock tolerance to this age.
     maxTokenAge: logoutTokenSeconds - skewSeconds,
   });
   const { sub, sid, jti } = LogoutClaims.parse(payload);
@@ -164,7 +167,7 @@ async function readReturn(
     maxTokenAge: 1,
   });
   const { sub = '' } = payload;
-  // Rules of projects may name any claim, and some providers return groups there only.
+  // Rules of projects may name any claim, and some providers return groups only from this endpoint.
   const needsMore =
     projects.length > 0 ||
     payload['email'] === undefined ||
@@ -179,7 +182,7 @@ async function readReturn(
 
 async function discover(provider: OidcProvider): Promise<Discovered> {
   const { issuer, clientId, clientSecret } = provider;
-  // Only for an issuer on loopback: see the rules of the file.
+  // Plain HTTP is only possible for an issuer on loopback (see the rules of the file).
   // oxlint-disable-next-line typescript/no-deprecated
   const execute = issuer.startsWith('http:') ? [client.allowInsecureRequests] : [];
   try {
@@ -216,14 +219,14 @@ function clientAuth(secret: string | undefined, methods = ['client_secret_basic'
   return isPostOnly ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret);
 }
 
-/** The options that both libraries give. */
+/** The fetch options that both OIDC libraries pass. */
 interface FetchOptions {
   method: string;
   headers: NonNullable<RequestInit['headers']>;
   body?: RequestInit['body'] | undefined;
 }
 
-/** Makes a request of limited time and size, and follows no redirect. */
+/** Makes a request with a limit on time and size. Redirects are not followed. */
 async function fetchBounded(url: string, options: FetchOptions): Promise<Response> {
   let answered: Response;
   let bytes: Buffer | null;
@@ -245,7 +248,7 @@ async function fetchBounded(url: string, options: FetchOptions): Promise<Respons
   return new Response(bytes.length === 0 ? null : new Uint8Array(bytes), { status, headers });
 }
 
-/** null: the body is too long. */
+/** Reads a body; null: the body is too long. */
 async function readBounded({ body }: Response): Promise<Buffer | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -265,7 +268,7 @@ async function fetchKeys(url: string, options: FetchOptions): Promise<Response> 
   return answered;
 }
 
-/** The libraries wrap errors of `fetch` in their own. */
+/** Unwraps errors of `fetch`, because the libraries wrap them in their own. */
 async function rethrown<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../config-fields.ts';
 import { readOidcFile } from './oidc-file.ts';
 
-/** The variables that choose the ways to sign in. */
+/** The variables that determine how users can sign in. */
 interface Variables {
   PASSWORD_SIGN_IN: boolean;
   OIDC_PROVIDERS_FILE?: string | undefined;
@@ -12,8 +12,8 @@ interface Variables {
 }
 
 /**
- * Returns the ways to sign in.
- * @param environment has the values that the file of OpenID providers names
+ * Returns the ways in which users can sign in.
+ * @param environment has the values that the file of OpenID providers refers to
  * @throws ConfigError if there is no way, or the file has faults
  */
 export function signInSettings(
@@ -32,15 +32,15 @@ export function signInSettings(
   }
   return {
     oauth,
-    /** OpenID providers by which users sign in. */
+    /** OpenID providers with which users can sign in. */
     oidc,
-    /** False: no password is accepted or set. */
+    /** False: passwords can be neither used nor set. */
     passwordSignIn: env.PASSWORD_SIGN_IN,
   };
 }
 
 /**
- * Returns an application registered with a login provider; null: one of its two settings is
+ * Returns our registration as an application at a login provider; null: one of the two settings is
  * missing.
  */
 function clientOf(id: string | undefined, secret: string | undefined) {

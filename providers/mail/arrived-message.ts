@@ -7,17 +7,17 @@ import { readPlainReport } from './plain-report.ts';
 
 /**
  * Number of bytes of a message that are read. Reports are smaller, and the text of a mail comes
- * before its attachments. Reading more would hold up the process.
+ * before its attachments. Parsing more would block the process.
  */
 export const readBytesMax = 512 * 1024;
-/** Maximum number of characters of a part that are searched. */
+/** Maximum number of characters of a part that are kept. */
 const partCharsMax = 64 * 1024;
 
-/** Messages in a message are parts, because a report returns the message that it is about. */
+/** A message inside a message is kept as a part, because reports return the original message. */
 const options = { forceRfc822Attachments: true, attachmentEncoding: 'utf8' } as const;
 
 /**
- * Takes a message apart; null: it cannot be read.
+ * Splits a message into its parts; null: it cannot be parsed.
  * @param raw the MIME message as it arrived, or its beginning
  */
 export async function readArrivedMessage(
@@ -28,7 +28,7 @@ export async function readArrivedMessage(
   return parseMime(raw);
 }
 
-/** Takes a message of any form apart; null: it cannot be read. */
+/** Splits any MIME message into its parts; null: it cannot be parsed. */
 export async function parseMime(raw: Buffer): Promise<Omit<ArrivedMessage, 'sender'> | null> {
   const email = await PostalMime.parse(raw, options).catch(() => null);
   if (!email) return null;
@@ -57,26 +57,26 @@ function cut(text: string): string {
   return text.slice(0, partCharsMax);
 }
 
-/** Only the parts of reports: an attachment says nothing about sent mail. */
+/** Matches the types of parts that reports have. Other attachments do not report on sent mail. */
 const reported = /^(?:message\/|text\/rfc822-headers$)/;
 
 function reportedParts(parts: ArrivedMessage['parts']): ArrivedMessage['parts'] {
   return parts.flatMap(({ type, text }) => (reported.test(type) ? { type, text: cut(text) } : []));
 }
 
-/** Returns the envelope sender that a mail server has written; '': none. null: no server has. */
+/**
+ * Returns the envelope sender that a mail server wrote into the headers; '': empty sender. null: no
+ * server wrote one.
+ */
 export function returnPathIn({ headers }: Pick<ArrivedMessage, 'headers'>): string | null {
   const written = fieldOf(headers, 'return-path')?.trim();
   return written?.replace(/^<(.*)>$/, '$1') ?? null;
 }
 
-/** Headers with the recipients of a message that arrived without an envelope. */
+/** Headers with the recipients, for a message that arrived without an envelope. */
 export const recipientHeaders = ['delivered-to', 'x-original-to', 'to'] as const;
 
-/**
- * Returns the addresses that a message was delivered to, in their stored form, for a message that
- * arrived without an envelope.
- */
+/** Returns the addresses, in stored form, to which a message without an envelope was delivered. */
 export function deliveredTo({ headers }: Pick<ArrivedMessage, 'headers'>): string[] {
   const written = recipientHeaders.flatMap((name) => headers.get(name) ?? []);
   const found = written.flatMap(
@@ -86,7 +86,7 @@ export function deliveredTo({ headers }: Pick<ArrivedMessage, 'headers'>): strin
 }
 
 /**
- * Returns a hash of a message, the same for all ways on which it may arrive: line ends differ, and
+ * Returns a hash of a message that does not depend on how it arrived. Line ends may differ, and
  * only the beginning of a large message is read.
  */
 export function fingerprintOf(raw: Buffer): string {

@@ -2,11 +2,12 @@ import { ImapFlow } from 'imapflow';
 import { readFields } from '../../domain/mail/reports/fields.ts';
 import { deliveredTo, readBytesMax, recipientHeaders } from './arrived-message.ts';
 
-/** A mailbox to which a mail server delivers reports, read by IMAP. */
+/** A mailbox that a mail server delivers reports to. It is read over IMAP. */
 export interface FeedbackMailbox {
   /**
-   * Hands on unseen messages, and marks each as seen after it was taken. So a message whose reader
-   * dies is handed on again. The owners of messages take turns; each gets its oldest message first.
+   * Passes unseen messages to `reader`, and marks each as seen after `take` has resolved. So a
+   * message is passed again if the process dies before. Owners of messages take turns; the oldest
+   * message of each comes first.
    * @throws when the mailbox cannot be read, or a function of `reader` throws
    */
   readUnseen(reader: MailboxReader): Promise<{ taken: number; hasMore: boolean }>;
@@ -14,16 +15,16 @@ export interface FeedbackMailbox {
 
 export interface MailboxReader {
   /**
-   * Returns the owner of each message, by its recipients in their stored form. Owners are any texts
-   * that differ.
+   * Returns an owner for each message, from its recipients in stored form. Messages with equal
+   * texts have the same owner.
    */
   ownersOf(messages: readonly (readonly string[])[]): Promise<readonly string[]>;
   /**
-   * Resolves after the commit of the message's effects.
-   * @param raw its first `readBytesMax` bytes
+   * Processes a message. Resolves after its effects are committed.
+   * @param raw the first `readBytesMax` bytes of the message
    */
   take(raw: Buffer): Promise<void>;
-  /** Returns false to stop before the next message. */
+  /** Returns false if reading must stop before the next message. */
   shouldContinue(): boolean;
 }
 
@@ -32,14 +33,14 @@ export interface FeedbackMailboxSettings {
   port: number;
   user: string;
   password: string;
-  /** TLS from the first byte. Otherwise STARTTLS is used when the server offers it. */
+  /** True: TLS from the first byte. False: STARTTLS if the server offers it. */
   secure: boolean;
   mailbox: string;
-  /** The mailbox to which messages are moved after they were taken; null: they stay. */
+  /** The mailbox to which processed messages are moved; null: they stay. */
   moveTo: string | null;
 }
 
-/** Milliseconds for a connection, for its greeting, and without an answer of the server. */
+/** Maximum number of milliseconds for a connection, and then for the greeting of the server. */
 const connectMs = 30_000;
 const idleMs = 60_000;
 
@@ -57,11 +58,12 @@ export function createFeedbackMailbox(settings: FeedbackMailboxSettings): Feedba
         greetingTimeout: connectMs,
         socketTimeout: idleMs,
       });
-      // A lost connection also fails the command under way, which throws.
+      // A lost connection also makes the current command throw, so this event needs no action.
       client.on('error', () => {});
       try {
         await client.connect();
-        // Refuses to begin without it: a message that cannot be moved would stay behind.
+        // Fails now if the target mailbox is missing. Otherwise processed messages could not be
+        // moved.
         if (moveTo !== null) await client.status(moveTo, { messages: true });
         await client.mailboxOpen(mailbox);
         const unseen = (await client.search({ seen: false }, { uid: true })) || [];
@@ -76,7 +78,7 @@ export function createFeedbackMailbox(settings: FeedbackMailboxSettings): Feedba
             { source: { start: 0, maxLength: readBytesMax } },
             { uid: true },
           );
-          // Another program may have deleted it meanwhile.
+          // Another program may have deleted the message.
           if (!message || !message.source) continue;
           await take(message.source);
           await client.messageFlagsAdd(range, ['\\Seen'], { uid: true });
@@ -91,12 +93,12 @@ export function createFeedbackMailbox(settings: FeedbackMailboxSettings): Feedba
   };
 }
 
-/** Maximum number of messages of which one look reads the recipients. */
+/** Maximum number of messages whose recipients are read at a time. */
 const seenMax = 10_000;
-/** Number of messages of which one command reads the recipients. */
+/** Number of messages whose recipients one command reads. */
 const commandMax = 500;
 
-/** Returns the oldest and the newest messages, so that a flood hides neither. */
+/** Returns the oldest and the newest messages, so that a flood of messages hides neither. */
 function someOf(uids: readonly number[]): readonly number[] {
   if (uids.length <= seenMax) return uids;
   return [...uids.slice(0, seenMax / 2), ...uids.slice(-seenMax / 2)];
@@ -116,7 +118,7 @@ async function readRecipients(client: ImapFlow, uids: readonly number[]): Promis
   return uids.map((uid) => byUid.get(uid) ?? []);
 }
 
-/** Returns messages in an order in which their owners take turns. */
+/** Returns messages in an order in which owners take turns. */
 function inTurn(uids: readonly number[], owners: readonly string[]): number[] {
   const turns = new Map<string, number>();
   const placed = uids.map((uid, index) => {
@@ -125,11 +127,11 @@ function inTurn(uids: readonly number[], owners: readonly string[]): number[] {
     turns.set(owner, turn + 1);
     return { uid, turn };
   });
-  // The sort is stable, so the oldest message of a turn comes first.
+  // The sort is stable, so older messages come first within a turn.
   return placed.toSorted((a, b) => a.turn - b.turn).map(({ uid }) => uid);
 }
 
-/** Returns an error of the mailbox as a sentence for operators. It never has the password. */
+/** Returns an error of the mailbox as a sentence for operators, without the password. */
 export function mailboxErrorText(error: unknown): string {
   const { responseText, message } = error as { responseText?: string; message?: string };
   return responseText ?? message ?? String(error);

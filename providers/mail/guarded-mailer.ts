@@ -1,12 +1,13 @@
 import { domainToASCII } from 'node:url';
 import { type Mailer, stopped } from './mailer.ts';
 
-/** The longest provider text worth storing, in characters. */
+/** Maximum number of characters of a provider's error text. */
 const errorCharsMax = 500;
 
 /**
- * Wraps a mailer with rules for all: domains in ASCII, short errors of one line, no exceptions, and
- * notes of the beginning and the outcome, and a close that waits for sends in progress.
+ * Wraps a mailer with the rules that hold for all mailers: domains in ASCII, short errors on one
+ * line, no exceptions, journal notes at the beginning and end of each message, and a `close` that
+ * waits for sends in progress.
  */
 export function guarded(mailer: Mailer): Mailer {
   let underWay = 0;
@@ -29,7 +30,7 @@ export function guarded(mailer: Mailer): Mailer {
         return { ...outcome, error: oneLine(outcome.error) };
       } catch (error) {
         // An unexpected error may have happened before or after the message was sent, so only
-        // "uncertain" is safe to report.
+        // "uncertain" is safe.
         return { kind: 'uncertain', error: oneLine(String(error)) };
       } finally {
         underWay -= 1;
@@ -42,12 +43,13 @@ export function guarded(mailer: Mailer): Mailer {
 
 function withAsciiDomain(address: string): string {
   const at = address.lastIndexOf('@');
-  // An empty result means an invalid domain. The provider's own error explains that best.
+  // The result is empty for an invalid domain. Then the provider's own error explains the problem
+  // best.
   const domain = domainToASCII(address.slice(at + 1)) || address.slice(at + 1);
   return `${address.slice(0, at + 1)}${domain}`;
 }
 
-/** Returns a text of a provider as one line that is worth storing. */
+/** Returns a text of a provider as one line of limited length. */
 export function oneLine(text: string): string {
   const line = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
   return line.length > errorCharsMax ? `${line.slice(0, errorCharsMax - 1)}…` : line;

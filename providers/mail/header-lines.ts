@@ -2,27 +2,30 @@ import { domainToASCII } from 'node:url';
 import * as mimeFuncs from 'nodemailer/lib/mime-funcs';
 import MimeNode from 'nodemailer/lib/mime-node';
 
-/** Writes header lines in ASCII, folded. */
+/** Writes header lines in ASCII, and folds long lines. */
 
 /** Maximum length of a line of a message, without its line end (RFC 5322, 2.1.1), in characters. */
 const lineCharsMax = 998;
 /** Preferred length of a line; RFC 5322 recommends 78. */
 const lineChars = 76;
 /**
- * Maximum length of an encoded word, in characters. The line then also has room for most headers'
- * names.
+ * Maximum number of characters of an encoded word, so that the names of most headers fit on the
+ * same line.
  */
 const encodedWordChars = 52;
 
-/** For nodemailer's header encoding (RFC 2047, punycode); nothing is ever added to this node. */
+/** Encodes headers with nodemailer (RFC 2047, punycode). Nothing is ever added to this node. */
 export const encoder = new MimeNode();
 
-/** Matches headers with ids and URLs, of which some programs read only the first line. */
+/**
+ * Matches headers with ids and URLs. They are not folded, because some programs read only the first
+ * line.
+ */
 const isUnfolded = /^(?:message-id|list-[a-z-]+)$/i;
 
 /**
- * Writes a header. It is folded, unless its name (`isUnfolded`) or its blanks forbid that. Then it
- * is one line, if that is not too long.
+ * Writes a header on folded lines. A header that must not be folded, because of its name
+ * (`isUnfolded`) or its blanks, is written on one line, if that is not too long.
  */
 export function header(name: string, value: string): string {
   const line = `${name}: ${value}`;
@@ -31,26 +34,26 @@ export function header(name: string, value: string): string {
   return isBest || line.length > lineCharsMax ? folded : line;
 }
 
-/** Returns true if no line is too long or consists of blanks (RFC 5322, 2.1.1 and 3.2.2). */
+/** Returns true if no line is too long or only blanks (RFC 5322, 2.1.1 and 3.2.2). */
 function isLegal(folded: string): boolean {
   return folded.split('\r\n').every((line) => line.length <= lineCharsMax && line.trim() !== '');
 }
 
 export function subjectHeader(subject: string): string {
   const text = inOneLine(subject);
-  // Encode text that only looks like an encoded word, or readers would decode it.
+  // Also encode text that only looks like an encoded word, because readers would decode it.
   return textHeader('Subject', text, isAscii(text) && !text.includes('=?') ? text : encoded(text));
 }
 
 /**
- * Matches headers of mailboxes, ids and phrases. In these headers, encoded words are allowed only in
- * some places (RFC 2047, 5).
+ * Matches headers with mailboxes, ids or phrases, in which encoded words are allowed only in some
+ * places (RFC 2047, 5).
  */
 const isStructured = /^list-|-to$|^(?:keywords|references)$/i;
 
 /**
- * Writes a header that the sender has set. ASCII stays as it was written, if it can be folded. In a
- * structured header, only the phrases are encoded.
+ * Writes a header that the sender set. ASCII text stays as it is, if it can be folded. In a
+ * structured header, only phrases are encoded.
  */
 export function customHeader(name: string, value: string): string {
   const text = inOneLine(value);
@@ -59,7 +62,7 @@ export function customHeader(name: string, value: string): string {
 }
 
 /**
- * Writes a header with free text. Text that cannot be folded into legal lines is encoded, even if
+ * Writes a header with free text. Text that cannot be folded into valid lines is encoded, even if
  * it is ASCII.
  */
 function textHeader(name: string, text: string, value: string): string {
@@ -85,13 +88,13 @@ function encoded(text: string): string {
  */
 const part = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<[^<>]*>|[,;:]|[^\s"<>(),;:]+|\s+|./gs;
 
-/** Encodes the phrases, comments and addresses of a structured header in ASCII. */
+/** Returns a structured header in ASCII, with its phrases, comments and addresses encoded. */
 function withPhrases(text: string): string {
   let ascii = '';
   let phrase = { written: '', plain: '' };
   const endPhrase = () => {
     const { written, plain } = phrase;
-    // An encoded word stands between blanks, without quotes.
+    // An encoded word needs blanks around it and no quotes.
     ascii += isAscii(written) ? written : ` ${encoded(plain.trim())} `;
     phrase = { written: '', plain: '' };
   };

@@ -8,9 +8,9 @@ import {
   signingOf,
 } from '../../domain/sender/sender-records.ts';
 
-/** A sender domain at the mail provider. */
+/** A sender domain as the mail provider knows it. */
 export interface Identity {
-  /** Names of its DKIM records; empty if the provider signs with the customer's own keys. */
+  /** Names of the DKIM records; empty if the provider signs with the customer's own keys. */
   dkimTokens: string[];
   /** True if the provider has found the DKIM records. */
   dkimVerified: boolean;
@@ -18,23 +18,23 @@ export interface Identity {
 
 /** Manages the sender domains at the mail provider. Each call may be repeated. */
 export interface Identities {
-  /** True if reserved domains (such as `.test`), which DNS never has, count as verified. */
+  /** True if reserved names such as `example.test`, which DNS never has, count as verified. */
   verifiesReservedNames: boolean;
-  /** True if the provider stores domains in an account, and checks their DNS records itself. */
+  /** True if the provider stores domains and checks their DNS records itself. */
   keepsDomains: boolean;
   dnsRecords(claim: DomainClaim): DnsRecord[];
   /** Returns who signs the mail of a domain; null: only the provider can. */
   signingOf(claim: Pick<DomainClaim, 'signing'>): Signing | null;
   /** Who signs the mail of new domains, unless a request chooses it; null: only the provider can. */
   signingOfNew: Signing | null;
-  /** Returns the provider's state of a domain; null: the provider does not have the domain. */
+  /** Returns the provider's own record of a domain; null: the provider does not have the domain. */
   find(domain: string): Promise<Identity | null>;
   /**
-   * Registers a domain with its MAIL FROM domain. For a domain that is registered already, this
-   * sets the MAIL FROM domain again, so call `find` first and check who created it.
+   * Registers a domain with its MAIL FROM domain. If the domain is registered already, its MAIL
+   * FROM domain is overwritten, so call `find` first and check who created it.
    */
   create(domain: string): Promise<{ dkimTokens: string[] }>;
-  /** Removes a domain; an unknown one is no error. */
+  /** Removes a domain. An unknown domain is no error. */
   remove(domain: string): Promise<void>;
 }
 
@@ -47,16 +47,16 @@ export type RecordSettings = Pick<
   dkimSigning: Signing | null;
 };
 
-/** The provider could not be reached or failed; a later try may succeed. */
+/** Thrown when the provider cannot be reached or fails. A later attempt may succeed. */
 export class IdentityProviderError extends Error {
   override readonly name = 'IdentityProviderError';
 }
 
 const tokenAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
-/** The length of SES's tokens; ours look the same. */
+/** Number of characters of SES's DKIM tokens. Our own have the same length. */
 const tokenChars = 32;
 
-/** Returns the parts of identities that follow from settings alone. */
+/** Returns those parts of identities that depend on settings alone. */
 export function recordsBy(
   settings: DnsSettings & Pick<RecordSettings, 'dkimSigning'>,
 ): Pick<Identities, 'dnsRecords' | 'signingOf' | 'signingOfNew'> {
@@ -70,8 +70,7 @@ export function recordsBy(
 }
 
 /**
- * Creates identities for a provider that does not manage sender domains: the DNS records alone
- * decide.
+ * Creates identities for a provider that does not manage sender domains: only DNS records count.
  */
 export function localIdentities(
   settings: RecordSettings,
@@ -80,8 +79,8 @@ export function localIdentities(
   return {
     verifiesReservedNames,
     keepsDomains: false,
-    // The records of the local mailbox are those of SES, although it does not need them. They need a
-    // region, and any will do.
+    // The local mailbox shows the records of SES, although it does not need them. They need a
+    // region; any will do.
     ...recordsBy({ ...settings, transport, region: 'us-east-1' }),
     async create() {
       return { dkimTokens: [randomToken(), randomToken(), randomToken()] };

@@ -5,13 +5,13 @@ import type { ReceivedMail } from '../../domain/mail/inbound.ts';
 import { cutHtml, escapeHtml } from '../../domain/template/html.ts';
 import { cutText, storableText } from '../../domain/text-rules.ts';
 
-/** Maximum number of characters stored of the name of a sender, and of a subject. */
+/** Maximum number of characters that are stored of a sender's name, and of a subject. */
 const nameCharsMax = 100;
 const subjectCharsMax = 998;
-/** Longest Message-ID that is stored, in characters; most have fewer than 100. */
+/** Maximum number of characters of a stored Message-ID; most have fewer than 100. */
 const messageIdCharsMax = 255;
 
-/** Nothing checks mail that does not come by Amazon SES. */
+/** The results of checks that only Amazon SES makes. For other mail, they are unknown. */
 const unchecked = {
   spamVerdict: 'DISABLED',
   virusVerdict: 'DISABLED',
@@ -22,9 +22,9 @@ const unchecked = {
 };
 
 /**
- * Reads a received mail. null: it has no valid sender, or it cannot be parsed.
+ * Reads a received mail. null: the mail has no valid sender, or cannot be parsed.
  * @param raw the MIME message as it arrived, or its beginning
- * @param given.sender of the envelope, if it is known
+ * @param given.sender the envelope sender, if known
  * @param given.fingerprint identifies a mail without a Message-ID
  */
 export async function readReceivedMail(
@@ -60,10 +60,9 @@ function senderOf({ from }: Email, envelope: string | null): Mailbox | null {
 
 /**
  * Returns the body of a received mail as sanitized HTML: without scripts, styles, forms or frames,
- * and with web, mail and telephone links only. null: the mail has no body, or its nesting or
- * headers are too large to read. A very long body, or one with very many tags, is cut, because
- * anyone may send it.
- * @param raw the MIME message as it arrived.
+ * and only with web, mail and telephone links. null: the mail has no body, or its nesting or
+ * headers are too large. A long body, or one with many tags, is cut, because anyone may send mail.
+ * @param raw the MIME message as it arrived
  */
 export async function readMailBody(raw: Buffer): Promise<string | null> {
   const email = await PostalMime.parse(raw).catch(() => null);

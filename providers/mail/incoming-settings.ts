@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { flag, hostName, number, text } from '../../config-fields.ts';
 import type { SigningVariables } from './signing-settings.ts';
 
-/** Variables about the ways in which mail servers deliver reports. */
+/** Variables for the ways in which mail servers can send us reports. */
 export const incomingVariables = {
   RETURN_PATH_DOMAIN: hostName,
   SMTP_SUCCESS_REPORTS: flag(false),
@@ -25,12 +25,15 @@ export type ReturnPathVariables = Pick<IncomingVariables, 'RETURN_PATH_DOMAIN'> 
   Pick<SigningVariables, 'RETURN_PATH_HOST'>;
 export type IncomingVariables = z.output<z.ZodObject<typeof incomingVariables>>;
 
-/** Returns true if mail by SMTP can have a return path: one for all, or one below its own domain. */
+/**
+ * Returns true if mail over SMTP can have a return path: one for all mail, or one for each sender
+ * domain.
+ */
 export function hasReturnPath(env: ReturnPathVariables): boolean {
   return env.RETURN_PATH_DOMAIN !== undefined || env.RETURN_PATH_HOST !== undefined;
 }
 
-/** Returns true if messages can arrive in some way. */
+/** Returns true if any way is configured in which messages can arrive. */
 export function hasWay(env: IncomingVariables): boolean {
   const { INBOUND_SMTP_PORT: port, INBOUND_MIME_SECRET: secret, FEEDBACK_IMAP_HOST: host } = env;
   return port > 0 || Boolean(secret) || Boolean(host);
@@ -38,16 +41,16 @@ export function hasWay(env: IncomingVariables): boolean {
 
 export function incomingSettings(env: IncomingVariables) {
   return {
-    /** Domain of the return paths of mail whose sender domain has none of its own; null: none. */
+    /** Domain of the return path for sender domains that have none of their own; null: none. */
     returnPathDomain: env.RETURN_PATH_DOMAIN ?? null,
-    /** True if mail servers are asked to report deliveries, too. */
+    /** True if mail servers are asked to report successful deliveries, too. */
     successReports: env.SMTP_SUCCESS_REPORTS,
-    /** True if messages can arrive in some way. */
+    /** True if any way is configured in which messages can arrive. */
     canReceive: hasWay(env),
-    /** The ways in which messages arrive; each is null if it is off. */
+    /** The ways in which messages arrive; null: the way is off. */
     incoming: {
       smtp: receiverSettings(env),
-      /** Key of the signatures at the webhook. */
+      /** Secret that signs requests to the webhook for messages. */
       mimeSecret: env.INBOUND_MIME_SECRET ?? null,
       imap: mailboxSettings(env),
     },
@@ -60,7 +63,7 @@ function receiverSettings(env: IncomingVariables) {
   return {
     port,
     host: env.INBOUND_SMTP_HOST,
-    /** Files; null: connections are not encrypted. */
+    /** The files of certificate and key; null: connections are not encrypted. */
     tls: cert && key ? { cert, key } : null,
   };
 }
@@ -74,7 +77,7 @@ function mailboxSettings(env: IncomingVariables) {
     password: env.FEEDBACK_IMAP_PASSWORD ?? '',
     secure: env.FEEDBACK_IMAP_SECURE,
     mailbox: env.FEEDBACK_IMAP_MAILBOX,
-    /** Seconds between two looks. */
+    /** Seconds between two reads of the mailbox. */
     seconds: env.FEEDBACK_IMAP_SECONDS,
     moveTo: env.FEEDBACK_IMAP_MOVE_TO ?? null,
   };

@@ -9,30 +9,33 @@ import {
 } from './arrived-message.ts';
 import { readReceivedMail } from './inbound-mail.ts';
 
-/** A message that arrived by SMTP, by the webhook or in the mailbox. */
+/** A message that arrived over SMTP, by webhook or in the mailbox, before it is parsed. */
 export interface RawMessage {
   /** The message, or its first `readBytesMax` bytes. */
   raw: Buffer;
-  /** Recipients of the envelope, in their stored form; null: those in the headers count. */
+  /** Recipients of the envelope, in stored form; null: the headers have the recipients. */
   recipients: readonly string[] | null;
-  /** Sender of the envelope; '': a program sent it. null: the header `Return-Path` counts. */
+  /**
+   * Sender of the envelope; '': a program sent the message. null: the header `Return-Path` has the
+   * sender.
+   */
   sender: string | null;
 }
 
-/** A message that arrived, read. */
+/** A message that arrived, after it is parsed. */
 export interface ReadMessage {
   recipients: readonly string[];
   fingerprint: string;
   reading: Reading;
   arrivedAt: Date;
-  /** Reads it as an ordinary mail; null: it has no valid sender. */
+  /** Returns the message as ordinary mail; null: it has no valid sender. */
   readMail(): Promise<ReceivedMail | null>;
 }
 
-/** The reading of a message that nothing can use. */
+/** The result for a message that cannot be parsed. Nothing uses it. */
 const unreadable = { kind: 'automatic' } as const;
 
-/** Reads a message that has just arrived. */
+/** Parses a message that has just arrived. */
 export async function readIncoming(given: RawMessage): Promise<ReadMessage> {
   const arrivedAt = new Date();
   const raw = given.raw.subarray(0, readBytesMax);

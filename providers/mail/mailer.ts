@@ -1,76 +1,81 @@
-/** One complete message for one recipient. */
+/** A complete message for one recipient. */
 export interface OutgoingMessage {
-  /** Id of the email row. SES gets it as a message tag; the local mailbox uses it as key. */
+  /** Id of the row in `email`. SES gets it as a message tag; the local mailbox uses it as key. */
   emailId: string;
-  /** Bounce address of the SMTP envelope. SES replaces it with its own. */
+  /** Envelope sender, to which bounces go. SES replaces it with its own. */
   envelopeFrom: string;
-  /** The one recipient; the `To` header in `raw` is only for display. */
+  /** The only recipient. The `To` header in `raw` is only for display. */
   to: string;
-  /** The whole MIME message, CRLF line ends, 7-bit. */
+  /** The whole MIME message, in 7-bit and with CRLF line ends. */
   raw: Buffer;
   /** True if the provider should insert its own pixel and links, if it can. */
   tracked: boolean;
-  /** Decides about signatures and return path, if the provider leaves them to Everpost. */
+  /**
+   * The domain that determines signatures and return path, if the provider leaves them to Everpost.
+   */
   senderDomain?: SenderDomain;
   /**
-   * Called just before the message is given to the provider; false stops the message. Absent: the
-   * message cannot be stopped.
+   * Called just before the message is given to the provider; returns false to stop the message.
+   * Absent: the message cannot be stopped.
    */
   mayBegin?: () => boolean;
-  /** Notes that survive the death of the process. Absent: there are none. */
+  /** Takes notes that survive the death of the process. Absent: no notes are taken. */
   notes?: HandOverNotes;
 }
 
-/** Notes about giving one message to the mail provider. */
+/** Takes notes about sending one message. */
 export interface HandOverNotes {
   /**
-   * Notes that the provider may accept the message from now on. Call it right before the last byte is
-   * written by which it can. false: the note could not be made, so this byte must not be written.
+   * Notes that the provider may accept the message from now on. Must be called just before the last
+   * byte that the provider needs to accept the message. Returns false if the note failed; then this
+   * byte must not be sent.
    */
   begin(): boolean;
-  /** Notes the outcome. Call it as soon as the outcome is known. A second call changes nothing. */
+  /**
+   * Notes the outcome. Must be called as soon as the outcome is known. A second call has no effect.
+   */
   end(outcome: SendOutcome): void;
 }
 
-/** A sender domain, and the project that it belongs to; null: this server sends. */
+/** A sender domain and its project; null: the mail is the platform's own. */
 export interface SenderDomain {
   projectId: string | null;
   domain: string;
 }
 
-/** The outcome of one message. The failures differ in whether a retry is safe. */
+/** The outcome of sending one message. Kinds of failure differ in whether a retry is safe. */
 export type SendOutcome =
   | {
       kind: 'accepted';
       messageId: string;
-      /** True if acceptance is delivery. */
+      /** True if the message is already delivered. */
       delivered: boolean;
-      /** True if nothing will report the delivery, so that it can only be assumed. */
+      /** True if no report about the delivery will come, so that it can only be assumed. */
       isUnreported?: boolean;
     }
-  /** The provider rejected this message. Never retry. */
+  /** The provider rejected this message, so it must never be retried. */
   | {
       kind: 'refused';
       error: string;
-      /** True if the recipient's address was rejected, not the message or its sender. */
+      /** True if the recipient's address was rejected, and not the message or its sender. */
       isRecipient?: boolean;
     }
   /**
-   * The provider has not accepted the message, but may accept it later. A retry cannot send it twice.
+   * The provider did not accept the message, but may accept it later. A retry cannot send it twice.
    */
   | {
       kind: 'retry';
       error: string;
       retryAfterMs?: number;
-      /** True if the provider works, but delays this message or its recipient. */
+      /** True if the provider works, and only this message or its recipient is delayed. */
       isAboutMessage?: boolean;
     }
   /**
-   * The message may have been accepted, so a retry may send it twice. Only later feedback can show
-   * whether it was.
+   * The provider may have accepted the message, so a retry could send it twice. Only later feedback
+   * can show it.
    */
   | { kind: 'uncertain'; error: string }
-  /** Not given to the provider, because `mayBegin` returned false. */
+  /** The message was not given to the provider, because `mayBegin` returned false. */
   | { kind: 'stopped'; error: string };
 
 export const stopped: SendOutcome = {
@@ -79,32 +84,30 @@ export const stopped: SendOutcome = {
 };
 
 export interface Mailer {
-  /** Kind and address, for people and as the name of the circuit. */
+  /** Kind and address of the provider. It is shown to people and names the circuit. */
   provider: string;
-  /** True if reports about mail to `simulator.test` are simulated: see `simulatedFeedback`. */
+  /** True if reports about mail to `simulator.test` are simulated (see `simulatedFeedback`). */
   hasSimulator: boolean;
-  /** Emails per second for the whole server, if neither a setting nor a quota limits them. */
+  /** Emails per second of the whole server, if neither a setting nor a quota limits it. */
   defaultRatePerSecond: number;
-  /** Maximum number of concurrent sends. More would only wait for a connection. */
+  /** Maximum number of parallel sends. Further ones would only wait for a connection. */
   maxConcurrency: number;
   /**
-   * True if `send` calls `notes.begin` at the last moment. Absent: it is called before `send`.
+   * True if `send` itself calls `notes.begin`, at the last moment. Absent: the caller does it
+   * before `send`.
    */
   notesBegin?: boolean;
   /**
-   * Gives one message to the mail provider. Never throws: any failure of provider or network is an
-   * outcome.
+   * Sends one message. Never throws: every failure of the provider or the network is an outcome.
    */
   send(message: OutgoingMessage): Promise<SendOutcome>;
-  /**
-   * Returns the account's quota in emails per second; null: there is none, or it is not reported.
-   */
+  /** Returns the account's quota in emails per second; null: there is none, or it is unknown. */
   quotaPerSecond(): Promise<number | null>;
   /** Waits for sends in progress and closes the connections. */
   close(): Promise<void>;
 }
 
-/** A message of the local mailbox. `id` is the email id, so storing it twice is harmless. */
+/** A message of the local mailbox. `id` is the id of the email, so storing it twice is harmless. */
 export interface StoredMessage {
   id: string;
   /** Address of the `From` header. */
@@ -116,6 +119,6 @@ export interface StoredMessage {
 }
 
 export interface MailerServices {
-  /** Stores a message in the local mailbox; storing an id twice is harmless. */
+  /** Stores a message in the local mailbox. Storing an id twice is harmless. */
   storeMessage(message: StoredMessage): Promise<void>;
 }

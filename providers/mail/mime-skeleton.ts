@@ -1,7 +1,7 @@
 import { type TextTemplate, type MailSkeleton, type Slot } from '../../domain/mail/skeleton.ts';
 import { quotedPrintable, recipientHeaders, sharedHeaders, textHeaders } from './mime.ts';
 
-/** A message with open slots, encoded as far as possible. */
+/** A message with slots, encoded as far as possible. */
 export interface MessageSkeleton {
   messageFor(given: {
     to: string;
@@ -9,17 +9,17 @@ export interface MessageSkeleton {
     date: Date;
     contactId: string;
     emailId: string;
-    /** Return the content of a slot, for the text part and for the HTML. */
+    /** Returns the content of a slot in the text part; `html`, the content in the HTML. */
     text: (slot: number) => string;
     html: (slot: number) => string;
   }): Buffer;
 }
 
 /**
- * Encodes a skeleton as `multipart/alternative`, as `composeMessage` does. Each slot has a line of
- * its own, ended by soft line breaks (RFC 2045, 6.7), so a value does not shift the bytes around
- * it.
- * @param mail.sampleRecipient the recipient for whom the skeleton was made.
+ * Encodes a skeleton as `multipart/alternative`, in the same form as `composeMessage`. Each slot is
+ * on a line of its own, between soft line breaks (RFC 2045, 6.7), so that a value does not shift
+ * the bytes around it.
+ * @param mail.sampleRecipient the recipient for whom the skeleton was made
  */
 export function encodeSkeleton(
   skeleton: MailSkeleton,
@@ -44,7 +44,7 @@ export function encodeSkeleton(
     ),
     sampleRecipient,
   );
-  // The boundary keeps the sample's id. It only has to be the same everywhere in the message.
+  // The boundary keeps the sample's id. It need only be the same in the whole message.
   const start = (contentType: string) =>
     `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
   const parts = [
@@ -52,7 +52,7 @@ export function encodeSkeleton(
     { kind: 'text', template: encodeTemplate(skeleton.text), after: `\r\n${start('text/html')}` },
     { kind: 'html', template: encodeTemplate(skeleton.html), after: `\r\n--${boundary}--\r\n` },
   ] as const;
-  // The bytes that are the same for all recipients. A slot follows each.
+  // The parts that are the same for all recipients. One slot follows each part.
   const constants: Buffer[] = [];
   const slots: { kind: 'head' | 'text' | 'html'; slot: Slot }[] = [];
   let before = '';
@@ -90,11 +90,12 @@ export function encodeSkeleton(
   };
 }
 
-/** Memory that is allocated together, in bytes: about 16 messages. */
+/** Number of bytes that are allocated together, enough for about 16 messages. */
 const slabBytes = 256 * 1024;
 
 /**
- * Allocates slices of larger buffers, which cost the garbage collector less than many small ones.
+ * Returns a function that allocates slices of larger buffers. They cost the garbage collector less
+ * than many small buffers.
  */
 function createSlab(): (bytes: number) => Buffer {
   let slab = Buffer.alloc(0);
@@ -110,7 +111,7 @@ function createSlab(): (bytes: number) => Buffer {
   };
 }
 
-/** Returns header texts with slots for the ids. The boundary is not replaced. */
+/** Returns header texts with slots in place of the ids. The id in the boundary stays. */
 function templateIds(
   text: string,
   { contactId, emailId }: { contactId: string; emailId: string },
@@ -118,7 +119,7 @@ function templateIds(
   const texts: string[] = [];
   const slots: Slot[] = [];
   let done = 0;
-  // Safe regex: both ids are letters, digits and `-`.
+  // Safe regex: both ids have only letters, digits and `-`.
   for (const match of text.matchAll(new RegExp(`${contactId}|(?<!_)${emailId}`, 'g'))) {
     texts.push(text.slice(done, match.index));
     slots.push(match[0] === contactId ? 'contactId' : 'emailId');
@@ -128,7 +129,7 @@ function templateIds(
   return { texts, slots };
 }
 
-/** With the soft break at its end, a line has at most 76 characters. */
+/** Characters of an encoded line. The soft line break at its end is the 76th. */
 const lineChars = 75;
 
 function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
@@ -144,7 +145,7 @@ function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
   };
 }
 
-/** Matches a value that needs no encoding and fits one line. */
+/** Matches a value that needs no encoding and fits on one line. */
 const plainValue = /^(?!\.|From )[ -<>-~]{0,74}$/;
 const asciiValue = /^[ -~]*$/;
 
@@ -156,7 +157,7 @@ function encodeValue(value: string): string {
   for (let from = 0; from < encoded.length;) {
     const isFirstCoded = encoded[from] === '.' || encoded.startsWith('From ', from);
     let to = from + (isFirstCoded ? lineChars - 2 : lineChars);
-    // Do not cut through an encoded character.
+    // Do not split an encoded character.
     if (encoded[to - 1] === '=') to -= 1;
     else if (encoded[to - 2] === '=') to -= 2;
     const coded = encoded[from] === '.' ? '=2E' : '=46';
@@ -171,7 +172,7 @@ const plainAddress = /^[\w.+-]{1,64}@[\w.-]+$/;
 const plainSubject = /^(?!.*(?:=\?|"))[!-~](?:[ -~]{0,58}[!-~])?$/;
 
 function headerLines({ to, subject, date }: { to: string; subject: string; date: Date }): string {
-  // Most values are plain, and nodemailer's encoder would check every character.
+  // Most values are plain ASCII, so nodemailer's encoder, which checks every character, is avoided.
   const lines =
     plainAddress.test(to) && to.length < 70 && plainSubject.test(subject)
       ? [`To: ${to}`, `Subject: ${subject}`, `Date: ${date.toUTCString().replace('GMT', '+0000')}`]

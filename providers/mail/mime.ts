@@ -11,28 +11,28 @@ import { customHeader, encoder, header, subjectHeader } from './header-lines.ts'
 
 export interface MailAttachment {
   filename: string;
-  /** `type/subtype`, as the sender wrote it. */
+  /** `type/subtype`, as the sender gave it. */
   contentType: string;
-  /** `inline`: the HTML can show the file by `cid:<contentId>`, because both are in one part. */
+  /** `inline`: the HTML shows the file with `cid:<contentId>`, because both are in one part. */
   disposition: 'attachment' | 'inline';
   contentId: string | null;
   /** Standard base64, with or without padding. */
   content: string;
 }
 
-/** A mail ready for MIME: rendered, wrapped, with footer and tracking. */
+/** A mail from which the MIME message is made: rendered, wrapped, with footer and tracking. */
 export interface ComposedMail {
   emailId: string;
   date: Date;
   from: Mailbox;
   to: Mailbox;
-  /** An address, or several mailboxes as in a `Reply-To` header. */
+  /** An address, or several mailboxes in the form of a `Reply-To` header. */
   replyTo: string | null;
   subject: string;
   html: string;
-  /** The text part, if the caller has it already. Default: `textFromHtml(html)`. */
+  /** The text part, if it was made before. Default: `textFromHtml(html)`. */
   text?: string;
-  /** Custom and generated headers, one line each; `sharedHeaders` leaves out structural ones. */
+  /** Custom and generated headers. `sharedHeaders` leaves out structural ones. */
   headers: readonly { name: string; value: string }[];
   attachments: readonly MailAttachment[];
   /** True for the test of a campaign. */
@@ -45,14 +45,14 @@ interface Part {
   body: string;
 }
 
-/** Longest line that quoted-printable and base64 allow. */
+/** Maximum number of characters of a line in quoted-printable and base64. */
 const lineChars = 76;
 
 /**
- * Composes the message: `multipart/alternative` (text made from the HTML, then HTML), inside
+ * Composes the MIME message: `multipart/alternative` (text made from the HTML, then HTML), inside
  * `related` with inline files, inside `mixed` with attachments. Texts are UTF-8 in
- * quoted-printable, files are base64, lines end in CRLF and have at most 998 characters. The same
- * mail gives the same bytes.
+ * quoted-printable, files are base64, and lines end in CRLF with at most 998 characters. The same
+ * mail always gives the same bytes.
  */
 export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
   const inline = mail.attachments.filter((file) => file.disposition === 'inline');
@@ -78,13 +78,13 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
 }
 
 /**
- * Headers that a caller may not set, besides the structural ones: we write Reply-To, and SES treats
- * names with `X-SES-` as commands (tags, configuration set, sending identity).
+ * Headers that a caller must not set, besides the structural ones. We write Reply-To, and SES
+ * treats names with `X-SES-` as commands (tags, configuration set, sending identity).
  */
 const ours = /^(reply-to|x-ses-.*)$/i;
 
 /**
- * Returns true if a header name is valid and short enough for its line. The API rejects other
+ * Returns true if a header name is valid and short enough for its line. The API refuses other
  * names.
  */
 function canStand(name: string): boolean {
@@ -95,7 +95,7 @@ function envelopeOf(mail: ComposedMail): string[] {
   return [...sharedHeaders(mail), ...recipientHeaders(mail)];
 }
 
-/** The headers that differ per recipient. */
+/** Returns the headers that differ for each recipient. */
 export function recipientHeaders(mail: Pick<ComposedMail, 'to' | 'subject' | 'date'>): string[] {
   return [
     mailbox('To', mail.to),
@@ -104,7 +104,7 @@ export function recipientHeaders(mail: Pick<ComposedMail, 'to' | 'subject' | 'da
   ];
 }
 
-/** All other headers: only the ids in them differ per recipient. */
+/** Returns all other headers. Only the ids in them differ for each recipient. */
 export function sharedHeaders(
   mail: Pick<ComposedMail, 'from' | 'replyTo' | 'emailId' | 'headers' | 'isTest'>,
 ): string[] {
@@ -125,7 +125,7 @@ export function sharedHeaders(
 
 function mailbox(name: 'From' | 'To' | 'Reply-To', ...mailboxes: Mailbox[]): string {
   const plain = mailboxes.map((one) => ({
-    // A name comes from contact data, so line breaks and control characters in it are removed.
+    // Names come from contact data, so line breaks and control characters are removed.
     name: (one.name ?? '').replace(/[\p{Cc}\s]+/gu, ' ').trim(),
     address: one.address,
   }));
@@ -149,7 +149,7 @@ export function textHeaders(contentType: string): string[] {
 
 /**
  * Encodes a text as quoted-printable, in short lines. No line begins with a dot, because some
- * relays fail to double it, or with `From `, because mailbox files put a `>` before it (RFC 2049,
+ * relays do not double it, or with `From `, because mailbox files put a `>` before it (RFC 2049,
  * 3).
  */
 export function quotedPrintable(content: string, lineLength = lineChars): string {
@@ -162,8 +162,8 @@ export function quotedPrintable(content: string, lineLength = lineChars): string
 
 function filePart(file: MailAttachment): Part {
   const { value, params: given } = mimeFuncs.parseHeaderValue(file.contentType);
-  // Mail programs would read a file of these types as a part of the message's structure. Besides,
-  // base64 is not allowed for them (RFC 2046, 5; RFC 2045, 6.4).
+  // A file must not have these types, because mail programs would read it as a part of the
+  // message's structure, and base64 is not allowed for them (RFC 2046, 5; RFC 2045, 6.4).
   const isStructure = /^(multipart|message)\//i.test(value);
   const type = isStructure
     ? { value: 'application/octet-stream', params: {} }
@@ -187,8 +187,8 @@ function filePart(file: MailAttachment): Part {
 }
 
 /**
- * Removes file names from the content type. Some readers would use them instead of the sanitized
- * name.
+ * Removes file names from a content type, because some readers would use them instead of the
+ * sanitized name.
  */
 function withoutNames(params: Record<string, string>): Record<string, string> {
   const kept = Object.entries(params).filter(([name]) => !/^(file)?name\b/i.test(name));
@@ -214,17 +214,20 @@ function serialized({ headers, body }: Part): string {
 
 /** Maximum number of UTF-8 bytes of one UTF-16 unit. */
 const utf8Bytes = 3;
-/** Quoted-printable makes at most 3 characters of a byte, and breaks the line every 24 bytes. */
+/**
+ * Growth by quoted-printable in the worst case: 3 characters for each byte, and a line break every
+ * 24 bytes.
+ */
 const qpGrowth = 3 + 3 / 24;
-/** Base64 makes 4 characters of 3 bytes, and breaks the line every 76 characters. */
+/** Growth of base64 text by its line breaks: two characters every 76. */
 const base64LineGrowth = 1 + 2 / 76;
-/** Estimate for all fixed headers, boundaries and part headers. */
+/** Estimated bytes of all fixed headers, boundaries and part headers. */
 const frameBytes = 10_000;
 
 /**
- * Returns an upper bound of the message size in bytes, without composing it. For mail in Latin
- * letters the bound is far too high. So a message is composed and measured if its bound exceeds the
- * size limit.
+ * Returns an upper bound of the message size in bytes, without composing the message. For mail in
+ * Latin letters the bound is far too high, so a message whose bound exceeds the size limit is
+ * composed and measured.
  */
 export function messageBytesEstimate(
   mail: Pick<ComposedMail, 'subject' | 'html' | 'headers' | 'attachments'>,
@@ -238,15 +241,15 @@ export function messageBytesEstimate(
     (sum, file) => sum + file.content.length * base64LineGrowth + frameBytes,
     0,
   );
-  // In the worst case, an encoded word has four letters in a line of 75 characters.
+  // In the worst case, a line of 75 characters has an encoded word with only four letters.
   return Math.ceil(textBytes * qpGrowth + headerChars * 20 + fileChars + frameBytes);
 }
 
 /** Maximum number of characters of the text part, which is for readers without HTML. */
 const textCharsMax = 250_000;
 /**
- * Maximum nesting depth of the HTML that is read. Each level of a list indents all its lines, so
- * deeper lists would make a very long text. Five nested layout tables have 20 levels.
+ * Maximum nesting depth of HTML that is converted. Each level of a list indents all its lines, so
+ * deep lists would make a very long text. Five nested layout tables have 20 levels.
  */
 const htmlDepthMax = 100;
 
@@ -260,7 +263,7 @@ const cell: FormatCallback = (element, walk, builder) => {
   builder.addInline(' ');
 };
 
-/** Values of the attribute that excludes an element from the text part. */
+/** Values of the attribute `data-skip-in-text` that exclude an element from the text part. */
 const skipping = ['true', '', 'data-skip-in-text'];
 
 const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
@@ -272,9 +275,9 @@ const convertHtml = compile({
   selectors: [
     { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
     { selector: 'img', format: 'alternativeText' },
-    // No quote marks: one per line and level would multiply a hostile input.
+    // No quote marks, because a malicious mail could multiply them by its lines and levels.
     { selector: 'blockquote', format: 'block' },
-    // Mail is laid out with tables: each row becomes a line, with a space between cells.
+    // Mail often uses tables for its layout: each row becomes a line, with a space between cells.
     { selector: 'tr', format: 'block' },
     { selector: 'td', format: 'cell' },
     { selector: 'th', format: 'cell' },
@@ -284,12 +287,12 @@ const convertHtml = compile({
 });
 
 /**
- * Makes the text part of a mail: HTML without tags, links as `text (url)`, images as their
- * alternative text. It leaves out elements with `data-skip-in-text` and the invisible filler after
- * preheaders. Very long or deeply nested input is cut, so that this takes less than a second.
+ * Returns the text part of a mail: HTML without tags, links as `text (url)`, images as their
+ * alternative text. Elements with `data-skip-in-text`, and the invisible filler after a preheader,
+ * are left out. Very long or deeply nested input is cut, so this takes less than a second.
  */
 export function textFromHtml(html: string): string {
-  // An embedded image can be larger than the rest of the mail, and contains no text.
+  // An embedded image has no text, and may be larger than the rest of the mail.
   // Safe regex: a failed match has read fewer than 256 characters, and a successful one is consumed.
   const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
   const text = withoutFiller(convertHtml(cutHtml(withoutData)));
@@ -297,20 +300,23 @@ export function textFromHtml(html: string): string {
 }
 
 /**
- * Characters without a glyph. Single ones belong to words and emoji; many in a row fill up a
+ * Characters without a glyph. Single ones belong to words and emoji; several in a row fill up a
  * preheader.
  */
 const invisible =
   /[\u034f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]/gu;
-/** Two or more characters without a glyph, with blanks between them. */
+/** Matches two or more characters without a glyph, with blanks between them. */
 const fillers =
   /[\u034f\s\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]{2,}/gu;
-/** Number of non-collapsing blanks in a row from which on they count as filler. */
+/**
+ * Number of consecutive blanks, of a kind that does not collapse, from which on they count as
+ * filler.
+ */
 const blanksMax = 20;
 
 /**
- * Removes the invisible characters that mails put after their preheader, to hide the text after it
- * in previews.
+ * Removes the filler: invisible characters after a preheader that hide the following text in
+ * previews.
  */
 function withoutFiller(text: string): string {
   return text.replace(fillers, (run, at: number) => {

@@ -3,8 +3,9 @@ import { type Fields, fieldOf, readFields } from '../../domain/mail/reports/fiel
 import type { ArrivedMessage } from '../../domain/mail/reports/report.ts';
 
 /**
- * Takes a report of the usual form apart (RFC 6522): ASCII, with a text and parts that are not encoded.
- * Returns the same as the MIME parser, for a tenth of its CPU; null: only the MIME parser can read it.
+ * Splits a report of the usual form into its parts (RFC 6522): ASCII, with a text and parts that
+ * are not encoded. The result is that of the MIME parser, for a tenth of the CPU time; null: only
+ * the MIME parser can read the report.
  */
 export function readPlainReport(raw: Buffer): Omit<ArrivedMessage, 'sender'> | null {
   if (!isAscii(raw)) return null;
@@ -28,10 +29,13 @@ function hasEncodedWords(headers: Fields): boolean {
   return [...headers.values()].some((values) => values.some((value) => value.includes('=?')));
 }
 
-/** Headers, each with a name, on one line or several. */
+/** Matches headers. Each has a name, and may be on several lines. */
 const head = /^(?:[\w-]+:.*\n(?:[ \t].*\n)*)*\n/;
 
-/** Returns the headers of a message or part, and what follows; null: there are other lines. */
+/**
+ * Returns the headers of a message or part, and the text after them; null: there are lines that are
+ * no headers.
+ */
 function splitHead(text: string): { headers: Fields; body: string } | null {
   const [found] = head.exec(text) ?? [];
   if (found === undefined) return null;
@@ -44,7 +48,10 @@ function boundaryIn(contentType: string): string | null {
   return quoted ?? bare ?? null;
 }
 
-/** Returns what is between the boundaries; null: the last boundary is missing, or one is not clear. */
+/**
+ * Returns the parts between the boundaries; null: the last boundary is missing, or a boundary is
+ * ambiguous.
+ */
 function sectionsOf(body: string, boundary: string): string[] | null {
   const [, ...sections] = `\n${body}\n`.split(`\n--${boundary}`);
   const end = sections.findIndex((section) => section.startsWith('--'));
@@ -53,9 +60,9 @@ function sectionsOf(body: string, boundary: string): string[] | null {
   return open.map((section) => section.slice(section.indexOf('\n') + 1));
 }
 
-/** Types of parts other than the text: those of reports, and attachments that are not read. */
+/** Matches the types of the parts of a report, and of attachments that are not read. */
 const known = /^(?:text\/rfc822-headers|(?:message|application|image)\/[\w.+-]+)$/;
-/** Encodings that leave the text as it is. */
+/** Encodings that leave a text unchanged. */
 const identity = /^(?:7bit|8bit|binary)$/i;
 
 function readPart(section: string): ArrivedMessage['parts'][number] | null {

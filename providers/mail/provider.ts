@@ -9,54 +9,60 @@ import type { Identities, RecordSettings } from './identities.ts';
 import type { Mailer, MailerServices } from './mailer.ts';
 
 /**
- * A kind of mail provider, with all that Everpost knows about it. Each has a folder here, and a
- * line in `providers/mail-providers.ts`.
+ * A kind of mail provider. Each kind has a folder here, and a line in
+ * `providers/mail-providers.ts`.
  */
 export interface MailProvider {
-  /** The name of its folder. */
+  /** The name of the kind and of its folder. */
   kind: string;
-  /** Its name in `GET /config`; `local`: it does not manage sender domains. */
+  /** The name of the kind in `GET /config`; `local`: the kind does not manage sender domains. */
   mode: string;
-  /** True if it can insert its own pixel and links, and does by default. */
+  /** True if the provider can insert its own pixel and links, and does so by default. */
   tracks: boolean;
-  /** Its environment variables. */
+  /** The environment variables of the kind. */
   variables: z.ZodRawShape;
-  /** Rules for unsafe values of its variables, checked only if this provider sends. */
+  /** Rules about unsafe values of these variables. They are checked only if this provider sends. */
   rules: readonly SettingRule<Variables>[];
-  /** Creates this provider from its settings; null: the variables choose another one. */
+  /** Creates the provider from the settings; null: the variables choose another provider. */
   configure(variables: Variables, given: { isProduction: boolean }): MailSender | null;
-  /** Reads reports about sent mail, and received mail; missing: it reports nothing. */
+  /**
+   * Reads reports about sent mail, and received mail. Absent: the provider has no endpoint for
+   * them.
+   */
   feedback?: FeedbackDefinition;
 }
 
 /** The values of all variables. A provider reads only its own. */
 export type Variables = Record<string, unknown>;
 
-/** The provider that sends, with its settings applied. */
+/** A configured provider that sends mail. */
 export interface MailSender {
   createMailer(services: MailerServices): Mailer;
   createIdentities(records: RecordSettings): Identities;
-  /** Emails per second of one project, if no setting limits them. */
+  /** Emails per second of a project, if no setting limits it. */
   defaultRatePerProjectPerSecond: number;
-  /** True if the test of a campaign may be sent only to members of the project. */
+  /** True if a campaign's test may only be sent to members of the project. */
   testsToMembersOnly: boolean;
-  /** Clients that may read the local mailbox, which contains the mail of every project. */
+  /** The clients that may read the local mailbox. It contains the mail of all projects. */
   mailboxReaders: 'none' | 'private' | 'all';
-  /** True if it has separate settings for mail with and without its own tracking. */
+  /** True if the provider has separate settings for mail with and without its own tracking. */
   canToggleTracking: boolean;
-  /** How it reports: by its own service, by delivery status of mail servers, or not at all. */
+  /**
+   * How the provider reports: by its own service, by delivery status notifications of mail servers,
+   * in the mailbox, or not at all.
+   */
   reports: 'ses' | 'dsn' | 'mailbox' | 'none';
   /** True if deliveries are reported, so that mail can become DELIVERED. */
   reportsDeliveries: boolean;
-  /** The AWS region that sends; null: none. */
+  /** The AWS region that sends; null: not Amazon. */
   sesRegion: string | null;
-  /** True if Everpost signs the mail that this provider takes (DKIM). */
+  /** True if Everpost signs the mail (DKIM) before this provider gets it. */
   canSign: boolean;
-  /** The SPF mechanism of the server that it gives mail to; null: it has records of its own. */
+  /** The SPF mechanism of the provider's server; null: its records contain SPF already. */
   spfMechanism: string | null;
 }
 
-/** The API endpoints to which a provider reports. */
+/** The API endpoints for the reports of a provider. */
 export interface FeedbackDefinition {
   endpoints: readonly { id: string; path: `/${string}` }[];
   summary: string;
@@ -65,7 +71,7 @@ export interface FeedbackDefinition {
   problems: readonly ProblemCode[];
   /**
    * Returns the topics whose reports are accepted; null: the endpoints are closed.
-   * @param given.isSending true if this provider sends.
+   * @param given.isSending true if this provider sends
    */
   configure(
     variables: Variables,
@@ -75,16 +81,16 @@ export interface FeedbackDefinition {
 }
 
 /**
- * `any`: every topic is trusted. This is for a developer's machine that does not send through the
- * provider, because forged reports do no harm there.
+ * `any`: every topic is trusted. This is only for a developer's machine that does not send through
+ * the provider, where forged reports do no harm.
  */
 export type TrustedTopics = readonly string[] | 'any';
 
 export interface FeedbackReader {
   /**
-   * Reads the body of a request after checking its origin.
+   * Checks the origin of a request, and reads its body.
    * @param isTrusted returns true if reports of a topic are accepted
-   * @throws Problem with one of the codes in `problems`.
+   * @throws Problem with one of the codes in `problems`
    */
   read(
     body: Buffer,
@@ -96,19 +102,19 @@ export interface FeedbackReader {
 export type FeedbackRequest =
   | { kind: 'feedback'; report: SentReport }
   | { kind: 'inbound'; receipt: string; mail: InboundMail }
-  /** There is nothing to record. `message`: a sentence for the response. */
+  /** Nothing needs to be recorded. `message`: a sentence for the response. */
   | { kind: 'done'; message?: string };
 
 export interface SentReport {
-  /** Our id of the mail, if the provider returns it. */
+  /** Our own id of the mail, if the report contains it. */
   emailId: string | null;
   /** The provider's id of the mail. */
   messageId: string;
   feedback: Feedback;
-  /** The client of an open or click, if the provider reports it. */
+  /** The client of an open or click, if the report contains it. */
   client?: Client;
   /** When the provider accepted the mail. */
   acceptedAt: Date;
-  /** Id of the report. A report that is received twice is applied once. */
+  /** Id of the report, so that a repeated report is applied only once. */
   receipt: string;
 }

@@ -5,9 +5,9 @@ import { limits } from '../../domain/limits.ts';
 import { normaliseDomainName } from '../../domain/sender/domain-name.ts';
 import { onDownChoices } from '../../domain/routing/routing.ts';
 
-/** The schema of routes, as a request and the file of the installation have them. */
+/** The schema of routes, in a request and in the installation's file. */
 
-/** @param read returns null for a text that it refuses */
+/** @param read returns the stored form of a text, or null to refuse it */
 function textRead(read: (text: string) => string | null, message: string) {
   return z.string().transform((text, context) => {
     const value = read(text);
@@ -22,7 +22,7 @@ const DomainName = textRead(
   'Must be a domain name with a dot, such as news.shop.example.',
 );
 
-/** A name, or `*.` and a name, which may be a top-level domain. */
+/** Reads a domain name, or `*.` and a name, which may be a top-level domain. */
 function readReceiver(text: string): string | null {
   if (!text.startsWith('*.')) return normaliseDomainName(text);
   const name = normaliseDomainName(`x${text.slice(1)}`);

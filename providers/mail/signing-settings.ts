@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hostName, text } from '../../config-fields.ts';
 
-/** Variables about the signatures and the DNS records of sender domains. */
+/** Variables for the signatures and DNS records of sender domains. */
 export const signingVariables = {
   DKIM_SIGNING: z.enum(['own', 'provider']).optional(),
   RETURN_PATH_HOST: hostName,
@@ -23,22 +23,30 @@ export const signingVariables = {
 
 export type SigningVariables = z.output<z.ZodObject<typeof signingVariables>>;
 
-/** @param spfMechanism that of the server that takes mail; null: it has records of its own */
+/**
+ * @param spfMechanism the SPF mechanism of the server that sends; null: its records contain SPF
+ * already
+ */
 export function signingSettings(
   env: SigningVariables & { API_URL?: string | undefined },
   spfMechanism: string | null,
 ) {
   return {
-    /** Who signs the mail of new domains; null: Everpost with an SMTP server, else the provider. */
+    /**
+     * Who signs the mail of new domains; null: Everpost with an SMTP server, otherwise the
+     * provider.
+     */
     dkimSigning: env.DKIM_SIGNING ?? null,
     returnPath: {
       host: env.RETURN_PATH_HOST ?? null,
       subdomain: env.BOUNCE_SUBDOMAIN.toLowerCase(),
       spf: env.RETURN_PATH_SPF ?? spfMechanism,
     },
-    /** Target of the records of tracking hosts. */
+    /** Target of the DNS records of tracking hosts. */
     trackingTarget: env.TRACKING_HOST ?? new URL(env.API_URL ?? 'http://localhost').hostname,
-    /** The key that signs account mail given to an SMTP server; null: none. `file`: a PEM file. */
+    /**
+     * The key that signs account mail sent over SMTP; null: none. `file`: the path of a PEM file.
+     */
     platformDkim:
       env.PLATFORM_DKIM_SELECTOR && env.PLATFORM_DKIM_KEY
         ? { selector: env.PLATFORM_DKIM_SELECTOR, file: env.PLATFORM_DKIM_KEY }

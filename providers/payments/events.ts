@@ -1,21 +1,23 @@
 import { isUuid } from '../../domain/ids.ts';
 import { hasForbiddenText } from '../../domain/text-rules.ts';
 
-/** The webhook events of Stripe. */
+/** Reads the webhook events of Stripe. */
 
 /**
- * An event of the provider, translated into our terms. Events come in any order, and may be hours
- * late. So an event about a subscription says only which one has changed, and the caller must read
- * its current state.
+ * An event of the payment provider, in our terms. Events come in any order and may be hours late.
+ * So an event about a subscription says only which subscription has changed, and the caller must
+ * read its current state.
  */
 export type PaymentEvent = KnownEvent | { kind: 'other' };
 
 export interface InvoiceOfEvent {
   /** null: the event does not contain it. */
   invoice: string | null;
-  /** null: the event does not contain it, or there is none. */
+  /** null: the invoice has no subscription, or the event does not contain it. */
   subscription: string | null;
-  /** True if the invoice belongs to no subscription: it was written by hand, or for a quote. */
+  /**
+   * True if the invoice belongs to no subscription, because it was written by hand or for a quote.
+   */
   isOneOff: boolean;
 }
 
@@ -42,22 +44,24 @@ type KnownEvent = { id: string } & (
   | { kind: 'fraud'; customer: string | null; charge: string }
 );
 
-/** A signed webhook of the provider that cannot be read; receiving it again will not help. */
+/** Thrown for a correctly signed webhook that cannot be read. Receiving it again would not help. */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }
 
-/** Longest id of an object of Stripe, in characters (API reference, "Object IDs"). */
+/** Maximum number of characters of an id at Stripe (API reference, "Object IDs"). */
 const idCharsMax = 255;
 
-/** Returns the id of a reference that may be expanded; null: there is none. */
+/**
+ * Returns the id of a reference, which Stripe may have expanded to an object; null: there is none.
+ */
 export function idOf(value: unknown): string | null {
   const id = typeof value === 'string' ? value : (value as { id?: unknown } | null)?.id;
   if (typeof id !== 'string' || id === '' || id.length > idCharsMax) return null;
   return hasForbiddenText(id) ? null : id;
 }
 
-/** @param path of the id in the event, for the message */
+/** @param path place of the id in the event, for the error message */
 function requiredId(value: unknown, path: string): string {
   const id = idOf(value);
   if (id === null) {
@@ -66,7 +70,7 @@ function requiredId(value: unknown, path: string): string {
   return id;
 }
 
-/** Returns the customer of an object; null if Stripe has none. */
+/** Returns the customer of an object; null: it has none. */
 function customerOf(about: Record<string, unknown>): string | null {
   return about['customer'] === null ? null : requiredId(about['customer'], 'data.object.customer');
 }
@@ -101,7 +105,7 @@ export function eventOf(body: Buffer): PaymentEvent {
   const event = objectOf(parse(body), 'body');
   const { type } = event;
   if (typeof type !== 'string' || type === '') throw new UnreadableEvent('The event has no type.');
-  // A thin event contains only the reference to its object, whatever its type.
+  // A thin event contains only a reference to its object, so it cannot be used.
   if (event['object'] === 'v2.core.event' || !knownTypes.has(type)) return { kind: 'other' };
   const id = requiredId(event['id'], 'id');
   const about = objectOf(objectOf(event['data'], 'data of the event')['object'], 'data.object');

@@ -1,40 +1,43 @@
 import Stripe from 'stripe';
 import { eventOf, idOf, type PaymentEvent } from './events.ts';
 
-/** The payment provider: Stripe. Amounts in the smallest unit of the currency. */
+/** The payment provider, Stripe. Amounts are in the smallest unit of the currency. */
 export interface Payments {
-  /** Creates a page on which a project becomes a subscriber. */
+  /** Creates a page on which a project can subscribe. Returns its URL. */
   createCheckout(order: {
     projectId: string;
-    /** The customer's id, if the project was a subscriber before. */
+    /** The customer's id, if the project has subscribed before. */
     customer: string | null;
     email: string;
     currency: Currency;
     returnUrl: string;
-    /** Id of this server, since several installations may share an account of the provider. */
+    /** Id of this server, because several installations may share an account at Stripe. */
     server: string;
   }): Promise<string>;
-  /** Creates a page on which a customer manages cards, invoices and the subscription. */
+  /**
+   * Creates a page on which a customer manages cards, invoices and the subscription. Returns its
+   * URL.
+   */
   createPortal(customer: string, returnUrl: string): Promise<string>;
-  /** Returns the current state of a subscription; null: none has this id. */
+  /** Returns the current state of a subscription; null: there is none with this id. */
   findSubscription(id: string): Promise<Subscription | null>;
-  /** Returns the state of an invoice; `missing`: none has this id. */
+  /** Returns the state of an invoice; `missing`: there is none with this id. */
   findInvoice(id: string): Promise<'owed' | 'settled' | 'missing'>;
-  /** Ends a subscription now and bills its usage. One that has ended is no error. */
+  /** Ends a subscription now and bills its usage. If it has already ended, nothing happens. */
   endSubscription(id: string): Promise<void>;
   findCredits(customer: string): Promise<Credits | null>;
   findUpcomingInvoice(customer: string, subscription: string): Promise<UpcomingInvoice | null>;
   /** Lists the newest hundred invoices. */
   listInvoices(customer: string): Promise<Invoice[]>;
   /**
-   * Reports a sent message. It counts once, however often it is reported.
-   * @throws UsageRefused when the provider rejects it for good.
+   * Reports a sent message. Repeating the report does not count it twice.
+   * @throws UsageRefused when the provider will never accept it
    */
   reportUsage(usage: Usage): Promise<void>;
   /**
-   * Reads the event of a webhook.
-   * @throws InvalidSignature when it does not come from the provider.
-   * @throws UnreadableEvent when it is no event, or lacks fields that events of its type have.
+   * Reads the event in a webhook.
+   * @throws InvalidSignature when it does not come from Stripe
+   * @throws UnreadableEvent when it is no event, or lacks fields that events of its type have
    */
   readEvent(body: Buffer, signature: string): PaymentEvent;
   /** Returns the customer who paid a charge that was reported as fraud. */
@@ -87,12 +90,15 @@ export interface Invoice extends UpcomingInvoice {
   invoicePdf: string | null;
 }
 
-/** The body of a webhook was not signed with our secret, or it was signed too long ago. */
+/** Thrown when a webhook was not signed with our secret, or was signed too long ago. */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 }
 
-/** The provider will not count this message: it is too old, or the meter does not exist. */
+/**
+ * Thrown when the provider will never count a message, because it is too old or the meter does not
+ * exist.
+ */
 export class UsageRefused extends Error {
   override readonly name = 'UsageRefused';
 }
@@ -103,11 +109,11 @@ export interface PaymentSettings {
   priceOnboarding: string;
   priceEmailUsage: string;
   meterEventName: string;
-  /** null: Stripe itself. */
+  /** null: Stripe's own API. */
   apiBase: string | null;
 }
 
-/** How old a signed webhook may be, in seconds. */
+/** Maximum age of a signed webhook, in seconds. */
 const toleranceSeconds = 300;
 const timeoutMs = 20_000;
 
@@ -164,12 +170,12 @@ function pages(
 }
 
 /**
- * Statuses in which mail may be sent. The others: cancelled, never paid for the first time
- * (`incomplete`, `incomplete_expired`), or no longer collected (`unpaid`, `paused`).
+ * Statuses in which mail may be sent. In the others, the subscription was cancelled, never paid
+ * (`incomplete`, `incomplete_expired`), or is no longer collected (`unpaid`, `paused`).
  */
 const liveStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 
-/** Statuses in which nothing is owed. The others: `draft` and `open`. */
+/** Statuses in which nothing is owed. The other ones are `draft` and `open`. */
 const settledStatuses: ReadonlySet<string> = new Set(['paid', 'void', 'uncollectible']);
 
 function accounts(
@@ -286,7 +292,9 @@ function usage(
   };
 }
 
-/** Returns true if we had reported the message before a crash: its identifier exists. */
+/**
+ * Returns true if the message was already reported before a crash, because its identifier exists.
+ */
 function isRepeat(error: unknown): boolean {
   return (
     error instanceof Stripe.errors.StripeInvalidRequestError &&
@@ -314,7 +322,7 @@ function upcoming(invoice: Stripe.Invoice): UpcomingInvoice {
   };
 }
 
-/** Stripe's timestamps are in seconds. */
+/** Converts Stripe's times, which are in seconds. */
 function moment(seconds: number): Date {
   return new Date(seconds * 1000);
 }

@@ -5,23 +5,26 @@ import { ThreadPool } from './thread-pool.ts';
 export interface Drawer {
   /**
    * Returns the picture as SVG.
-   * @throws Problem PICTURE_TOO_LARGE when it has too many steps, or takes too long;
-   *   RATE_LIMIT_EXCEEDED when too many pictures of this owner already wait.
+   * @throws Problem PICTURE_TOO_LARGE when it has too many steps or takes too long;
+   * RATE_LIMIT_EXCEEDED when too many pictures of this owner already wait
    */
   draw(picture: Picture, owner: string): Promise<string>;
-  /** Ends the thread and aborts what it is drawing. */
+  /** Ends the thread and aborts its current drawing. */
   close(): Promise<void>;
 }
 
-/** Time for one picture, in milliseconds: the most tangled one of 1,000 steps takes nine seconds. */
+/**
+ * Maximum number of milliseconds for one picture. The most complex graph of 1,000 steps takes nine
+ * seconds.
+ */
 const drawMsDefault = 15_000;
 const megabytes = 512;
-/** Maximum number of waiting pictures of one owner: each may take a megabyte. */
+/** Maximum number of waiting pictures of one owner, because each may need a megabyte. */
 const waitingMax = 20;
 
 /**
- * Draws pictures in a thread. In a thread, a graph that was made to take very long can be stopped,
- * and delays no other request. Owners take turns.
+ * Creates a drawer with a thread of its own. There, a graph that takes very long can be stopped and
+ * delays no other request. Owners take turns.
  */
 export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {}): Drawer {
   const threads = new ThreadPool<Picture>(import.meta.url, 'draw-worker', 1, megabytes);

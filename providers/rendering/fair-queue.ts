@@ -1,9 +1,12 @@
 /**
- * A queue in which owners take turns: an owner with many items does not delay one with few. Items
- * of one owner keep their order.
+ * A queue in which owners take turns, so that an owner with many items does not delay one with few.
+ * The items of one owner keep their order.
  */
 export class FairQueue<T> {
-  /** The items of each owner, in the order of the owners' turns. No list is empty. */
+  /**
+   * The waiting items of each owner, in the order of the owners' turns. Owners without items are
+   * removed.
+   */
   readonly #lines = new Map<string, T[]>();
 
   push(owner: string, item: T): void {
@@ -13,7 +16,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Takes the first item of the next owner for whom `mayTake` is true, and puts this owner last.
+   * Takes the first item of the next owner for whom `mayTake` returns true. The owner then moves to
+   * the end.
    */
   shift(mayTake: (owner: string) => boolean = () => true): T | undefined {
     for (const [owner, line] of this.#lines) {

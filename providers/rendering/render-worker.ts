@@ -12,11 +12,11 @@ import {
 import type { CompiledTemplate } from '../../domain/template/render.ts';
 import type { RenderTask } from './renderer.ts';
 
-/** The thread that renders, checks and inspects costly templates: one task at a time. */
+/** The thread that renders, checks and inspects costly templates, one task at a time. */
 
 /**
- * Memory for parsed templates, in bytes. They are kept because a campaign renders the same template
- * again and again. A parsed tag takes about a kilobyte.
+ * Maximum number of bytes of cached parsed templates. They are cached because a campaign renders
+ * one template again and again. A parsed tag takes about a kilobyte.
  */
 const keptBytesMax = 20_000_000;
 const tagBytes = 1_000;

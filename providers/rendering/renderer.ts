@@ -23,7 +23,7 @@ import {
 } from '../../domain/template/render.ts';
 import { ThreadPool, wasStopped } from './thread-pool.ts';
 
-/** A task for a thread. With a `fault`, its templates are rendered plainly. */
+/** A task for a thread. If `fault` is set, only placeholders of the templates are replaced. */
 export type RenderTask =
   | { kind: RenderKind; sources: string[]; variables: TemplateVariables; fault?: TemplateFault }
   | { kind: 'check'; source: string }
@@ -31,11 +31,11 @@ export type RenderTask =
   | { kind: 'links'; source: string };
 
 export interface TemplateRenderer extends Renderer {
-  /** Checks a template before it is saved; one that takes too long to parse is refused. */
+  /** Checks a template before it is saved. A template that takes too long to parse is refused. */
   check(source: string, owner?: string): Promise<TemplateCheck>;
-  /** Reads the properties of a template that need no rendering. */
+  /** Inspects a template without rendering it. */
   inspect(source: string, owner?: string): Promise<Inspection>;
-  /** Lists the tracked links of a template; none if that takes too long. */
+  /** Returns the tracked links of a template; empty if that takes too long. */
   links(source: string, owner?: string): Promise<ContentLink[]>;
   /** Ends the threads and aborts their tasks. */
   close(): Promise<void>;
@@ -43,34 +43,37 @@ export interface TemplateRenderer extends Renderer {
 
 export interface RendererSettings {
   /**
-   * Number of threads for costly templates. A single project never gets all of them. Default: 2 to
-   * 4, by the number of cores.
+   * Number of threads for costly templates. One project never gets all of them. Default: 2 to 4,
+   * depending on the number of cores.
    */
   threads?: number;
   renderMs?: number;
 }
 
 /**
- * Milliseconds for one rendering. Liquid's own limit is one second; a filter that ignores that limit
- * is stopped a little later.
+ * Maximum number of milliseconds for one rendering. Liquid's own limit is one second; filters that
+ * ignore it are stopped a little later.
  */
 const renderMsDefault = 1_200;
-/** Time for checking a template in milliseconds. The largest valid template takes a tenth of it. */
+/**
+ * Maximum number of milliseconds for checking a template. The largest valid template takes a tenth
+ * of this.
+ */
 const checkMs = 1_000;
 /**
- * Memory of a thread in megabytes. Ten megabytes of text need several times that for intermediate
+ * Megabytes of memory of a thread. Ten megabytes of text need several times that for intermediate
  * values.
  */
 const megabytes = 192;
-/** Number of consecutive stops after which a template is not tried again for `restMs`. */
+/** Number of consecutive stops after which a template is not rendered again for `restMs`. */
 const stopsMax = 3;
 const restMs = 60_000;
 const stoppedMax = 1_000;
 
 /**
- * Renders cheap templates at once, and all others in threads, where they can be stopped: a single
- * filter may take minutes. Projects take turns, and none gets all threads, so that one with many
- * costly templates does not delay the others.
+ * Creates a renderer. Cheap templates are rendered at once, all others in threads, where they can
+ * be stopped: a single filter may take minutes. Projects take turns, and none gets all threads, so
+ * one project with many costly templates does not delay the others.
  */
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;
@@ -114,7 +117,7 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
     );
   }
 
-  /** Returns null when the task takes too long. */
+  /** Runs a task in a thread. Returns null when the task takes too long. */
   async function read<T extends object>(owner: string, task: RenderTask): Promise<T | null> {
     const found = await threads.run(owner, task, checkMs);
     return typeof found === 'object' ? (found as T) : null;
@@ -149,7 +152,10 @@ export function createRenderer(settings: RendererSettings = {}): TemplateRendere
   };
 }
 
-/** Returns a short key for templates that are rendered together, because they may have megabytes. */
+/**
+ * Returns a short key for templates that are rendered together. The templates themselves may have
+ * megabytes.
+ */
 function nameOf(owner: string, sources: readonly string[]): string {
   const hash = createHash('sha256').update(owner);
   for (const source of sources) hash.update('\0').update(source);
@@ -157,7 +163,7 @@ function nameOf(owner: string, sources: readonly string[]): string {
 }
 
 /**
- * Renders in this thread, for values that cannot be sent to another one, such as deeply nested
+ * Renders in the main thread, for values that cannot be sent to a thread, such as deeply nested
  * ones.
  */
 function renderHere(

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { FairQueue } from './fair-queue.ts';
 
-/** How many times its limit a task may take on a busy machine. */
+/** Factor by which a task may exceed its time limit on a busy machine. */
 const busyFactor = 10;
 
-/** The results of a task that was stopped, and of one that was never started. */
+/** The result of a task that was stopped; the result of a task that was not started follows. */
 export const wasStopped = Symbol('stopped');
 const skipped = Symbol('skipped');
 
@@ -16,17 +16,17 @@ interface Job<Task> {
   owner: string;
   task: Task;
   limitMs: number;
-  /** Checked when the task's turn comes. */
+  /** Called when the task's turn comes; true: the task is skipped. */
   isPointless: () => boolean;
-  /** Memory in the task that is given to the thread instead of being copied. */
+  /** Memory in the task that is transferred to the thread instead of copied. */
   transfer: ArrayBuffer[];
   done: (answer: unknown) => void;
   failed: (error: Error) => void;
 }
 
 /**
- * Starts threads on demand; each does one task at a time. Owners take turns. If there are several
- * threads, one owner never gets all of them.
+ * A pool of threads, which are started when needed. Each does one task at a time, and owners take
+ * turns. If there are several threads, one owner never gets all of them.
  */
 export class ThreadPool<Task> {
   readonly #file: URL;
@@ -34,16 +34,16 @@ export class ThreadPool<Task> {
   readonly #megabytes: number;
   readonly #queue = new FairQueue<Job<Task>>();
   readonly #idle: Worker[] = [];
-  /** All threads, including stopped ones that have not ended yet. There are never more than `max`. */
+  /** All threads, including stopped ones that have not ended yet; never more than `max`. */
   readonly #all = new Set<Worker>();
   #isClosed = false;
-  /** Number of threads that work for each owner. */
+  /** Number of threads that are working for each owner. */
   readonly #atWork = new Map<string, number>();
 
   /**
    * @param caller URL of the calling file
-   * @param program the file beside it that a thread runs
-   * @param megabytes memory of a thread; one that needs more is ended
+   * @param program the file beside it that threads run
+   * @param megabytes memory of a thread. A thread that needs more is ended
    */
   constructor(caller: string, program: `${string}-worker`, max: number, megabytes: number) {
     // A program in TypeScript needs its loader in the thread as well.
@@ -54,9 +54,9 @@ export class ThreadPool<Task> {
   }
 
   /**
-   * Returns the thread's result. `wasStopped`: the task exceeded its memory or its time. `skipped`:
-   * it was pointless when its turn came, or it cannot be sent to a thread.
-   * @throws Error when no thread can be started, or the pool is closed.
+   * Runs a task and returns its result. `wasStopped`: the task needed too much memory or time.
+   * `skipped`: `isPointless` was true when its turn came, or the task cannot be sent to a thread.
+   * @throws Error when no thread can be started, or the pool is closed
    */
   run(
     owner: string,
@@ -74,14 +74,14 @@ export class ThreadPool<Task> {
     });
   }
 
-  /** Ends the threads. Waiting jobs fail; they can be done after a restart. */
+  /** Ends the threads. Waiting tasks fail, and can be repeated after a restart. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (let job = this.#queue.shift(); job; job = this.#queue.shift()) job.failed(closed());
     await Promise.all([...this.#all].map((thread) => thread.terminate()));
   }
 
-  /** Gives the next job to an idle thread, or starts one. */
+  /** Gives the next task to an idle thread, or starts a thread for it. */
   #next(): void {
     const canStart = this.#all.size < this.#max;
     if (this.#idle.length === 0 && !canStart) return;
@@ -92,7 +92,7 @@ export class ThreadPool<Task> {
     else this.#start(job);
   }
 
-  /** Takes the next job, and counts it for its owner. */
+  /** Returns the next task, and counts it for its owner. */
   #take(): Job<Task> | undefined {
     const most = Math.max(1, this.#max - 1);
     const mayTake = (owner: string) => (this.#atWork.get(owner) ?? 0) < most;
@@ -121,7 +121,7 @@ export class ThreadPool<Task> {
     this.#all.add(thread);
     let isReady = false;
     let failure = new Error('A thread ended before it began.');
-    // An error is always followed by the exit.
+    // After an error, an exit always follows, which is handled below.
     thread.on('error', (error) => (failure = error));
     thread.once('message', () => {
       isReady = true;
@@ -153,14 +153,14 @@ export class ThreadPool<Task> {
     };
     const ended = () => {
       settle(wasStopped);
-      // The owner may have another job that had to wait for this one.
+      // The owner may have another task that had to wait for this one.
       this.#next();
     };
     const began = performance.now();
     const before = process.cpuUsage();
     const stop = () => {
-      // On a busy machine the process mostly waits for a processor. So the task goes on while the
-      // process has used less CPU time than the limit.
+      // The machine is busy, so the task may have used little CPU time. It continues while the CPU
+      // time of the process is below the limit.
       const { user, system } = process.cpuUsage(before);
       const leftMs = job.limitMs - (user + system) / 1000;
       if (leftMs >= 1 && performance.now() - began < busyFactor * job.limitMs) {
@@ -177,7 +177,7 @@ export class ThreadPool<Task> {
     try {
       thread.postMessage(job.task, job.transfer);
     } catch {
-      // The value cannot be cloned, for example because it is nested too deeply.
+      // The task cannot be cloned for the thread, for example because it is nested too deeply.
       answered(skipped);
     }
   }

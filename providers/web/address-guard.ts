@@ -2,21 +2,21 @@ import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** The address of Azure's host for its virtual machines. It is formally public. */
+/** A public address that virtual machines on Azure use to reach internal services of Azure. */
 const platformAddresses: ReadonlySet<string> = new Set(['168.63.129.16']);
 
-/** The only IPv6 range with unicast addresses on the Internet (IANA, RFC 4291 §2.4). */
+/** The only IPv6 range for unicast addresses on the Internet (IANA, RFC 4291 §2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
-/** NAT64 (RFC 6052): a network without IPv4 reaches public IPv4 addresses through it. */
+/** The NAT64 range (RFC 6052), through which IPv6-only networks reach public IPv4 addresses. */
 const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 /**
- * Returns true if a text is an IP address (no brackets) of the public Internet.
+ * Returns true if a text is an IP address (without brackets) of the public Internet.
  *
- * Special addresses (the registries of RFC 6890) are not public: private, loopback, link-local with
- * the metadata services of clouds, shared (RFC 6598), multicast, broadcast, unspecified, reserved,
- * examples. A mapped or NAT64 address is as public as the IPv4 address inside it. 6to4, Teredo and
- * other tunnels are not public, whatever their target.
+ * Special addresses (the registries of RFC 6890) are not public: private, loopback, link-local
+ * (with the metadata services of clouds), shared (RFC 6598), multicast, broadcast, unspecified,
+ * reserved and example addresses. A mapped or NAT64 address is as public as the IPv4 address inside
+ * it. 6to4, Teredo and other tunnels are never public.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -31,36 +31,37 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * Returns true if an IP address (no brackets) is this machine's own: 127.0.0.0/8 or ::1, mapped or
- * not.
+ * Returns true if an IP address (without brackets) is this machine's own: 127.0.0.0/8 or ::1,
+ * mapped or not.
  */
 export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 }
 
-/** The guard has refused an address. A retry will not help. */
+/** Thrown when the guard refuses an address. A retry would not help. */
 export class AddressRefused extends Error {}
 
-/** Decides which addresses this server connects to for its users. */
+/** Decides to which addresses this server connects on behalf of its users. */
 export interface AddressGuard {
   /**
-   * Returns the addresses of a host name or an IP address (no brackets). If one is refused, all are,
-   * because an honest server has only public ones, and Node.js could connect to any of them.
+   * Returns the addresses of a host name or IP address (without brackets). If one of them is
+   * refused, all are: an honest server has only public addresses, and Node.js could connect to any
+   * of them.
    * @throws AddressRefused, or the error of the lookup
    */
   findAddresses(host: string): Promise<LookupAddress[]>;
-  /** Returns true if a host is an IP address (no brackets) that is refused. */
+  /** Returns true if a host is an IP address (without brackets) that the guard refuses. */
   refuses(host: string): boolean;
 }
 
 export interface AddressGuardSettings {
-  /** Turns the guard off (development). */
+  /** True: the guard is off (for development). */
   allowPrivate: boolean;
-  /** Allows this machine's own addresses as well (development). Default: false. */
+  /** True: addresses of this machine are allowed, too (for development). Default: false. */
   allowLoopback?: boolean;
   /** Returns all addresses of a host name. */
   lookup: (hostname: string) => Promise<LookupAddress[]>;
-  /** Returns true if an address is allowed. Default: those of the public Internet. */
+  /** Returns true if an address is allowed. Default: true for addresses of the public Internet. */
   isPublic?: ((address: string) => boolean) | undefined;
 }
 

@@ -1,22 +1,23 @@
 import { exchange, readSuccess } from './exchange.ts';
 
-/** Settings for tests, which serve all addresses on their own machine. */
+/** Settings for tests, which serve all hosts on their own machine. */
 export interface Network {
-  /** Trusted authorities for hosts, as PEM. Default: those of Node.js. */
+  /** Trusted certificate authorities as PEM. Default: those of Node.js. */
   hostAuthorities?: readonly string[];
-  /** Returns the host and port to connect to for an address. Default: its own. */
+  /** Returns the host and port to connect to for a URL. Default: those of the URL. */
   connectTo?: (url: URL) => { hostname: string; port: number };
 }
 
-/** Fetches at most `bytesMax` bytes. */
+/** Fetches a file of at most `bytesMax` bytes. */
 export type FetchBytes = (url: URL, bytesMax: number) => Promise<Buffer>;
 
-/** Time for name lookup, connection and response together, in milliseconds. */
+/** Maximum number of milliseconds for name lookup, connection and response together. */
 const answerMs = 5_000;
 
 /**
  * Creates a function that fetches small files. It uses a new connection, waits at most 5 seconds,
- * and follows no redirect, which would leave the trusted host. It rejects for any status but 2xx.
+ * and follows no redirect, which could lead away from the trusted host. It rejects for any status
+ * other than 2xx.
  */
 export function createFetcher({ hostAuthorities, connectTo }: Network): FetchBytes {
   return async (url, bytesMax) => {

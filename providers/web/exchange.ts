@@ -10,10 +10,10 @@ import {
 } from 'node:zlib';
 
 /**
- * Makes one request on a connection of its own, and closes the connection after the response.
- * Informational responses (1xx) are skipped. No redirect is followed.
- * @param options.body null: none is sent
- * @throws errors of Node.js, and those that `read` throws
+ * Makes one request on a connection of its own, which is closed after the response. Informational
+ * responses (1xx) are skipped, and redirects are not followed.
+ * @param options.body null: no body
+ * @throws errors of Node.js, and errors that `read` throws
  */
 export async function exchange<Read>(
   url: URL,
@@ -21,7 +21,7 @@ export async function exchange<Read>(
   read: (answer: IncomingMessage) => Promise<Read>,
 ): Promise<Read> {
   const ask = url.protocol === 'https:' ? requestHttps : requestHttp;
-  // A Buffer, because Node.js would write the headers in the encoding of a text body.
+  // A Buffer, because for a text body Node.js would write the headers in the encoding of the body.
   const bytes = body === null ? null : Buffer.from(body);
   const headers = {
     ...(options.headers as Record<string, string>),
@@ -65,19 +65,19 @@ export async function readSuccess(
   return bytes;
 }
 
-/** The beginning of a body. `isCut`: there was more, or the rest could not be decoded. */
+/** The beginning of a body. `isCut`: the body is longer, or the rest could not be decoded. */
 export interface Body {
   bytes: Buffer;
   isCut: boolean;
 }
 
-/** Maximum number of content codings in sequence; in practice only one is used. */
+/** Maximum number of content codings on top of each other; usually there is one. */
 const codingsMax = 3;
 
 /**
- * Reads the beginning of a response's body and removes its content coding: gzip, deflate or br. At
- * most `bytesMax` bytes are read, and at most `bytesMax` are returned. A body with an unknown coding
- * counts as empty.
+ * Reads the beginning of a response's body, and removes its content coding: gzip, deflate or br. At
+ * most `bytesMax` bytes are read, and at most `bytesMax` bytes are returned. A body with an unknown
+ * coding counts as empty.
  * @throws Error when the connection breaks off
  */
 export async function readBody(answer: IncomingMessage, bytesMax: number): Promise<Body> {
@@ -99,7 +99,9 @@ async function readSent(answer: IncomingMessage, bytesMax: number): Promise<Body
   return { bytes: Buffer.concat(chunks), isCut: room < 0 };
 }
 
-/** Returns the codings of a body, in the order in which they were applied (RFC 9110, 8.4). */
+/**
+ * Returns the content codings of a body, in the order in which they were applied (RFC 9110, 8.4).
+ */
 function codingsOf(header: string | undefined): string[] {
   return (header ?? '')
     .toLowerCase()
@@ -113,20 +115,20 @@ async function decode(body: Body, coding: string, bytesMax: number): Promise<Bod
   const decoder = decoderOf(coding, bytes);
   if (decoder === null) return { bytes: Buffer.alloc(0), isCut: false };
   const decoded = await inflate(decoder, bytes, bytesMax);
-  // Some servers announce a coding but send the body without it.
+  // Some servers name a coding in the header but send the body without it.
   const isPlain = decoded.isCut && decoded.bytes.length === 0;
   return isPlain ? body : { ...decoded, isCut: decoded.isCut || body.isCut };
 }
 
 function decoderOf(coding: string, bytes: Buffer): Transform | null {
-  // A body that was cut ends too early for its coding, which must not be an error.
+  // A body that was cut lacks the end of its coding, which must not be an error.
   const options = { finishFlush: constants.Z_SYNC_FLUSH };
   switch (coding) {
     case 'gzip':
     case 'x-gzip':
       return createGunzip(options);
     case 'deflate': {
-      // Some servers send raw deflate without the zlib header, which begins with method 8 (RFC
+      // Some servers send raw deflate, without the zlib header that begins with method 8 (RFC
       // 1950).
       const isWrapped = ((bytes[0] ?? 0) & 0x0f) === 8;
       return isWrapped ? createInflate(options) : createInflateRaw(options);
@@ -138,7 +140,7 @@ function decoderOf(coding: string, bytes: Buffer): Transform | null {
   }
 }
 
-/** Decodes up to `bytesMax` bytes, because a few compressed bytes can become very many. */
+/** Decodes at most `bytesMax` bytes, because a few compressed bytes can become very many. */
 function inflate(decoder: Transform, bytes: Buffer, bytesMax: number): Promise<Body> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -159,8 +161,8 @@ function inflate(decoder: Transform, bytes: Buffer, bytesMax: number): Promise<B
 }
 
 /**
- * Decodes a body as text: by its byte order mark, else by its content type, otherwise as UTF-8. A
- * character cut at the end is left out.
+ * Decodes a body as text: by its byte order mark, or else by its content type, or else as UTF-8. A
+ * character that is cut at the end is left out.
  */
 export function textOf({ bytes, isCut }: Body, contentType: string | null): string {
   return textDecoder(bytes, contentType).decode(bytes, { stream: isCut });

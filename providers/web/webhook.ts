@@ -9,30 +9,32 @@ import { AddressRefused, createAddressGuard } from './address-guard.ts';
 import { type Body, exchange, readBody, textOf } from './exchange.ts';
 
 export interface WebhookAttempt extends WebhookCall {
-  /** Id by which the receiver recognizes repeats, the same for every attempt. */
+  /** Id by which the receiver recognises repeats. It is the same for every attempt. */
   deliveryId: string;
   secret: string;
-  /** Unix seconds. */
+  /** When the request is signed, in Unix seconds. */
   timestamp: number;
   /**
-   * True if the body contains credentials. Then body and content type are sent only to the origin
-   * of the address. Default: false.
+   * True if the body contains credentials. Then the body and its content type are sent only to the
+   * origin of the URL, not to another after a redirect. Default: false.
    */
   bodyIsSecret?: boolean;
 }
 
 export interface WebhookSender {
   /**
-   * Calls the receiver once, following at most 5 redirects. Network errors are results, never
-   * rejections. No connection is reused: each request is checked and connected anew.
+   * Calls the receiver once, following at most 5 redirects. Network errors are outcomes, never
+   * rejections. No connection is reused, so that each request is checked anew.
    */
   send(attempt: WebhookAttempt): Promise<WebhookOutcome>;
   /**
-   * Sends one POST with exactly these headers, and follows no redirect. It ends with the response's
-   * headers. If the status is not 2xx, it also reads the beginning of the body.
+   * Sends one POST with exactly these headers, and follows no redirect. The result is known with
+   * the headers of the response. If the status is not 2xx, the beginning of the body is also read.
    */
   post(request: PostRequest): Promise<WebhookOutcome>;
-  /** Returns true if the host is an IP address, in any spelling, that the guard refuses. */
+  /**
+   * Returns true if the host of a URL is an IP address, in any notation, that the guard refuses.
+   */
   refuses(url: URL): boolean;
 }
 
@@ -40,37 +42,40 @@ export interface PostRequest {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** Maximum number of bytes of the response's body that are read. */
+  /** Maximum number of bytes that are read of the response's body. */
   answerBytes: number;
 }
 
 export interface WebhookSenderSettings {
-  /** Milliseconds for lookups, connections, redirects and the response together. */
+  /**
+   * Maximum number of milliseconds for lookups, connections, redirects and the response together.
+   */
   timeoutMs: number;
-  /** Turns the address guard off (development). */
+  /** True: the address guard is off (for development). */
   allowPrivate: boolean;
-  /** Allows this machine's own addresses as well (development). Default: false. */
+  /** True: addresses of this machine are allowed, too (for development). Default: false. */
   allowLoopback?: boolean;
   /** Returns all addresses of a host name. Default: the system's resolver. */
   lookup?: (hostname: string) => Promise<LookupAddress[]>;
-  /** Returns true if an address may be called. Default: those of the public Internet. */
+  /** Returns true if an address is allowed. Default: true for addresses of the public Internet. */
   isPublic?: (address: string) => boolean;
 }
 
 const redirectsMax = 5;
 const answerBytesMax = 64 * 1024;
 /**
- * Milliseconds for a connection to one address of a host before the next is tried. Node's default,
- * 250, is too short for distant receivers.
+ * Milliseconds until the next address of a host is tried. Node's default, 250, is too short for
+ * distant receivers.
  */
 const nextAddressMs = 1_000;
 
-/** The request must not be sent. A retry will not help. */
+/** Thrown when a request must not be sent. A retry would not help. */
 class Refusal extends AddressRefused {}
 
 /**
- * Calls receivers on the public Internet only. For each request, also after a redirect, the host is
- * resolved once, its addresses are checked, and the connection goes to one of them.
+ * Creates a sender of webhooks that calls only the public Internet. For each request, also after a
+ * redirect, the host is resolved once, its addresses are checked, and the connection goes to one of
+ * the checked addresses.
  */
 export function createWebhookSender(settings: WebhookSenderSettings): WebhookSender {
   const { timeoutMs } = settings;
@@ -121,21 +126,21 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
   };
 }
 
-/** Returns the host of a URL, an IP address without brackets. */
+/** Returns the host of a URL; an IP address is without brackets. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
 type Call = Pick<WebhookCall, 'method' | 'headers' | 'body'>;
 
-/** Runs `call` with a signal that ends it at the deadline. */
+/** Runs `call` with a signal that aborts at the deadline. */
 async function inTime(
   ms: number,
   call: (signal: AbortSignal) => Promise<WebhookOutcome>,
 ): Promise<WebhookOutcome> {
   const deadline = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  // A lookup ignores the signal, so its result may come too late.
+  // A lookup ignores the signal, so its result may come after the deadline.
   const late = new Promise<WebhookOutcome>((done) => {
     timer = setTimeout(() => {
       done({ kind: 'timeout' });
@@ -150,8 +155,9 @@ async function inTime(
 }
 
 /**
- * Reads a URL, and refuses one with a user name. The user name may be credentials of the receiver. Or
- * a value may have replaced the template's host (`https://shop.example` + `@evil.example`).
+ * Parses a URL, and refuses a URL with a user name. The user name may be a credential of the
+ * receiver. Or a value has changed the host of the template: `https://shop.example` followed by
+ * `@evil.example`.
  * @throws Refusal
  */
 function readUrl(written: string, base?: URL): URL {
@@ -166,12 +172,12 @@ function readUrl(written: string, base?: URL): URL {
   return url;
 }
 
-/** Returns the headers of a request. The signature covers the bytes of this request. */
+/** Returns the headers of a request with its signature, which covers the bytes of the body. */
 function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: WebhookAttempt) {
   const signature = createHmac('sha256', secret)
     .update(`${timestamp}.${body ?? ''}`)
     .digest('hex');
-  // Header lines are bytes; receivers expect UTF-8.
+  // Header lines consist of bytes, and receivers expect UTF-8.
   const encoded = Object.entries(headers).map(([name, value]) => [
     name,
     Buffer.from(value).toString('latin1'),
@@ -185,12 +191,12 @@ function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: Webh
 }
 
 /**
- * Returns the request after a redirect, as browsers send it (Fetch standard, HTTP-redirect fetch):
- * 303, and 301 and 302 after POST, become GET without a body.
+ * Returns the request after a redirect, as browsers do (Fetch standard, HTTP-redirect fetch): after
+ * 303, and after 301 and 302 for POST, it is a GET without a body.
  *
  * For another origin, the step's own headers are dropped except the content type, because any of
- * them may be a credential. The signature is kept, because the receiver needs it to trust the
- * request, and cannot use it for anything else.
+ * them may be a credential. The signature stays: the receiver needs it to trust the request, and
+ * cannot use it for anything else.
  */
 function redirected(
   call: Call,
@@ -221,9 +227,9 @@ async function readOrRedirect(
   return answered(answer, await readBody(answer, answerBytesMax));
 }
 
-/** Percent-encodes the bytes of a header that are not ASCII, whatever their encoding. */
+/** Percent-encodes the bytes of a header that are not ASCII, in whatever encoding they are. */
 function asWritten(location: string): string {
-  // Node.js reads each byte of a header as a character.
+  // Node.js returns each byte of a header as one character.
   return location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
 }
 
@@ -248,7 +254,7 @@ function answered({ statusCode = 0, headers }: IncomingMessage, body: Body): Web
   };
 }
 
-/** Sends one request to one of these addresses. The name is not resolved again. */
+/** Sends one request to one of these addresses. The host name is not resolved again. */
 async function request<Read>(
   url: URL,
   addresses: LookupAddress[],
@@ -262,20 +268,25 @@ async function request<Read>(
     headers,
     body,
     signal: given.signal,
-    // Not even NODE_TLS_REJECT_UNAUTHORIZED disables this. The name checked is that of the URL.
+    // Certificates are always checked, even with NODE_TLS_REJECT_UNAUTHORIZED. The name that must
+    // match is the host of the URL.
     rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: nextAddressMs,
-    // Called for names only; a literal address was checked and is connected to as it is.
+    // Node.js calls this only for host names. It connects directly to an IP address, which was
+    // checked before.
     lookup: ((_hostname, _options, done) => done(null, addresses)) satisfies LookupFunction,
   };
   return exchange(url, options, given.read);
 }
 
-/** Milliseconds for reading the beginning of a response that is only shown to people. */
+/** Milliseconds for reading the beginning of a response, which is only shown to people. */
 const beginningMs = 500;
 
-/** Reads as much of a response as has come in time: its status counts, not its body. */
+/**
+ * Reads as much of a response as arrives in time. Only the status determines the outcome, not the
+ * body.
+ */
 async function readBeginning(answer: IncomingMessage, bytes: number): Promise<Body> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Body>((done) => {
@@ -288,12 +299,12 @@ async function readBeginning(answer: IncomingMessage, bytes: number): Promise<Bo
   }
 }
 
-/** Errors of Node.js for a request that it cannot write. */
+/** Error codes of Node.js for a request that cannot be written. */
 const unsendable = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_INVALID_URL']);
 
 function failed(error: unknown): WebhookOutcome {
   if (error instanceof AddressRefused) return { kind: 'refused', error: error.message };
-  // When several addresses fail, the error has a code and no message.
+  // When several addresses fail, the error has a code but no message.
   const { message, code } = error as Error & { code?: string };
   if (unsendable.has(code ?? '')) {
     return { kind: 'refused', error: `The request cannot be sent: ${message}` };

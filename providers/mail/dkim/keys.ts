@@ -6,19 +6,16 @@ import type { SigningKeys } from './signature.ts';
 /** A new key. */
 export interface NewDkimKey {
   algorithm: DkimAlgorithm;
-  /** PKCS #8 in base64. */
+  /** The private key as PKCS #8, in base64. */
   privateKey: string;
-  /** As in `DkimPublicKey`. */
+  /** The public key in the form of `DkimPublicKey`. */
   publicKey: string;
 }
 
-/**
- * Bits of an RSA key: all verifiers must accept 1,024 to 4,096 (RFC 8301, 3.2), and 2,048 is what
- * it recommends.
- */
+/** Bits of an RSA key. RFC 8301, 3.2 recommends 2,048, and all verifiers accept it. */
 const rsaBits = 2048;
 
-/** Makes a key. RSA takes up to a second of CPU time. */
+/** Makes a key. An RSA key takes up to a second of CPU time. */
 export function makeDkimKey(algorithm: DkimAlgorithm): NewDkimKey {
   const { privateKey, publicKey } =
     algorithm === 'rsa'
@@ -28,14 +25,14 @@ export function makeDkimKey(algorithm: DkimAlgorithm): NewDkimKey {
   return {
     algorithm,
     privateKey: privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
-    // The key of Ed25519 is the last 32 bytes of its SubjectPublicKeyInfo (RFC 8410, 4).
+    // An Ed25519 public key is the last 32 bytes of its SubjectPublicKeyInfo (RFC 8410, 4).
     publicKey: (algorithm === 'rsa' ? spki : spki.subarray(-32)).toString('base64'),
   };
 }
 
 /**
- * Reads the keys of a PEM file.
- * @throws Error with a sentence for the operator.
+ * Reads the private keys in a PEM file.
+ * @throws Error with a sentence for the operator
  */
 export function readKeyFile(
   file: string,
@@ -54,7 +51,7 @@ export function readKeyFile(
   return { domain, keys: [{ selector, algorithm, privateKey }] };
 }
 
-/** @throws Error when it is no private key. */
+/** @throws Error when the text is no private key */
 export function readPrivateKey(pkcs8: string): KeyObject {
   return createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
 }

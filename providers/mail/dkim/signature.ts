@@ -4,21 +4,21 @@ import type { DkimAlgorithm } from '../../../domain/sender/dkim-record.ts';
 /** DKIM signatures (RFC 6376) of finished messages, `relaxed/relaxed`. */
 
 export interface SigningKey {
-  /** The label in DNS: `<selector>._domainkey.<domain>`. */
+  /** The first part of the name in DNS: `<selector>._domainkey.<domain>`. */
   selector: string;
   algorithm: DkimAlgorithm;
   privateKey: KeyObject;
 }
 
-/** The keys of a sender domain. Each makes a signature of its own. */
+/** The keys of a sender domain. Each makes its own signature. */
 export interface SigningKeys {
   domain: string;
   keys: readonly SigningKey[];
 }
 
 /**
- * Headers that are signed once more than they are there, so that none can be added. RFC 6376, 5.4.1
- * recommends most of them, RFC 8058, 4 requires the last two.
+ * Headers that are signed once more than they occur, so that none can be added later. RFC 6376,
+ * 5.4.1 recommends most of them, RFC 8058, 4 requires the last two.
  */
 const oversigned = [
   'From',
@@ -33,13 +33,13 @@ const oversigned = [
   'List-Unsubscribe',
   'List-Unsubscribe-Post',
 ];
-/** Headers that are signed where they are there. */
+/** Headers that are signed if the message has them. */
 const signedIfPresent = ['X-Everpost-Email', 'Auto-Submitted', 'Precedence', 'Sender'];
 
 /**
- * Returns one `DKIM-Signature` header for each key, to be put before the message. Each is folded,
+ * Returns one `DKIM-Signature` header for each key, to be put before the message. Each is folded
  * and ends with CRLF.
- * @param raw the message as it is handed over, with CRLF line ends
+ * @param raw the message as it is sent, with CRLF line ends
  */
 export function signatureHeaders(raw: Buffer, { domain, keys }: SigningKeys, now: Date): string {
   const { fields, bodyStart } = readHeaders(raw);
@@ -61,7 +61,7 @@ export function signatureHeaders(raw: Buffer, { domain, keys }: SigningKeys, now
         ` bh=${bodyHash};`,
         ' b=',
       ].join('\r\n');
-      // The signature is the last field that is hashed, without its value and without a line end.
+      // The signature header itself is hashed last, without its value and without a line end.
       const data = Buffer.from(signed + relaxedField(unsigned), 'latin1');
       const signature = signatureOf(data, algorithm, privateKey).toString('base64');
       return `${unsigned}${signature.replace(/.{70}(?!$)/g, '$&\r\n ')}\r\n`;
@@ -77,7 +77,10 @@ function signatureOf(data: Buffer, algorithm: DkimAlgorithm, key: KeyObject): Bu
 
 const emptyLine = Buffer.from('\r\n\r\n');
 
-/** Returns the relaxed header fields by their name in lower case, each in the order of the message. */
+/**
+ * Returns the header fields in relaxed form, by name in lower case, and in the order of the
+ * message.
+ */
 function readHeaders(raw: Buffer): { fields: Map<string, string[]>; bodyStart: number } {
   const end = raw.indexOf(emptyLine);
   const head = raw.toString('latin1', 0, end < 0 ? raw.length : end);
@@ -94,7 +97,10 @@ function readHeaders(raw: Buffer): { fields: Map<string, string[]>; bodyStart: n
   return { fields, bodyStart: end < 0 ? raw.length : end + emptyLine.length };
 }
 
-/** Returns a field in one line, with single blanks and its name in lower case (RFC 6376, 3.4.2). */
+/**
+ * Returns a field in relaxed form: on one line, with single blanks and its name in lower case (RFC
+ * 6376, 3.4.2).
+ */
 function relaxedField(field: string): string {
   const colon = field.indexOf(':');
   const value = field
@@ -105,8 +111,8 @@ function relaxedField(field: string): string {
 }
 
 /**
- * Returns the fields that the names select, from the last one of a name to the first (RFC 6376,
- * 5.4.2). A name without a further field selects nothing.
+ * Returns the fields for these names. If a name is repeated, its fields are taken from the last to
+ * the first (RFC 6376, 5.4.2); a name without a further field selects nothing.
  */
 function selectFields(fields: ReadonlyMap<string, readonly string[]>, names: string[]): string {
   const used = new Map<string, number>();
@@ -135,14 +141,14 @@ function namesInLines(names: readonly string[]): string {
   return [...lines, line].join('\r\n ');
 }
 
-/** A large body is read in pieces of about this many bytes. Each ends at the end of a line. */
+/** A large body is hashed in pieces of about this number of bytes, which end at line ends. */
 const pieceBytes = 64 * 1024;
 const blanks = new Set(Buffer.from(' \t\r\n'));
 
 /** Returns the SHA-256 of the relaxed body in base64 (RFC 6376, 3.4.4). */
 function hashOfBody(raw: Buffer, start: number): string {
   const hash = createHash('sha256');
-  // Empty lines at the end do not count.
+  // Empty lines at the end of the body are ignored.
   let end = raw.length;
   while (end > start && blanks.has(raw[end - 1]!)) end -= 1;
   for (let from = start; from < end;) {

@@ -5,18 +5,18 @@ import { readPrivateKey } from './keys.ts';
 import type { SigningKeys } from './signature.ts';
 import type { DkimThreads } from './threads.ts';
 
-/** A key as it is stored: encrypted, with the selector of its RSA key. */
+/** A key in its stored form: encrypted, and with the selector of the domain's RSA key. */
 interface SealedKey {
   selector: string;
   algorithm: DkimAlgorithm;
   privateKey: Buffer;
 }
 
-/** The signatures and the return path of a sender domain. */
+/** The keys and the return path of a sender domain. */
 interface Sender<Key> {
-  /** Empty: it is not signed. */
+  /** Empty: mail of the domain is not signed by us. */
   keys: readonly Key[];
-  /** Host of its own return path; null: it has none. */
+  /** Host of the domain's own return path; null: it has none. */
   returnPathHost: string | null;
 }
 
@@ -24,13 +24,16 @@ export interface SigningServices {
   dkim: Pick<DkimThreads, 'sign'>;
   cipher: { decrypt(bytes: Buffer): string };
   findSender(projectId: string, domain: string): Promise<Sender<SealedKey>>;
-  /** Returns the envelope sender of a message at a host. */
+  /** Returns the envelope sender for a message, at a given host. */
   returnPathAt(emailId: string, host: string): string;
-  /** Signs the mail of this server; null: it is not signed. */
+  /** The keys for the platform's own mail; null: this mail is not signed. */
   platformKeys: SigningKeys | null;
 }
 
-/** A change takes effect after this time, in milliseconds: the documentation says a minute. */
+/**
+ * Milliseconds for which keys are cached. A change takes effect after this time; the documentation
+ * promises a minute.
+ */
 const knownMs = 15_000;
 const domainsMax = 1_000;
 
@@ -38,13 +41,13 @@ type OpenSender = Sender<SigningKeys['keys'][number]>;
 
 const nothing: OpenSender = { keys: [], returnPathHost: null };
 
-/** Wraps a mailer: its messages are signed first. */
+/** Wraps a mailer, so that its messages are signed before they are sent. */
 export type Signing = (mailer: Mailer) => Mailer;
 
 /**
- * Returns a wrapper of mailers: messages get the signatures and the return path of their sender
- * domain first. If a key cannot be read, the message is tried again, and never leaves unsigned. All
- * wrapped mailers share what is known about the sender domains.
+ * Returns a function that wraps mailers. A wrapped mailer adds the signatures and the return path
+ * of the sender domain to each message. If a key cannot be read, the message is tried again later,
+ * so it never leaves unsigned. All wrapped mailers share a cache of sender domains.
  */
 export function createSigning(services: SigningServices): Signing {
   const known = new LRUCache<string, OpenSender>({ max: domainsMax, ttl: knownMs });
@@ -69,7 +72,7 @@ export function createSigning(services: SigningServices): Signing {
     };
   }
 
-  /** Returns a known sender at once, so that its mail costs no promise. */
+  /** Returns a cached sender synchronously, so that its mail needs no promise. */
   function senderOf({ projectId, domain }: SenderDomain): OpenSender | Promise<OpenSender> {
     if (projectId === null) {
       const { platformKeys } = services;
@@ -108,7 +111,7 @@ export function createSigning(services: SigningServices): Signing {
       prepared = await prepare(message, domain, await reading);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      // The mail server is not to blame, so its circuit stays closed.
+      // The mail server is not the cause, so its circuit stays closed.
       const text = `The message was not signed (DKIM): ${reason}`;
       return { kind: 'retry', error: text, isAboutMessage: true };
     }

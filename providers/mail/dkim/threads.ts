@@ -5,31 +5,34 @@ import { ThreadPool } from '../../rendering/thread-pool.ts';
 import type { NewDkimKey } from './keys.ts';
 import type { SigningKeys } from './signature.ts';
 
-/** A task for a thread. `memory`: belongs to the thread until it is returned; see `headBytes`. */
+/**
+ * A task for a thread. `memory` is transferred to the thread until the thread returns it; see
+ * `headBytes`.
+ */
 export type DkimTask =
   | { kind: 'sign'; memory: ArrayBuffer; keys: SigningKeys; now: Date }
   | { kind: 'make'; algorithm: DkimAlgorithm };
 
-/** A message in memory that has come back from a thread. */
+/** The memory of a message that a thread has returned. */
 export interface SignedMemory {
   memory: ArrayBuffer;
-  /** The signatures. */
+  /** The signature headers. */
   headers: string;
 }
 
 /**
- * Free bytes before a message in the memory of a task: a signature has about 1,200, and a message
- * has two at most. So a large message is copied only once.
+ * Free bytes before the message in the memory of a task, for the signatures: at most two, of about
+ * 1,200 bytes each. So a large message is copied only once.
  */
 export const headBytes = 4 * 1024;
-/** A message is copied in pieces of this size, in bytes, so that the event loop is not blocked. */
+/** Bytes of a message that are copied at a time, so that the event loop is not blocked. */
 const pieceBytes = 4 * 1024 * 1024;
 
-/** Signs and makes keys. Owners (projects) take turns. */
+/** Signs messages and makes keys, in threads. Owners (projects) take turns. */
 export interface DkimThreads {
   /**
    * Returns the message with its signatures as first lines.
-   * @throws Error when it cannot be signed.
+   * @throws Error when the message cannot be signed
    */
   sign(raw: Buffer, keys: SigningKeys, owner: string): Promise<Buffer>;
   makeKey(algorithm: DkimAlgorithm, owner: string): Promise<NewDkimKey>;
@@ -37,17 +40,17 @@ export interface DkimThreads {
   close(): Promise<void>;
 }
 
-/** Time for one task in milliseconds. A message of 40 MB takes about half a second. */
+/** Maximum number of milliseconds for one task. A message of 40 MB takes about half a second. */
 const taskMs = 10_000;
 const megabytes = 64;
 
 /**
- * Creates threads for DKIM, which are started on demand: RSA takes longer than composing a message,
- * and an attachment may have many megabytes to hash. They are others than those for templates, so
- * that a costly template does not delay the mail of other projects.
+ * Creates threads for DKIM, which are started when needed. RSA takes longer than composing a
+ * message, and large attachments must be hashed. They are not the threads for templates, so that a
+ * costly template does not delay mail of other projects.
  */
 export function createDkimThreads(): DkimThreads {
-  // One project never gets all threads, and two cores should sign for it.
+  // At least three: one project never gets all threads, and two cores should sign for it.
   const count = Math.max(3, Math.min(5, availableParallelism()));
   const threads = new ThreadPool<DkimTask>(import.meta.url, 'sign-worker', count, megabytes);
   return {

@@ -3,10 +3,7 @@ import type { Mailer, MailerServices } from '../mailer.ts';
 
 const headerEnd = Buffer.from('\r\n\r\n');
 
-/**
- * Creates a mailer that stores mail in our own mailbox by `storeMessage`. An accepted message is
- * delivered.
- */
+/** Creates a mailer that stores mail in the local mailbox. A stored message counts as delivered. */
 export function mailboxMailer({ storeMessage }: MailerServices): Mailer {
   return {
     provider: 'mailbox',
@@ -24,7 +21,7 @@ export function mailboxMailer({ storeMessage }: MailerServices): Mailer {
           raw: message.raw,
         });
       } catch (error) {
-        // Safe to retry even if the row was written, because an id is stored only once.
+        // A retry is safe even if the row was written, because each id is stored only once.
         return { kind: 'retry', error: String(error) };
       }
       return { kind: 'accepted', messageId: `${message.emailId}@local`, delivered: true };
@@ -36,7 +33,7 @@ export function mailboxMailer({ storeMessage }: MailerServices): Mailer {
   };
 }
 
-/** Parses only the header block: the body may be 40 MB. */
+/** Only the header block is parsed, because the body may have 40 MB. */
 async function headersOf(raw: Buffer): Promise<{ from: string; subject: string }> {
   const end = raw.indexOf(headerEnd);
   const email = await PostalMime.parse(end < 0 ? raw : raw.subarray(0, end + headerEnd.length));

@@ -1,18 +1,18 @@
 import type { Mailer, OutgoingMessage, SendOutcome } from '../mailer.ts';
 import type { MailerKey, OpenMailer, OpenMailers } from './open-mailers.ts';
 
-/** Milliseconds after which a message has an outcome, however slowly the server replies. */
+/** Maximum number of milliseconds until a message has an outcome, even if the server is slow. */
 const sendMsDefault = 45_000;
-/** Milliseconds after which a message without a mailer is tried again. */
+/** Milliseconds after which a message is tried again for which no mailer was free. */
 const noRoomMs = 5_000;
 
 export interface LimitedMailerSettings {
   key: MailerKey;
-  /** Makes the mailer of the key. */
+  /** Creates the mailer for the key. */
   make: () => Mailer;
   open: OpenMailers;
   sendMs?: number | undefined;
-  /** Properties that the mailer has before it is made. */
+  /** Properties of the mailer that are needed before it is created. */
   traits: Pick<
     Mailer,
     'provider' | 'hasSimulator' | 'defaultRatePerSecond' | 'maxConcurrency' | 'notesBegin'
@@ -20,8 +20,8 @@ export interface LimitedMailerSettings {
 }
 
 /**
- * The mailer of a provider whose server a project has chosen. It is open only while it is used, and
- * each message has an outcome after `sendMs`.
+ * Creates the mailer of a provider whose server a project has chosen. It is open only while it is
+ * used, and each message has an outcome after `sendMs`.
  */
 export function limitedMailer({
   key,
@@ -34,7 +34,8 @@ export function limitedMailer({
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<T>((resolve) => {
       timer = setTimeout(() => {
-        // Its connections are not used again: the server may keep each of them waiting forever.
+        // The connections of this mailer are not used again, because the server may let each of
+        // them wait forever.
         open.retire(taken);
         resolve(onLate());
       }, sendMs);
@@ -59,7 +60,7 @@ export function limitedMailer({
       const limited = limitMessage(message, { hasBegun: traits.notesBegin !== true });
       return use(taken, taken.mailer.send(limited.message), () => limited.end(sendMs));
     },
-    // The project says how much its provider takes.
+    // The rate is a setting of the project's provider.
     async quotaPerSecond() {
       return null;
     },
@@ -75,8 +76,8 @@ const noRoom: SendOutcome = {
 };
 
 /**
- * Returns the message with a switch: after `end`, the mailer can no longer begin to hand it over.
- * `end` returns the outcome at that moment.
+ * Returns the message with a switch. After `end`, the mailer can no longer begin to send the
+ * message; `end` returns the outcome at that moment.
  * @param given.hasBegun true if the mailer does not say when the provider may accept the message
  */
 function limitMessage(

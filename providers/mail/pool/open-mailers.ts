@@ -1,12 +1,13 @@
 import type { Mailer } from '../mailer.ts';
 
 /**
- * The open mailers of projects' providers. A mailer is made when a message needs it, and closed when
- * it is unused for a time, when its settings have changed, or when others need its place. So neither
- * the number of providers nor a server that hangs can use up the connections of this process.
+ * The open mailers of projects' providers. A mailer is created when a message needs it. It is
+ * closed when it was unused for a time, when its settings have changed, or when another mailer
+ * needs its place. So neither many providers nor a server that hangs can use up the connections of
+ * this process.
  */
 
-/** Identifies a mailer: a provider with its settings of one time. */
+/** Identifies a mailer: a provider, with one revision of its settings. */
 export interface MailerKey {
   projectId: string;
   providerId: string;
@@ -15,7 +16,7 @@ export interface MailerKey {
 
 export interface OpenMailer extends MailerKey {
   mailer: Mailer;
-  /** Messages under way. */
+  /** Number of messages that the mailer is sending. */
   uses: number;
   idleTimer?: NodeJS.Timeout | undefined;
 }
@@ -26,7 +27,7 @@ const idleMsDefault = 60_000;
 export class OpenMailers {
   readonly #max: number;
   readonly #idleMs: number;
-  /** The one that was unused for longest comes first. */
+  /** Mailers by key. The one that was unused for longest comes first. */
   readonly #open = new Map<string, OpenMailer>();
   readonly #closing = new Set<Promise<void>>();
 
@@ -40,8 +41,8 @@ export class OpenMailers {
   }
 
   /**
-   * Returns the open mailer of a key, or a new one. null: there is no place for another. Every mailer
-   * must be given back by `release`.
+   * Returns the mailer of a key, creating it if needed; null: no place is free. `release` must be
+   * called for each mailer that was taken.
    */
   take(key: MailerKey, make: () => Mailer): OpenMailer | null {
     const name = nameOf(key);
@@ -65,7 +66,7 @@ export class OpenMailers {
     } else this.#close(open);
   }
 
-  /** Gives no more messages to a mailer, and closes it when it has none under way. */
+  /** Gives a mailer no more messages, and closes it when it is sending none. */
   retire(open: OpenMailer): void {
     if (this.#open.get(nameOf(open)) !== open) return;
     this.#open.delete(nameOf(open));
@@ -73,7 +74,7 @@ export class OpenMailers {
     if (open.uses === 0) this.#close(open);
   }
 
-  /** Retires the mailers with earlier settings of a provider. */
+  /** Retires the mailers that have earlier settings of a provider. */
   retireBefore(providerId: string, revision: number): void {
     for (const open of this.#open.values()) {
       if (open.providerId === providerId && open.revision < revision) this.retire(open);
@@ -86,9 +87,9 @@ export class OpenMailers {
   }
 
   /**
-   * Returns true if there is room for another mailer, after closing an unused one if necessary. A
-   * project gets a place only while it has fewer mailers with messages under way than are free. So
-   * the servers of one project never occupy all places.
+   * Returns true if there is a place for another mailer. May close an unused one for this. A
+   * project gets a place only while it has fewer busy mailers than places are free, so the servers
+   * of one project never occupy all places.
    */
   #makeRoom(projectId: string): boolean {
     const busy = [...this.#open.values()].filter(({ uses }) => uses > 0);

@@ -5,8 +5,8 @@ import { feedbackKinds, normaliseMailHost, securities } from '../../../domain/pr
 import { normaliseDomainName } from '../../../domain/sender/domain-name.ts';
 
 /**
- * The fields of a mail provider that is added: by a request, or in a file. The rules between them are
- * in `domain/provider/rules.ts`.
+ * The schemas of a mail provider's fields, in a request and in the installation's file. Rules
+ * between fields are in `domain/provider/rules.ts`.
  */
 
 function textRead(read: (text: string) => string | null, message: string) {

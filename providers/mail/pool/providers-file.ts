@@ -12,17 +12,17 @@ import { feedbackOfKind, mergedFields, providerFaults } from '../../../domain/pr
 import { providerFields } from './provider-fields.ts';
 import { RouteList } from '../route-fields.ts';
 
-/** The file with the mail providers and the routes of the installation: MAIL_PROVIDERS_FILE. */
+/** Reads MAIL_PROVIDERS_FILE, the file with the mail providers and routes of the installation. */
 
 /** A mail provider of the installation, with its secrets. */
 export interface InstallationProvider {
   id: string;
   name: string;
   fields: ProviderFields;
-  /** Its password or secret key; null: none. */
+  /** The password or secret key; null: none. */
   secret: string | null;
   feedback: string;
-  /** The token in the address of its webhooks; null: it has none. */
+  /** The token in the URL of the provider's webhooks; null: it has no webhooks. */
   feedbackToken: string | null;
   feedbackSecret: string | null;
   enabled: boolean;
@@ -62,8 +62,8 @@ export interface ProvidersFile {
 }
 
 /**
- * Reads the file of mail providers. null: there is none.
- * @param environment has the values that the file names by `{"env": "NAME"}`
+ * Reads and checks the file. null: there is no file.
+ * @param environment has the values to which the file refers by `{"env": "NAME"}`
  * @throws ConfigError with one line for each fault
  */
 export function readProvidersFile(
@@ -98,7 +98,10 @@ function ruleFaults(providers: readonly Provider[]): FileFault[] {
   });
 }
 
-/** Routes of the installation can only name its own providers. */
+/**
+ * Returns the faults of routes. A route of the installation can only name the installation's
+ * providers.
+ */
 function routeFaults({ providers, routes }: File): FileFault[] {
   const known = new Set([defaultProviderId, ...providers.map(({ id }) => id)]);
   return routes.flatMap((route, index) =>

@@ -9,22 +9,22 @@ import type { AddressGuard } from '../../web/address-guard.ts';
 import type { SesSettings } from '../ses/mailer.ts';
 import type { SmtpSettings } from '../smtp/session.ts';
 
-/** A provider as the database or the file of the installation has it, with its secret. */
+/** The server of a provider from the database or from the installation's file, with its secret. */
 export type ProviderServer =
   | { kind: 'smtp'; fields: SmtpFields; secret: string | null }
   | { kind: 'ses'; fields: SesFields; secret: string };
 
-/** Longest waits for a server that a project has chosen, in milliseconds. */
+/** Maximum number of milliseconds until the session with a project's server is ready. */
 const sessionMs = 15_000;
 const replyMs = 30_000;
-/** Connections to a server that a project has chosen. */
+/** Maximum number of connections to a project's server. */
 const connectionsMax = 5;
 
-/** Rules of this installation for mail servers. */
+/** Settings of this installation that apply to all mail servers. */
 export interface ServerRules {
-  /** The guard of the servers that projects choose. */
+  /** Decides which addresses the servers of projects may have. */
   guard: AddressGuard;
-  /** True if successful deliveries are asked for at servers that report by mail. */
+  /** True if servers that report by mail are asked to report successful deliveries, too. */
   successReports: boolean;
   hasSimulator: boolean;
   /** Endpoint of Amazon SES in a region; undefined: the region's own. */
@@ -37,7 +37,7 @@ export interface ServerOwner {
   reportsDelivery: boolean;
 }
 
-/** Returns the settings of a client for an SMTP server. */
+/** Returns the settings for connecting to an SMTP server. */
 export function smtpSettingsOf(
   { fields, secret }: ProviderServer & { kind: 'smtp' },
   { scope, feedback, reportsDelivery }: ServerOwner,
@@ -59,7 +59,7 @@ export function smtpSettingsOf(
   };
 }
 
-/** Returns the settings of a client for an account at Amazon SES. */
+/** Returns the settings for connecting to an account at Amazon SES. */
 export function sesSettingsOf(
   { fields, secret }: ProviderServer & { kind: 'ses' },
   { scope }: Pick<ServerOwner, 'scope'>,
@@ -77,7 +77,7 @@ export function sesSettingsOf(
   };
 }
 
-/** Returns the server of a project's provider. @throws Error when its secret cannot be decrypted */
+/** Returns the server of a project's provider. @throws Error when the secret cannot be decrypted */
 export function serverOf(
   { fields, secret }: StoredProvider,
   cipher: { decrypt(bytes: Buffer): string },
@@ -91,13 +91,14 @@ export function ownerOf({ feedback }: StoredProvider, rules: ServerRules): Serve
   return { scope: 'project', feedback, reportsDelivery: reportsDelivery(feedback, rules) };
 }
 
-/** Returns the properties of the mailer of a project's provider. */
+/** Returns the properties that the mailer of a project's provider will have. */
 export function traitsOf({ id, fields: { kind } }: StoredProvider, rules: ServerRules) {
   return {
     provider: circuitName(id),
     hasSimulator: kind === 'smtp' && rules.hasSimulator,
     defaultRatePerSecond: 200,
-    // The next message's commands follow the message that an SMTP connection is writing.
+    // Twice the connections for SMTP: while one message is written, the commands of the next one
+    // are already waiting.
     maxConcurrency: kind === 'smtp' ? 2 * connectionsMax : connectionsMax,
     notesBegin: kind === 'smtp',
   };

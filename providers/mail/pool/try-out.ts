@@ -13,12 +13,12 @@ import {
   traitsOf,
 } from './stored-provider.ts';
 
-/** Milliseconds that a trial may take. */
+/** Maximum number of milliseconds of a trial. */
 const trialMs = 15_000;
 
 /**
- * Tries the provider of a project, with a message if there is one.
- * @param given.prepare wraps its mailer as for other mail, so that the message is signed
+ * Tests the provider of a project, and sends a message if one is given.
+ * @param given.prepare wraps the mailer as for other mail, so that the message is signed
  */
 export async function tryOut(
   stored: StoredProvider,

@@ -1,39 +1,42 @@
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 
-/** A request by which a mail service reports. */
+/** A webhook request in which a mail service reports. */
 export interface WebhookRequest {
   bytes: Buffer;
-  /** The events in the body. @throws Problem INVALID_REQUEST_BODY, PAYLOAD_TOO_LARGE */
+  /** Returns the events in the body. @throws Problem INVALID_REQUEST_BODY, PAYLOAD_TOO_LARGE */
   events(): readonly unknown[];
   /** Returns a header; an empty text if it is missing. */
   header(name: string): string;
 }
 
-/** How a mail service that takes mail by SMTP reports what became of it. */
+/** Reads the reports of a mail service that takes mail over SMTP. */
 export interface FeedbackAdapter {
-  /** The header that tells the service our id of a message; null: a header of every message does. */
+  /**
+   * The header with which the service gets our id of a message; null: the service uses a header
+   * that every message has.
+   */
   idHeader: { name: string; valueOf: (emailId: string) => string } | null;
   /**
-   * Refuses a request that the service has not sent.
+   * Refuses a request that does not come from the service.
    * @throws Problem MISSING_SIGNATURE, INVALID_SIGNATURE
    */
   authenticate(request: WebhookRequest, secret: string, now: Date): void;
-  /** Reads an event; null: it says nothing about what became of a message. */
+  /** Reads an event; null: it does not report on the delivery of a message. */
   read(event: Json, request: WebhookRequest): ServiceEvent | null;
 }
 
-/** An event of a mail service, in its own words. */
+/** An event of a mail service, in the terms of that service. */
 export interface ServiceEvent {
   outcome: ServiceOutcome;
-  /** Our id of the message; null: the event does not have it. */
+  /** Our own id of the message; null: the event does not contain it. */
   emailId: string | null;
-  /** The service's id of the event, which is the same in a repeat; null: it has none. */
+  /** The service's id of the event, the same for a repeat; null: events have no ids. */
   id: string | null;
-  /** null: the time of arrival counts. */
+  /** When it happened; null: the event does not say, so the time of arrival counts. */
   at: Date | null;
-  /** The text of the server that refused or took the message, or that of the service. */
+  /** The text of the server that took or refused the message, or of the service itself. */
   text: string | null;
-  /** The reply or status code, where the service has a field for it. */
+  /** The reply or status code, if the service has a field for it. */
   code?: string | null;
 }
 
@@ -53,5 +56,5 @@ export const permanent: ServiceOutcome = { kind: 'bounce', bounceType: 'Permanen
 export const undetermined: ServiceOutcome = { kind: 'bounce', bounceType: 'Undetermined' };
 export const transient: ServiceOutcome = { kind: 'bounce', bounceType: 'Transient' };
 
-/** An object of parsed JSON, of any shape. */
+/** A JSON object of any shape. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -17,7 +17,7 @@ const adapters: Readonly<Record<WebhookService, FeedbackAdapter>> = {
   resend,
 };
 
-/** Returns the adapter of a provider's `feedback`; undefined: it has no webhooks. */
+/** Returns the adapter for a provider's `feedback`; undefined: such a provider has no webhooks. */
 export function adapterOf(feedback: string): FeedbackAdapter | undefined {
   return hasWebhook(feedback) ? adapters[feedback] : undefined;
 }

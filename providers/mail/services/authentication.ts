@@ -2,15 +2,17 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Problem } from '../../../domain/errors.ts';
 import type { WebhookRequest } from './adapter.ts';
 
-/** Checks by which a request proves that the mail service has sent it. */
+/** Checks that a request comes from the mail service. */
 
-/** Refuses a request without the secret as the password of HTTP Basic; the user may be any. */
+/**
+ * Refuses a request without the secret as password of HTTP Basic. The user name does not matter.
+ */
 export function requirePassword(request: WebhookRequest, secret: string): void {
   const { scheme, value } = authorizationOf(request);
   requireTrue(scheme === 'basic' && isSame(passwordIn(value), secret));
 }
 
-/** Refuses a request without the secret as a bearer token, or as the password of HTTP Basic. */
+/** Refuses a request without the secret as bearer token or as password of HTTP Basic. */
 export function requireTokenOrPassword(request: WebhookRequest, secret: string): void {
   const { scheme, value } = authorizationOf(request);
   const given = scheme === 'basic' ? passwordIn(value) : value;
@@ -28,7 +30,7 @@ function passwordIn(basic: string): string {
   return text.slice(text.indexOf(':') + 1);
 }
 
-/** Returns true if two texts are the same. It takes the same time for any two. */
+/** Returns true if two texts are equal, in a time that does not depend on their content. */
 export function isSame(given: string, expected: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hash(given), hash(expected));
@@ -51,15 +53,15 @@ export function missingSignature(message: string): Problem {
 }
 
 /**
- * Refuses a request whose time of signing is too far from now.
- * @param seconds a Unix time
+ * Refuses a request whose signature is too old, or too far in the future.
+ * @param seconds when it was signed, in Unix time
  */
 export function requireRecent(seconds: string, now: Date, toleranceMinutes: number): void {
   const ageMs = Math.abs(now.getTime() - Number(seconds) * 1000);
   requireTrue(ageMs <= toleranceMinutes * 60_000);
 }
 
-/** @throws Problem INVALID_SIGNATURE unless the check has succeeded */
+/** @throws Problem INVALID_SIGNATURE if the check has failed */
 export function requireTrue(isAuthentic: boolean): void {
   if (isAuthentic) return;
   throw new Problem('INVALID_SIGNATURE', {

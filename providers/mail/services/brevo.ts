@@ -15,7 +15,10 @@ import { idInMessageId, ownId, textAt, unixTimeAt } from './fields.ts';
 
 const idHeader = 'X-Mailin-custom';
 
-/** Brevo: transactional webhooks. Their `id` is the webhook's, so the content tells repeats. */
+/**
+ * Brevo: transactional webhooks. The field `id` is the id of the webhook, so repeats are recognised
+ * by the content.
+ */
 export const brevo: FeedbackAdapter = {
   idHeader: { name: idHeader, valueOf: (emailId) => emailId },
   authenticate: requireTokenOrPassword,

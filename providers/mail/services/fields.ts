@@ -1,7 +1,7 @@
 import { isUuid } from '../../../domain/ids.ts';
 import type { Json } from './adapter.ts';
 
-/** Reads fields of events, which may have any shape. */
+/** Reads fields of events, which may be of any shape. */
 
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -24,28 +24,30 @@ export function textAt(event: unknown, ...path: string[]): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
-/** Returns our id of a message; null: the text is none. */
+/** Returns a text if it is a valid id of ours; otherwise null. */
 export function ownId(text: string | null): string | null {
   const id = text?.trim();
   return isUuid(id) ? id.toLowerCase() : null;
 }
 
-/** Returns our id of a message in its `Message-ID`; null: another program has made this one. */
+/**
+ * Returns our id of a message from its `Message-ID`; null: another program made the `Message-ID`.
+ */
 export function idInMessageId(messageId: string | null): string | null {
   const [id = ''] = (messageId ?? '').split('@', 1);
   return ownId(id.replace('<', ''));
 }
 
-/** Returns a time that is written as in ISO 8601. */
+/** Returns a time from a text in ISO 8601; null: there is none. */
 export function isoTimeAt(event: unknown, ...path: string[]): Date | null {
   const text = textAt(event, ...path);
   return text === null ? null : new Date(text);
 }
 
-/** Unix times from here on are in milliseconds. As seconds, they would be in the year 5138. */
+/** Unix times from this value on are in milliseconds. In seconds, it would be the year 5138. */
 const firstInMs = 1e11;
 
-/** Returns a Unix time in seconds or milliseconds. */
+/** Returns a time from a Unix time in seconds or milliseconds; null: there is none. */
 export function unixTimeAt(event: unknown, ...path: string[]): Date | null {
   const text = textAt(event, ...path);
   if (text === null) return null;

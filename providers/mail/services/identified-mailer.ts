@@ -2,9 +2,9 @@ import type { Mailer } from '../mailer.ts';
 import { adapterOf } from './adapters.ts';
 
 /**
- * Wraps the mailer of a provider: each message gets the header that tells the mail service our id of
- * it. The service returns this id in its reports. The sender's own header of this name is dropped.
- * @param feedback how the provider reports; without webhooks, its messages stay as they are
+ * Wraps a mailer, so that each message gets a header with our id of the message. The mail service
+ * returns this id in its reports. A header with the same name that the sender set is dropped.
+ * @param feedback how the provider reports; without webhooks, its messages are unchanged
  */
 export function identifiedMailer(mailer: Mailer, feedback: string): Mailer {
   const header = adapterOf(feedback)?.idHeader;
@@ -19,14 +19,14 @@ export function identifiedMailer(mailer: Mailer, feedback: string): Mailer {
   };
 }
 
-/** Puts a header before the others, and removes those of its name. */
+/** Adds a header as the first one, and removes others with the same name. */
 function withHeader(raw: Buffer, name: string, value: string): Buffer {
   const line = Buffer.from(`${name}: ${value}\r\n`);
   const emptyLine = raw.indexOf('\r\n\r\n');
   const headEnd = emptyLine < 0 ? raw.length : emptyLine;
   const head = raw.toString('latin1', 0, headEnd);
   const start = `${name}:`.toLowerCase();
-  // Most messages have no such header, and need not be taken apart.
+  // Most messages have no header with this name, so there is nothing to remove.
   if (!head.toLowerCase().includes(start)) return Buffer.concat([line, raw]);
   const others = head
     .split(/\r\n(?![ \t])/)

@@ -16,7 +16,7 @@ import { idInMessageId, isObject, ownId, textAt, unixTimeAt, valueAt } from './f
 /** Minutes for which a signature is valid. */
 const validMinutes = 15;
 
-/** Mailgun: one event a request. Its signature does not cover the event, only a time and a token. */
+/** Mailgun: one event per request. The signature covers a time and a token, but not the event. */
 export const mailgun: FeedbackAdapter = {
   idHeader: {
     name: 'X-Mailgun-Variables',
@@ -50,7 +50,7 @@ export const mailgun: FeedbackAdapter = {
   },
 };
 
-/** @throws Problem MISSING_SIGNATURE for an event without a signature */
+/** @throws Problem MISSING_SIGNATURE when an event has no signature */
 function signaturesOf(request: WebhookRequest) {
   const events = request.events().filter((event) => isObject(valueAt(event, 'event-data')));
   return events.map((event) => {
@@ -78,7 +78,8 @@ const outcomes = new Map<string, ServiceOutcome>([
 function outcomeOf(data: unknown): ServiceOutcome | undefined {
   const name = textAt(data, 'event') ?? '';
   if (name !== 'failed') return outcomes.get(name);
-  // Mailgun has not tried: the address is on its list of bounces, complaints or opt-outs.
+  // Mailgun did not try to deliver, because the address is on its list of bounces, complaints or
+  // opt-outs.
   if (textAt(data, 'reason')?.startsWith('suppress-')) return notSent;
   const severity = textAt(data, 'severity');
   if (severity === 'temporary') return delayed;

@@ -12,7 +12,7 @@ import {
 import { requirePassword } from './authentication.ts';
 import { ownId, textAt, unixTimeAt, valueAt } from './fields.ts';
 
-/** Mailjet: its Event API sends one event at a time, or groups of them. */
+/** Mailjet: its Event API sends events one by one, or in groups. */
 export const mailjet: FeedbackAdapter = {
   idHeader: { name: 'X-MJ-CustomID', valueOf: (emailId) => emailId },
   authenticate: requirePassword,

@@ -13,7 +13,7 @@ import {
 import { requirePassword } from './authentication.ts';
 import { isoTimeAt, ownId, textAt, valueAt } from './fields.ts';
 
-/** Postmark: webhooks for delivery, bounces, complaints and changes of subscriptions. */
+/** Postmark: webhooks about deliveries, bounces, complaints and changes of subscriptions. */
 export const postmark: FeedbackAdapter = {
   idHeader: { name: 'X-PM-Metadata-everpost-email', valueOf: (emailId) => emailId },
   authenticate: requirePassword,
@@ -61,8 +61,8 @@ const bounces = new Map<string, ServiceOutcome>([
 ]);
 
 /**
- * Returns true if the recipient has opted out. Postmark also stops sending after a bounce or a
- * complaint, which it reports with an event of its own.
+ * Returns true if the recipient opted out. Postmark also stops sending after a bounce or complaint,
+ * but reports those with other events.
  */
 function isOptOut(event: Json): boolean {
   const reason = textAt(event, 'SuppressionReason');

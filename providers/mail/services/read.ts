@@ -12,17 +12,17 @@ import { isObject } from './fields.ts';
 export interface ServiceReport {
   emailId: string;
   feedback: Feedback;
-  /** The same for a repeat of the report, and different for any other report on the message. */
+  /** Equal for repeats of a report, and different for all other reports on the message. */
   key: string;
 }
 
 /**
- * Returns the events in a body: one, or a list of them.
- * @throws Problem INVALID_REQUEST_BODY; PAYLOAD_TOO_LARGE when there are too many
+ * Returns the events in a body, which is one event or a list.
+ * @throws Problem INVALID_REQUEST_BODY; PAYLOAD_TOO_LARGE when there are too many events
  */
 export function eventsIn(bytes: Buffer): readonly unknown[] {
   const { depth, items } = measureJson(bytes, limits.feedbackItems);
-  // Checked before parsing, because a parsed value may take tens of times the memory of its text.
+  // Checked before parsing, because parsed values may take tens of times the memory of their text.
   if (items > limits.feedbackItems || depth > limits.jsonDepth) {
     throw new Problem('PAYLOAD_TOO_LARGE', {
       message: 'The body has too many values, or is nested too deeply.',
@@ -46,8 +46,8 @@ function parse(json: string): unknown {
 }
 
 /**
- * Reads an event of a mail service; null: it is none, it says nothing about what became of a
- * message, or the message is not ours.
+ * Reads an event of a mail service; null: it does not report on the delivery of a message, or the
+ * message is not ours.
  */
 export function readReport(
   adapter: FeedbackAdapter,
@@ -61,13 +61,13 @@ export function readReport(
   return { emailId: read.emailId, feedback: feedbackOf(read, now), key };
 }
 
-/** Returns the receipt of a report, by which a repeat is known. */
+/** Returns the receipt of a report, which is stored so that repeats are recognised. */
 export function receiptOf(providerId: string, emailId: string, key: string): string {
   const text = JSON.stringify([providerId, emailId, key]);
   return `webhook ${createHash('sha256').update(text).digest('base64url')}`;
 }
 
-/** Maximum number of characters stored of a service's text. */
+/** Maximum number of characters that are stored of a service's text. */
 const textMax = 500;
 
 function feedbackOf(
@@ -100,13 +100,13 @@ function feedbackOf(
 }
 
 /**
- * Returns the enhanced status code of an event (RFC 3463); null: it has none. A field for it counts
- * before the text, unless it names only the class.
+ * Returns the enhanced status code of an event (RFC 3463); null: it has none. A code in a field of
+ * its own has precedence over the text, unless it names only the class.
  */
 function statusOf(code: string | null, text: string): string | null {
   const given = statusIn(code ?? '');
   const written = given === null || isUnspecific(given) ? statusIn(text) : null;
   if (written ?? given) return written ?? given;
-  // A reply code of a temporary failure (RFC 5321, 4.2.1): the service has given up trying.
+  // A reply code of a temporary failure (RFC 5321, 4.2.1). The service has stopped trying.
   return /^\s*4\d\d\b/.test(code ?? text) ? '4.0.0' : null;
 }

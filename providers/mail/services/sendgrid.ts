@@ -20,7 +20,10 @@ const validMinutes = 15;
 
 const headerStart = 'X-Twilio-Email-Event-Webhook-';
 
-/** Twilio SendGrid: its Event Webhook sends many events at a time, signed with a key of our account. */
+/**
+ * Twilio SendGrid: its Event Webhook sends many events per request, with a signature by a key of
+ * the account.
+ */
 export const sendgrid: FeedbackAdapter = {
   idHeader: {
     name: 'X-SMTPAPI',
@@ -48,14 +51,14 @@ export const sendgrid: FeedbackAdapter = {
   },
 };
 
-/** @param publicKey the verification key, as SendGrid shows it: base64 of a public key in DER */
+/** @param publicKey the verification key in the form in which SendGrid shows it: DER in base64 */
 function isSigned(data: Buffer, signature: string, publicKey: string): boolean {
   try {
     const der = Buffer.from(publicKey, 'base64');
     const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
     return verify('sha256', data, key, Buffer.from(signature, 'base64'));
   } catch {
-    // The secret is no public key, or the key is of another kind.
+    // The text is not a public key, or a key of another kind.
     return false;
   }
 }

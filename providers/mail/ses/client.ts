@@ -3,11 +3,12 @@ import type * as Sdk from '@aws-sdk/client-sesv2';
 export interface SesAccount {
   region: string;
   /**
-   * Without keys the SDK searches credentials itself: environment, profile, or the machine's role.
+   * Without keys, the SDK looks for credentials: in the environment, in a profile, or in the role
+   * of the machine.
    */
   accessKeyId?: string | undefined;
   secretAccessKey?: string | undefined;
-  /** An endpoint other than the region's own. */
+  /** An endpoint in place of the region's own. */
   endpoint?: string | undefined;
 }
 
@@ -17,9 +18,9 @@ interface Opened {
 }
 
 /**
- * Creates a client of an account. It loads the SDK at the first call, so only processes that send
- * through SES load it.
- * @param config more settings of the client.
+ * Creates a client for an account. The SDK is loaded at the first call, so only processes that use
+ * SES load it.
+ * @param config more settings for the SDK's client
  */
 export function sesClient(
   account: SesAccount,

@@ -13,7 +13,7 @@ import {
 } from './message.ts';
 import { createSns, type Sns, type SnsEnvelope } from './sns.ts';
 
-/** Amazon SES reports through Amazon SNS, to each of these paths. */
+/** Amazon SES, which reports through Amazon SNS to each of these paths. */
 export const sesFeedback: FeedbackDefinition = {
   endpoints: [
     { id: 'receiveSns', path: '/webhooks/sns' },
@@ -35,8 +35,8 @@ export const sesFeedback: FeedbackDefinition = {
     'INVALID_NOTIFICATION',
     'SERVICE_UNAVAILABLE',
   ],
-  // Without named topics, the endpoints take only those of mail providers in production and when SES
-  // sends, because anyone with an AWS account can have SNS sign messages.
+  // Anyone with an AWS account can have messages signed by SNS. So in production, and when SES
+  // sends, the endpoints accept only the topics of mail providers, unless the setting names topics.
   configure({ SNS_TOPIC_ARN }: { SNS_TOPIC_ARN?: string }, { isProduction, isSending }) {
     const topics = topicsOf(SNS_TOPIC_ARN);
     if (topics.length > 0) return topics;
@@ -84,8 +84,8 @@ function readEnvelope(bytes: Buffer): SnsEnvelope {
 }
 
 /**
- * The body is not used before its signature is checked. Checks that need no request come first, so
- * that a message for another topic cannot make us fetch anything.
+ * Checks that a message is authentic, before its content is used. The checks without a request come
+ * first, so that a message for another topic cannot make us fetch anything.
  */
 async function requireAuthentic(
   envelope: SnsEnvelope,
@@ -149,7 +149,7 @@ async function readNotification(envelope: SnsEnvelope): Promise<FeedbackRequest>
   return { kind: 'feedback', report };
 }
 
-/** Longest id of a notification, in characters; those of SNS are uuids. */
+/** Maximum number of characters of a notification's id. SNS uses uuids. */
 const receiptCharsMax = 255;
 
 function receiptOf({ MessageId: id }: SnsEnvelope): string {

@@ -7,14 +7,14 @@ import {
 } from '../identities.ts';
 import { type SesAccount, sesClient } from './client.ts';
 
-/** Total time for one call in milliseconds, including the SDK's retries. */
+/** Maximum number of milliseconds of one call, including retries by the SDK. */
 const callsMs = 30_000;
 
-/** Manages the sender domains of an SES account. Failures are `IdentityProviderError`. */
+/** Manages the sender domains of an SES account. Every failure is an `IdentityProviderError`. */
 export function sesIdentities(account: SesAccount, records: RecordSettings): Identities {
   const { region } = account;
   const opened = sesClient(account, {
-    // A user waits for the response. Without these limits a silent endpoint would block for
+    // A user waits for the response, and without these limits a silent endpoint would block for
     // minutes.
     requestHandler: {
       connectionTimeout: 5_000,
@@ -29,7 +29,8 @@ export function sesIdentities(account: SesAccount, records: RecordSettings): Ide
       .then(({ DkimAttributes = {} }) => DkimAttributes)
       .catch(unless(sdk.NotFoundException, () => null));
     if (!dkim) return null;
-    // With the customer's own keys (BYODKIM) the only token is the selector of a TXT record.
+    // With the customer's own keys (BYODKIM), the only token is the selector of a TXT record, which
+    // is no CNAME.
     const dkimTokens = dkim.SigningAttributesOrigin === 'EXTERNAL' ? [] : (dkim.Tokens ?? []);
     return { dkimTokens, dkimVerified: dkim.Status === 'SUCCESS' };
   };
@@ -55,7 +56,7 @@ export function sesIdentities(account: SesAccount, records: RecordSettings): Ide
           new sdk.PutEmailIdentityMailFromAttributesCommand({
             EmailIdentity: domain,
             MailFromDomain: `${records.mailFromSubdomain}.${domain}`,
-            // Without its MX record mail is still sent, with SES's own return path.
+            // If the MX record is missing, SES still sends the mail, with its own return path.
             BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
           }),
           options,
@@ -77,7 +78,7 @@ interface RequestOptions {
   abortSignal: AbortSignal;
 }
 
-/** Makes calls to the provider. Any failure or timeout becomes an `IdentityProviderError`. */
+/** Makes calls to SES. Any failure or timeout becomes an `IdentityProviderError`. */
 async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise<T> {
   try {
     return await calls({ abortSignal: AbortSignal.timeout(callsMs) });
@@ -86,7 +87,9 @@ async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise
   }
 }
 
-/** Makes a rejection handler that returns a value for one kind of error and rethrows others. */
+/**
+ * Returns a rejection handler. It returns a value for one class of errors, and rethrows all others.
+ */
 function unless<T>(kind: new (...args: never[]) => Error, answer: () => T) {
   return (error: unknown): T => {
     if (error instanceof kind) return answer();

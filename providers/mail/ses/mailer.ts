@@ -18,22 +18,24 @@ export interface SesSettings extends SesAccount {
 const connectionsDefault = 50;
 const connectMs = 5_000;
 /**
- * When the server closes a pooled connection, a request on it may or may not have arrived: its
- * outcome is uncertain. So we close idle connections long before the server would.
+ * Milliseconds after which an idle connection is closed, long before the server closes it. If the
+ * server closes a connection during a request, the outcome of that request is uncertain.
  */
 const idleMs = 5_000;
 const retryAfterMsMax = 5 * 60_000;
 
-/** A mailer on the SES v2 API. Each message carries its email id as tag `everpost_email_id`. */
+/**
+ * Creates a mailer for the API v2 of SES. Each message has its email id as tag `everpost_email_id`.
+ */
 export function sesMailer(settings: SesSettings): Mailer {
   const { connectionsMax = connectionsDefault } = settings;
   const requests = wire(settings.timeoutMs ?? 60_000, connectionsMax);
-  // No retries by the SDK: after a lost response it would send the message twice.
+  // The SDK must not retry, because after a lost response it would send the message twice.
   const opened = sesClient(settings, { maxAttempts: 1, requestHandler: requests });
   return {
     provider: `ses ${settings.region}`,
     hasSimulator: false,
-    // The usual SES rate for an account outside its sandbox.
+    // The usual rate of an SES account outside the sandbox.
     defaultRatePerSecond: 14,
     maxConcurrency: connectionsMax,
     async send(message) {
@@ -60,8 +62,8 @@ export function sesMailer(settings: SesSettings): Mailer {
 export function inputFor(message: OutgoingMessage, settings: SesSettings): SendEmailCommandInput {
   const set = message.tracked ? settings.configurationSet : settings.configurationSetNoTracking;
   return {
-    // SES reads the sender from the message. The recipient is named here, so that no header can add
-    // one.
+    // SES reads the sender from the message. The recipient is set here, so that no header can add
+    // another.
     Content: { Raw: { Data: message.raw } },
     Destination: { ToAddresses: [message.to] },
     EmailTags: [{ Name: 'everpost_email_id', Value: message.emailId }],
@@ -70,8 +72,8 @@ export function inputFor(message: OutgoingMessage, settings: SesSettings): SendE
 }
 
 /**
- * Temporary 4xx errors that are not about the message. A suspended account is not among them,
- * because it stays suspended.
+ * Temporary 4xx errors that have nothing to do with the message. A suspended account is not
+ * included, because it stays suspended.
  */
 const passing = new Set([
   'LimitExceededException',
@@ -85,14 +87,14 @@ function outcomeOf(error: unknown): SendOutcome {
   if (error instanceof WireError) {
     return { kind: error.requestSent ? 'uncertain' : 'retry', error: error.message };
   }
-  // The SDK adds `$response` to every error after a response, even when it cannot parse the
-  // response.
+  // If there was a response, the SDK adds `$response` to the error, even when it could not parse
+  // the response.
   const { name, message, $metadata, $response } = error as Partial<SESv2ServiceException>;
   const status = $metadata?.httpStatusCode ?? 0;
   if (status < 400) return { kind: 'uncertain', error: String(error) };
   if (status === 401 || status === 403) {
-    // The operator must fix our credentials. The error text may quote the signed request, so it is
-    // left out.
+    // The credentials of this server are wrong. The error text is left out, because it may quote
+    // the signed request.
     return { kind: 'retry', error: `Amazon SES refused the credentials of this server: ${name}` };
   }
   const text = `${name} (${status}): ${message}`;
@@ -107,7 +109,7 @@ function retryAfter(header: string | undefined): { retryAfterMs?: number } {
   return ms > 0 ? { retryAfterMs: Math.min(ms, retryAfterMsMax) } : {};
 }
 
-/** There was no response. `requestSent`: the service may have read the whole request. */
+/** Thrown when no response came. `requestSent`: the service may have received the whole request. */
 export class WireError extends Error {
   readonly requestSent: boolean;
   constructor(message: string, requestSent: boolean) {
@@ -133,8 +135,8 @@ interface WireResponse {
 }
 
 /**
- * Replaces the SDK's HTTP handler, which does not report whether a failed request had been sent.
- * @param timeoutMs the longest idle time on a connection.
+ * Replaces the SDK's HTTP handler, which does not tell whether a failed request was sent.
+ * @param timeoutMs maximum idle time of a connection
  */
 export function wire(timeoutMs: number, connectionsMax: number) {
   const options = { keepAlive: true, maxSockets: connectionsMax, timeout: idleMs };
@@ -146,7 +148,7 @@ export function wire(timeoutMs: number, connectionsMax: number) {
       agents.http.destroy();
       agents.https.destroy();
     },
-    // Required by the SDK's handler interface; there is nothing to configure.
+    // The SDK's handler interface requires these members. There is nothing to configure.
     metadata: { handlerProtocol: 'http/1.1' },
     updateHttpClientConfig() {},
     httpHandlerConfigs: () => ({}),
@@ -170,7 +172,7 @@ function exchange(
     });
     let sent = false;
     const fail = (error: Error) => reject(new WireError(`SES: ${error.message}`, sent));
-    // The timeout starts with the socket: waiting for a free one does not count.
+    // The timeout begins when the request gets a socket, because waiting for one does not count.
     sending.once('socket', (socket) => {
       if (!socket.connecting) return;
       const connecting = setTimeout(
@@ -181,7 +183,8 @@ function exchange(
       socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', ready);
       sending.once('close', ready);
     });
-    // `finish`: the operating system has the whole request. Before that the service cannot have it.
+    // At `finish`, the operating system has the whole request. Before, the service cannot have
+    // received it.
     sending.once('finish', () => (sent = true));
     sending.setTimeout(timeoutMs, () =>
       sending.destroy(new Error(`no answer within ${timeoutMs} ms`)),

@@ -10,15 +10,15 @@ import { cutText, storableText } from '../../../domain/text-rules.ts';
 import { readMailBody } from '../inbound-mail.ts';
 
 /**
- * Reads messages of Amazon SES through SNS: notifications and events of sent mail (two forms of the
- * same, SES developer guide), and receipts of received mail.
+ * Reads messages that Amazon SES sends through SNS: notifications and events about sent mail (two
+ * forms of the same content, SES developer guide), and received mail.
  */
 
 const text = z.string().nullish().catch(null);
 const words = z.array(z.string()).catch([]);
 const moment = z.object({ timestamp: text }).nullish().catch(null);
 
-/** Maximum number of characters of a message's id; ids of SES have 60. */
+/** Maximum number of characters of a message's id. SES uses 60. */
 const messageIdCharsMax = 255;
 
 const SesMessage = z.object({
@@ -59,18 +59,18 @@ const SesMessage = z.object({
 export type SesMessage = z.output<typeof SesMessage>;
 
 /**
- * Matches JSON that may contain characters that PostgreSQL cannot store, raw or escaped. It also matches escaped surrogate
- * pairs, which can be stored.
+ * Matches JSON that may have characters that PostgreSQL cannot store, raw or escaped. Escaped
+ * surrogate pairs, which can be stored, also match.
  */
 const maybeUnstorable = /[\0\p{Cs}]|\\u(?:0000|[dD][89a-fA-F])/u;
 
-/** @throws Problem INVALID_NOTIFICATION when it is not from SES. */
+/** @throws Problem INVALID_NOTIFICATION when the message is not from SES */
 export function readSesMessage(message: unknown): SesMessage {
   try {
     const clean = (_: string, value: unknown) =>
       typeof value === 'string' ? storableText(value) : value;
     const json = String(message);
-    // Checked first, because a reviver makes parsing ten times slower.
+    // This is checked first, because parsing with a reviver takes ten times as long.
     const isClean = !maybeUnstorable.test(json);
     return SesMessage.parse(isClean ? JSON.parse(json) : JSON.parse(json, clean));
   } catch {
@@ -78,23 +78,26 @@ export function readSesMessage(message: unknown): SesMessage {
   }
 }
 
-/** The kind of a message: events and notifications name it differently. */
+/** Returns the kind of a message, whose field has different names in events and notifications. */
 export function kindOf({ eventType, notificationType }: SesMessage): string {
   return (eventType ?? notificationType ?? '').replaceAll(' ', '');
 }
 
-/** Our id of the message, which was sent as a tag. */
+/** Returns our id of the message, which was sent as a tag. */
 export function taggedEmailId({ mail }: SesMessage): string | null {
   const id = mail.tags['everpost_email_id']?.[0];
   return isUuid(id) ? id.toLowerCase() : null;
 }
 
-/** SES tracks targets, so a link with variables counts as one link for each target. */
+/**
+ * Returns the click on a link. SES tracks targets, so a link with variables counts as one link for
+ * each target.
+ */
 function clickOf(at: Date, link: string): Feedback {
   return { kind: 'click', at, link, linkId: linkIdOf(link) };
 }
 
-/** Returns the client of an open or click; undefined: the message is about something else. */
+/** Returns the client of an open or click; undefined: the message is about another event. */
 export function clientOf({ open, click }: SesMessage): Client | undefined {
   const request = open ?? click;
   return (
@@ -104,8 +107,8 @@ export function clientOf({ open, click }: SesMessage): Client | undefined {
 }
 
 /**
- * Returns the feedback in a message; null: it has none that counts.
- * @param now upper bound of its time.
+ * Returns the feedback in a message; null: the message has none, or none that counts.
+ * @param now upper bound of the feedback's time
  */
 export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
   const at = (detail: { timestamp?: string | null | undefined } | null | undefined) =>
@@ -138,9 +141,8 @@ export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
 }
 
 /**
- * Reports that are not complaints (Amazon SES, contents of notifications; RFC 5965 and its registry
- * of feedback types): the reader moved a message out of the spam folder, or a check of its sender
- * failed.
+ * Feedback types that are not complaints: the reader moved a message out of the spam folder, or a
+ * check of the sender failed (Amazon SES, contents of notifications; RFC 5965 and its registry).
  */
 const noComplaints = new Set(['not-spam', 'auth-failure']);
 
@@ -150,7 +152,7 @@ function complaintOf({ complaint, mail }: SesMessage, at: Date, now: Date): Feed
   return { kind: 'complaint', at, isListed: isOnList(complaint?.complaintSubType) };
 }
 
-/** Returns true if the address is on the suppression list that SES keeps for the account. */
+/** Returns true if the address is on the suppression list of the SES account. */
 function isOnList(subType: string | null | undefined): boolean {
   return subType === 'OnAccountSuppressionList';
 }
@@ -158,7 +160,7 @@ function isOnList(subType: string | null | undefined): boolean {
 function bounceOf({ bounce }: SesMessage, at: Date): Feedback {
   const [recipient] = bounce?.bouncedRecipients ?? [];
   const given = bounce?.bounceType;
-  // Any other type becomes Undetermined, which counts as permanent.
+  // Any other type becomes Undetermined, which has the same effect as Permanent.
   const bounceType = given === 'Permanent' || given === 'Transient' ? given : 'Undetermined';
   return {
     kind: 'bounce',
@@ -173,7 +175,7 @@ export function acceptedAt({ mail }: SesMessage, now: Date): Date {
   return timeOf(mail.timestamp, now);
 }
 
-/** Reads a time. An impossible one, before 1970 or in the future, becomes now. */
+/** Reads a time. An impossible time, before 1970 or in the future, is replaced by now. */
 function timeOf(written: string | null | undefined, now: Date): Date {
   const at = new Date(written ?? Number.NaN);
   return at.getTime() >= 0 && at <= now ? at : now;
@@ -234,7 +236,7 @@ async function bodyOf(
   return body === null ? null : storableText(body);
 }
 
-/** Reads `Ada <ada@x.example>` or a plain address. */
+/** Parses `Ada <ada@x.example>` or a plain address. */
 function senderOf(header: string): { email: string; name: string | null } | null {
   const [, name = '', inBrackets] = /^(.*)<([^<>]*)>\s*$/s.exec(header) ?? [];
   const email = normaliseEmail(inBrackets ?? header);

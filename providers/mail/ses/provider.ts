@@ -18,7 +18,7 @@ const variables = {
 };
 type SesVariables = z.output<z.ZodObject<typeof variables>>;
 
-/** Amazon SES. It also manages the sender domains, and reports through SNS. */
+/** Amazon SES, which also manages sender domains, and reports through SNS. */
 export const ses: MailProvider = {
   kind: 'ses',
   mode: 'ses',
@@ -55,7 +55,7 @@ export const ses: MailProvider = {
     return {
       createMailer: () => sesMailer(settings),
       createIdentities: (records) => sesIdentities(settings, records),
-      // The usual rate of an account outside the sandbox of SES.
+      // The usual rate of an SES account outside the sandbox.
       defaultRatePerProjectPerSecond: 14,
       testsToMembersOnly: true,
       mailboxReaders: 'none',
@@ -70,7 +70,7 @@ export const ses: MailProvider = {
   feedback: sesFeedback,
 };
 
-/** Another endpoint than that of a region, and this region; null: each region has its own. */
+/** Returns the configured endpoint and its region; null: each region has its own endpoint. */
 export function readSesEndpoint(variables: Variables): { region: string; url: string } | null {
   const { AWS_SES_REGION: region, AWS_SES_ENDPOINT: url } = variables as SesVariables;
   return region && url ? { region, url } : null;

@@ -3,29 +3,34 @@ import type { FetchBytes } from '../../web/bounded-fetch.ts';
 
 export interface CertificateStore {
   /**
-   * Returns the key of a certificate that is issued to SNS, trusted and valid now; otherwise null.
-   * @throws Error when the certificate, or one of its chain, cannot be fetched.
+   * Returns the public key of a certificate that belongs to SNS, is trusted and currently valid;
+   * otherwise null.
+   * @throws Error when the certificate, or another of its chain, cannot be fetched
    */
   findKey(url: URL): Promise<KeyObject | null>;
 }
 
-/** A certificate has 2 KB; a file may also contain its chain. */
+/**
+ * Maximum number of bytes of a file. A certificate has 2 KB, and the file may contain its chain.
+ */
 const fileBytesMax = 64 * 1024;
-/** How long a valid result is cached, in ms; a certificate may expire earlier. */
+/** Milliseconds for which a valid result is cached, unless the certificate expires earlier. */
 const verdictMs = 24 * 3_600_000;
-/** A refusal is cached briefly, because a certificate may become valid or be fixed. */
+/**
+ * Milliseconds for which a refusal is cached. They are few, because a certificate may become valid.
+ */
 const refusalMs = 60_000;
-/** Maximum number of cached results. SNS has one certificate for each region at a time. */
+/** Maximum number of cached results. SNS has one certificate at a time in each region. */
 const verdictsMax = 100;
-/** Maximum number of concurrent fetches, so that made-up URLs do not block real ones for long. */
+/** Maximum number of parallel fetches, so that invented URLs do not block real ones for long. */
 const fetchesMax = 10;
-/** Longest chain from the certificate of SNS to an authority. Usually it has two or three. */
+/** Maximum length of the chain from SNS's certificate to an authority; two or three are usual. */
 const chainMax = 5;
 
 /**
- * Names in certificates of SNS, by region and partition: `sns.amazonaws.com`,
- * `sns.<region>.amazonaws.com`, `sns-signing.<region>.amazonaws.com`, `sns-<region>.amazonaws.com.cn`
- * (as the AWS SDK for Java expects them).
+ * Names in certificates of SNS: `sns.amazonaws.com`, `sns.<region>.amazonaws.com`,
+ * `sns-signing.<region>.amazonaws.com`, `sns-<region>.amazonaws.com.cn` (the names that the AWS SDK
+ * for Java expects).
  */
 const snsName = /^sns(?:-signing)?(?:[.-][a-z0-9-]{1,32})?\.amazonaws\.com(?:\.cn)?$/;
 
@@ -44,8 +49,8 @@ export function createCertificateStore(services: {
     Date.parse(validFrom) <= now() && now() <= Date.parse(validTo);
 
   /**
-   * Returns true if an authority certifies a certificate, through the chain in its file or through
-   * issuers that are fetched.
+   * Returns true if a trusted authority certifies a certificate, through the chain in its file or
+   * through fetched issuers.
    */
   async function isTrusted(leaf: X509Certificate, file: X509Certificate[]): Promise<boolean> {
     let certificate = leaf;
@@ -62,8 +67,8 @@ export function createCertificateStore(services: {
   }
 
   /**
-   * Fetches the issuer of a certificate: the file of SNS has only its own certificate, with the URL
-   * of the issuer's.
+   * Fetches the issuer of a certificate from the URL in it. The files of SNS contain only their own
+   * certificate.
    */
   async function fetchIssuer(certificate: X509Certificate): Promise<X509Certificate | undefined> {
     const [address = ''] = certificate.toLegacyObject().infoAccess?.['CA Issuers - URI'] ?? [];
@@ -115,7 +120,7 @@ function isOfSns(certificate: X509Certificate): boolean {
   const { CN: commonName = [] } = certificate.toLegacyObject().subject;
   const listed = certificate.subjectAltName?.split(', ').map((name) => name.replace(/^DNS:/, ''));
   const names = listed ?? [commonName].flat();
-  // The list is text that the issuer controls, so the library checks each name against the
+  // The issuer controls the text of this list, so the library checks each name against the
   // certificate.
   return names.some((name) => snsName.test(name) && certificate.checkHost(name) !== undefined);
 }
@@ -123,8 +128,8 @@ function isOfSns(certificate: X509Certificate): boolean {
 const pemEnd = '-----END CERTIFICATE-----';
 
 /**
- * Reads the certificates of a file, several in PEM or one in DER.
- * @throws Error when one cannot be read.
+ * Reads the certificates in a file: several in PEM, or one in DER.
+ * @throws Error when one cannot be read
  */
 function readCertificates(file: Buffer): X509Certificate[] {
   const blocks = file.toString('latin1').split(pemEnd).slice(0, -1);

@@ -3,47 +3,47 @@ import { rootCertificates } from 'node:tls';
 import { createCertificateStore } from './sns-certificates.ts';
 import { createFetcher, type Network } from '../../web/bounded-fetch.ts';
 
-/** A request from Amazon SNS to a subscriber; only the signature proves its origin. */
+/** A request that claims to come from Amazon SNS. Only its signature proves this. */
 export type SnsEnvelope = Record<string, unknown>;
 
 export interface Sns {
   /**
-   * Checks, without a request to SNS, if an envelope can be a recent message that SNS has signed.
-   * Returns a sentence that says why it cannot; null: no reason was found.
+   * Returns a sentence with the reason why an envelope cannot be a recent message from SNS; null:
+   * no reason was found. No request is made.
    */
   findFlaw(envelope: SnsEnvelope): string | null;
   /**
-   * Returns true if SNS has signed this recently.
-   * @throws Error when the certificates cannot be fetched.
+   * Returns true if SNS signed the envelope recently.
+   * @throws Error when the certificates cannot be fetched
    */
   isAuthentic(envelope: SnsEnvelope): Promise<boolean>;
   isSnsUrl(url: string): boolean;
-  /** Confirms the subscription to a topic. @throws Error when SNS does not answer 2xx. */
+  /** Confirms the subscription to a topic. @throws Error when SNS does not respond with 2xx */
   confirm(subscribeUrl: string): Promise<void>;
 }
 
 export interface SnsSettings extends Network {
   /** Trusted authorities for certificates of SNS, as PEM. Default: those of Node.js. */
   authorities?: readonly string[];
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Returns the current time in milliseconds since 1970. Default: the system's clock. */
   now?: () => number;
 }
 
-/** Largest confirmation response, in bytes: a few hundred are usual. */
+/** Maximum number of bytes of the response to a confirmation; a few hundred are usual. */
 const confirmationBytesMax = 64 * 1024;
 /**
- * Largest difference between a message's time and now, in milliseconds. SNS retries a message for
- * an hour at most (SNS developer guide, message delivery retries). The same tolerance covers clocks
- * that are behind.
+ * Maximum difference between a message's time and now, in milliseconds. SNS retries a message for
+ * up to an hour (SNS developer guide, message delivery retries). The same tolerance covers clocks
+ * that are slow.
  */
 const ageMsMax = 3_600_000;
 
 const snsHost = /^sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?$/;
-/** Matches the whole URL: no port, user name, query or fragment. */
+/** Matches the whole URL, so there is no port, user name, query or fragment. */
 const certificateUrl =
   /^https:\/\/sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/;
 
-/** Signed fields by message type, in the order SNS signs them (SNS developer guide). */
+/** The fields that SNS signs, by message type and in this order (SNS developer guide). */
 const notificationFields = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
 const confirmationFields = [
   'Message',
@@ -58,13 +58,16 @@ const confirmationTypes = new Set(['SubscriptionConfirmation', 'UnsubscribeConfi
 
 const digests: Record<string, string> = { '1': 'sha1', '2': 'sha256' };
 
-/** Certificates are fetched once a day and cached. */
+/** Creates the check of SNS messages. Certificates are fetched once a day and cached. */
 export function createSns(settings: SnsSettings = {}): Sns {
   const { authorities = rootCertificates, now = Date.now } = settings;
   const fetchBytes = createFetcher(settings);
   const certificates = createCertificateStore({ fetchBytes, authorities, now });
 
-  /** Returns the parts needed to check a signature, or a sentence that says what is wrong. */
+  /**
+   * Returns the parts of an envelope that the check of its signature needs, or a sentence with the
+   * problem.
+   */
   function read(envelope: SnsEnvelope) {
     const { SignatureVersion: version, Signature: signature } = envelope;
     const digest = typeof version === 'string' ? digests[version] : undefined;
@@ -122,7 +125,7 @@ function signedText(envelope: SnsEnvelope): string | null {
   let text = '';
   for (const name of isConfirmation ? confirmationFields : notificationFields) {
     const value = envelope[name];
-    // Only the subject may be missing.
+    // Only the subject is optional.
     if (name === 'Subject' && (value === undefined || value === null)) continue;
     if (typeof value !== 'string') return null;
     text += `${name}\n${value}\n`;

@@ -4,7 +4,7 @@ import type { Trial, TrialFailure } from '../trial.ts';
 import { sesClient } from './client.ts';
 import { inputFor, type SesSettings, wire, WireError } from './mailer.ts';
 
-/** Tries an account at Amazon SES: asks for its quota, and gives it a message if there is one. */
+/** Tests an account at Amazon SES: asks for its quota, and sends a message if one is given. */
 export async function trySes(
   settings: SesSettings,
   message: OutgoingMessage | null,
@@ -28,7 +28,7 @@ export async function trySes(
   }
 }
 
-/** Errors of an account whose credentials are right, but have no right to this call. */
+/** Errors that mean that the credentials are valid but do not allow this call. */
 const denied = new Set(['AccessDeniedException', 'AccessDenied']);
 
 function failureOf(error: unknown, isMessage: boolean): Trial {
@@ -37,9 +37,9 @@ function failureOf(error: unknown, isMessage: boolean): Trial {
   const { name = 'Error', message, $metadata } = error as Partial<SESv2ServiceException>;
   const code = $metadata?.httpStatusCode ?? null;
   if (code === null) return { ...none, stage: 'connect', message: String(error) };
-  // A key may be allowed to send mail only.
+  // A key that may only send mail is valid, too.
   if (denied.has(name) && !isMessage) return { stage: null, tls: null, code, message: null };
-  // The text may quote the signed request, so it is left out.
+  // The error text is left out, because it may quote the signed request.
   if (code === 401 || code === 403) return { stage: 'auth', tls: null, code, message: name };
   return { stage: stageOf(name, message), tls: null, code, message: `${name}: ${message}` };
 }

@@ -10,40 +10,46 @@ import {
 import { type Session, isPositive } from './session.ts';
 import { type Reply, replyText } from './wire.ts';
 
-/** A message that waits for its outcome. */
+/** A message that waits to be sent. */
 export interface Delivery {
   message: OutgoingMessage;
   resolve: (outcome: SendOutcome) => void;
-  /** Latest time at which a connection may take it, in milliseconds since the epoch. */
+  /** Latest time at which a connection may take the message, in milliseconds since 1970. */
   startBy: number;
-  /** True in the second and last try, after a connection ended before it could begin the message. */
+  /** True in the second and last try, after a connection ended before it began the message. */
   isSecondTry: boolean;
 }
 
 export interface DeliveryQueue {
-  /** Takes the next waiting message. `isFresh`: the connection has had none before. */
+  /** Returns the next waiting message. `isFresh`: the connection has not had any message yet. */
   take(isFresh: boolean): Delivery | undefined;
-  /** Puts back a message that was certainly not accepted. */
+  /** Puts a message back that was certainly not accepted. */
   putBack(delivery: Delivery): void;
-  /** Called when the server has answered a whole message, `ms` milliseconds after its end left. */
+  /**
+   * Called when the server has replied to a whole message, `ms` milliseconds after its end was
+   * sent.
+   */
   onAnswer(ms: number): void;
-  /** Called when the connection has nothing to do. */
+  /** Called when the connection has no message to send. */
   onIdle(connection: SmtpConnection): void;
-  /** Called when the connection takes no more messages. */
+  /** Called when the connection has ended or will take no more messages. */
   onEnd(connection: SmtpConnection): void;
 }
 
-/** A message is written in chunks, so that we know if its end may have been sent. */
+/**
+ * Bytes of a message that are written at a time, so that we know whether its end may have been
+ * sent.
+ */
 const chunkBytes = 64 * 1024;
 /**
- * Number of messages after which a connection is replaced, so that a changed address of the server
- * takes effect.
+ * Number of messages after which a connection is replaced. So a changed address of the server takes
+ * effect.
  */
 const messagesMax = 1_000;
-/** An unused connection is closed before most servers would close it. */
+/** Milliseconds after which an unused connection is closed, before most servers would close it. */
 const idleMs = 60_000;
 
-/** One message under way. */
+/** One message that the connection is sending. */
 interface Transaction {
   delivery: Delivery;
   /**
@@ -52,25 +58,25 @@ interface Transaction {
    * it had refused the recipient.
    */
   stage: 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'end' | 'nothing';
-  /** Set when the sender or the recipient was refused. */
+  /** The reply that refused the sender or the recipient; null: none was refused. */
   refusal: { what: 'the sender' | 'the recipient'; reply: Reply } | null;
 }
 
 /**
- * A connection on which messages are sent one after the other. While one is written, the commands
- * of the next follow in the same packet (RFC 2920, 3.1): each message then takes one round trip
- * instead of four, and one write. Each message has an outcome of its own.
+ * A connection that sends messages one after the other. While one is written, the commands of the
+ * next follow in the same packet (RFC 2920, 3.1), so each message takes one round trip instead of
+ * four. Each message has its own outcome.
  */
 export class SmtpConnection {
   readonly #session: Session;
   readonly #queue: DeliveryQueue;
-  /** The transaction whose reply comes next. */
+  /** The message whose reply comes next. */
   #current: Transaction | null = null;
-  /** The transaction whose commands were written after the current message. */
+  /** The message whose commands were written after the current message. */
   #next: Transaction | null = null;
-  /** True if the server may still know the sender of a refused message, so RSET must come first. */
+  /** True if the server may still have the sender of a refused message, so RSET must come first. */
   #needsReset = false;
-  /** When the end of the current message left, in milliseconds. */
+  /** When the end of the current message was sent, in milliseconds. */
   #endedAt = 0;
   #handled = 0;
   #hasEnded = false;
@@ -83,7 +89,7 @@ export class SmtpConnection {
     session.wire.onEnd = (error) => this.#end(error.message);
   }
 
-  /** Begins the next message. Returns false, and stays idle, when there is none. */
+  /** Begins the next message. Returns false if none is waiting; then the connection stays idle. */
   work(): boolean {
     const delivery = this.#take(this.#handled === 0);
     clearTimeout(this.#idleTimer);
@@ -96,14 +102,14 @@ export class SmtpConnection {
     return true;
   }
 
-  /** Closes a connection that has no message under way. Resolves when it is closed. */
+  /** Closes a connection that is sending no message. Resolves when it is closed. */
   quit(): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#hasEnded = true;
     return this.#session.wire.quit();
   }
 
-  /** Takes the next message that this server can accept. */
+  /** Returns the next message that this server can accept. */
   #take(isFresh: boolean): Delivery | undefined {
     const { bytesMax } = this.#session;
     for (;;) {
@@ -123,7 +129,7 @@ export class SmtpConnection {
     return { delivery, stage: this.#needsReset ? 'RSET' : 'MAIL', refusal: null };
   }
 
-  /** Returns all commands at once, if the server supports that. */
+  /** Returns the first commands of a message: all at once, if the server supports that. */
   #firstCommands({ delivery, stage }: Transaction): string {
     const { pipelining } = this.#session;
     const { mail, rcpt } = commandsFor(delivery.message, this.#session);
@@ -134,8 +140,8 @@ export class SmtpConnection {
   #onReply(reply: Reply): void {
     const current = this.#current;
     if (!current) return this.#end(`The server ended the connection: ${replyText(reply)}`);
-    // 421: the server closes the connection, whatever the command was. 503: the server has lost the
-    // sequence of commands.
+    // 421: the server closes the connection, whatever the command was. 503: the server expected
+    // another command.
     const isLast = reply.code === 421 || (reply.code === 503 && !current.refusal);
     if (isLast && current.stage !== 'end') {
       return this.#end(replyText(reply), reply);
@@ -169,7 +175,8 @@ export class SmtpConnection {
       case 'DATA':
         return this.#onData(current, reply);
       case 'body':
-        // The server replied before it had the whole message. Any reply then ends the connection.
+        // The server replied before it had the whole message. After that, the connection cannot be
+        // used further.
         return this.#end(replyText(reply), reply);
       case 'end': {
         this.#needsReset = false;
@@ -189,7 +196,7 @@ export class SmtpConnection {
     }
   }
 
-  /** Handles the reply to DATA. It should be 354, but some servers reply 250. */
+  /** Handles the reply to DATA. The code should be 354, but some servers use 250. */
   #onData(current: Transaction, reply: Reply): void {
     const goesOn = reply.code < 400;
     const { refusal } = current;
@@ -197,20 +204,21 @@ export class SmtpConnection {
       if (refusal) return this.#refuse(current);
       return this.#finish(negativeOutcome('the data', reply, false));
     }
-    // The server wants data although it refused the sender. It might accept an empty message, so
-    // end the connection.
+    // The server wants data although it refused the sender, and might accept an empty message. So
+    // the connection must end.
     if (refusal?.what === 'the sender') return this.#end(replyText(refusal.reply));
     if (!refusal && isStopped(current.delivery)) return this.#stop(current);
     if (!refusal) return this.#writeBody(current, 0);
-    // The server expects data although no recipient was accepted. Only the dot ends that state.
+    // The server wants data although it accepted no recipient. Only the final dot ends this state.
     current.stage = 'nothing';
     this.#writeLast('.\r\n', '');
     return undefined;
   }
 
   /**
-   * Writes the message from byte `at` on. A chunk is written when the operating system has the one
-   * before it. So if the connection ends before the last chunk, the server cannot have all of them.
+   * Writes the message from byte `at` on. Each chunk is written when the operating system has taken
+   * the one before it. So if the connection ends before the last chunk, the server cannot have the
+   * whole message.
    */
   #writeBody(current: Transaction, at: number): void {
     if (this.#hasEnded) return;
@@ -230,8 +238,7 @@ export class SmtpConnection {
   }
 
   /**
-   * Stops a message that the server expects. Only the end of the connection ends this state without
-   * a message.
+   * Stops a message for which the server already waits. Only the end of the connection stops it.
    */
   #stop({ delivery }: Transaction): void {
     delivery.resolve(stopped);
@@ -239,7 +246,7 @@ export class SmtpConnection {
     this.#end('Sending was stopped before the message was complete.');
   }
 
-  /** Writes the end of a message, and the commands of the next one, if one waits. */
+  /** Writes the last bytes of a message, with the commands of the next one, if one waits. */
   #writeLast(chunk: Buffer | string, dataEnd: string): void {
     const { wire, pipelining } = this.#session;
     this.#needsReset = false;
@@ -254,7 +261,7 @@ export class SmtpConnection {
     if (refusal) this.#finish(negativeOutcome(refusal.what, refusal.reply, false));
   }
 
-  /** Settles the current message and goes on to the next. */
+  /** Settles the current message and begins the next. */
   #finish(outcome: SendOutcome): void {
     const delivery = this.#current?.delivery;
     this.#handled += 1;
@@ -277,8 +284,8 @@ export class SmtpConnection {
   }
 
   /**
-   * Ends the connection. Messages under way get their outcome, or another try. A message is uncertain
-   * only if its end may have been sent, or if a positive reply came before its end.
+   * Ends the connection. Messages that it was sending get their outcome, or another try. A message
+   * is uncertain only if its end may have been sent, or if a positive reply came before its end.
    * @param reply the server's last reply to the current message
    */
   #end(error: string, reply?: Reply): void {
@@ -292,7 +299,7 @@ export class SmtpConnection {
     if (next) this.#tryAgain(next.delivery, error);
     if (current) {
       const { delivery, stage, refusal } = current;
-      // After a positive reply before the end of the message, the server may have accepted it.
+      // After an early positive reply, the server may have accepted the message.
       const isComplete = stage === 'end' || (reply !== undefined && isPositive(reply));
       if (refusal) delivery.resolve(negativeOutcome(refusal.what, refusal.reply, false));
       else if (stage !== 'body' && stage !== 'end' && this.#handled > 0)
@@ -304,8 +311,9 @@ export class SmtpConnection {
   }
 
   /**
-   * Tries a message again, unless this was its second try. No byte of its content was written. The
-   * usual reason: servers close connections after a time, or after a few messages.
+   * Puts a message back to be tried again, unless this was its second try. No byte of its content
+   * was written. This is common, because servers close connections after a time or after some
+   * messages.
    */
   #tryAgain(delivery: Delivery, error: string, reply?: Reply): void {
     if (!delivery.isSecondTry) {

@@ -28,7 +28,7 @@ export class Dialogue {
     return this.write(`${command}\r\n`);
   }
 
-  /** Writes whole lines, and waits for the reply. */
+  /** Writes whole lines and waits for the reply. */
   write(lines: string | Buffer): Promise<Reply> {
     return this.#wait(() => this.#wire.write(lines)) as Promise<Reply>;
   }
@@ -37,7 +37,7 @@ export class Dialogue {
     await this.#wait((done) => this.#wire.secure(done));
   }
 
-  /** @throws Error when the connection has ended meanwhile. */
+  /** Ends the dialogue. @throws Error when the connection has already ended */
   close(): void {
     if (this.#error) throw this.#error;
   }

@@ -6,34 +6,31 @@ import { type SmtpSettings, openSession } from './session.ts';
 export type { SmtpSettings };
 
 /**
- * Maximum number of connections. Over a long distance, one connection gets at most ten replies a
+ * Default maximum of connections. Over a long distance, one connection gets at most ten replies a
  * second, so many are needed.
  */
 const connectionsDefault = 20;
 /**
- * Maximum number of connections to a server that answers fast. Each of them may have a message whose
- * outcome is unknown when the process is killed, and more would not send faster.
+ * Maximum number of connections to a server that replies fast. More would not send faster, and each
+ * may have a message whose outcome is unknown if the process is killed.
  */
 const nearConnectionsMax = 8;
-/** A server answers fast if the fastest of its last answers took less than this, in milliseconds. */
+/** A server is fast if the fastest of its last replies took fewer milliseconds than this. */
 const nearMs = 10;
-/** Number of last answers that count. */
+/** Number of last replies that are compared. */
 const answersMax = 16;
 /**
- * The longest wait behind other messages, in milliseconds. It is short, because it counts against
- * the lease of the message.
+ * Maximum number of milliseconds that a message waits behind others. It is short, because the lease
+ * of the message goes on.
  */
 const waitMs = 30_000;
-/**
- * Milliseconds for which no further connection is opened after the server has refused one, if others
- * are open.
- */
+/** Milliseconds without new connections after the server has refused one, if others are open. */
 const refusedMs = 10_000;
 
 /**
- * A mailer that gives messages to one SMTP server over a pool of connections. The client is our own,
- * because an outcome must say if the server has accepted a message, refused it, or may have accepted
- * it.
+ * Creates a mailer that sends to one SMTP server over a pool of connections. The SMTP client is our
+ * own, because each outcome must say whether the server has accepted the message, has refused it,
+ * or may have accepted it.
  */
 export function smtpMailer(settings: SmtpSettings): Mailer {
   const pool = new SmtpPool(settings);
@@ -41,7 +38,8 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
     provider: `smtp ${settings.host}:${settings.port}`,
     hasSimulator: settings.hasSimulator ?? true,
     defaultRatePerSecond: 200,
-    // Twice the connections: the next message's commands follow the message that is being written.
+    // Twice the connections: while one message is written, the commands of the next one are already
+    // waiting.
     maxConcurrency: 2 * (settings.connectionsMax ?? connectionsDefault),
     notesBegin: true,
     send: (message) => pool.send(message),
@@ -53,21 +51,24 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
 }
 
 /**
- * Opens connections when a message finds none free, and keeps the messages that wait. A connection
- * takes the next message itself, as soon as it can write the commands of that message.
+ * Opens a connection when a message finds none free, and keeps the waiting messages. A connection
+ * takes its next message as soon as it can write the commands of that message.
  */
 class SmtpPool {
   readonly #settings: SmtpSettings;
   readonly #queue: Delivery[] = [];
   readonly #open = new Set<SmtpConnection>();
-  /** Free connections. The last one was used last and is used next, so the first ones may close. */
+  /**
+   * Free connections, in the order of their last use. The last one is used next, so the first ones
+   * may close.
+   */
   readonly #idle: SmtpConnection[] = [];
-  /** How long the server took for its last answers to whole messages, in milliseconds. */
+  /** Milliseconds that the server took for its last replies to whole messages. */
   readonly #answersMs: number[] = [];
   #opening = 0;
-  /** Number of connections that could not be opened since the last one was opened. */
+  /** Number of failed attempts to open a connection since the last successful one. */
   #refused = 0;
-  /** Earliest time of another connection after a refused one, in milliseconds since the epoch. */
+  /** Earliest time for opening a connection after a failed attempt, in milliseconds since 1970. */
   #openAgainAt = 0;
   #waitTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -86,7 +87,8 @@ class SmtpPool {
       });
     return new Promise((settle) => {
       const resolve = (outcome: SendOutcome) => {
-        // At once, so that the note is written together with that of the next message.
+        // Note the outcome at once, so that it is written together with the note about the next
+        // message.
         message.notes?.end(outcome);
         settle(outcome);
       };
@@ -102,7 +104,7 @@ class SmtpPool {
     await Promise.all([...this.#open].map((connection) => connection.quit()));
   }
 
-  /** Gives waiting messages to free connections, and opens more for the rest. */
+  /** Gives waiting messages to free connections, and opens connections for the rest. */
   #serve(): void {
     this.#refuseLate();
     while (this.#queue.length > 0 && this.#idle.at(-1)?.work()) this.#idle.pop();
@@ -121,8 +123,8 @@ class SmtpPool {
     const { connectionsMax = connectionsDefault } = this.#settings;
     const max = this.#isFar() ? connectionsMax : Math.min(connectionsMax, nearConnectionsMax);
     if (this.#opening + this.#open.size < max) return true;
-    // A message in its second try needs a new connection, so there may be free connections that do
-    // not take it. The one that was unused for longest is closed.
+    // A message in its second try needs a new connection, although others may be free. To make
+    // room, the connection that was unused for longest is closed.
     const idle = this.#idle.shift();
     if (!idle) return false;
     this.#open.delete(idle);
@@ -152,7 +154,7 @@ class SmtpPool {
   }
 
   /**
-   * If the server accepts no connection at all, each failed attempt to connect fails one waiting
+   * If the server refuses all connections, each failed attempt to connect fails one waiting
    * message.
    */
   #onRefused(error: unknown): void {

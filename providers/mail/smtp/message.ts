@@ -2,9 +2,9 @@ import type { OutgoingMessage, SendOutcome } from '../mailer.ts';
 import type { Session } from './session.ts';
 import { type Reply, replyText } from './wire.ts';
 
-/** One message in SMTP: its commands, its bytes, and the meaning of the server's replies. */
+/** A message in SMTP: its commands, its bytes, and the meaning of the server's replies. */
 
-/** The commands that come before a message. */
+/** The commands before the content of a message. */
 export interface Commands {
   mail: string;
   rcpt: string;
@@ -14,7 +14,7 @@ export function commandsFor(message: OutgoingMessage, session: Session): Command
   const { emailId, envelopeFrom, to, raw } = message;
   const size = session.size ? ` SIZE=${raw.length}` : '';
   const utf8 = session.smtpUtf8 && /[^\0-\x7f]/.test(envelopeFrom + to) ? ' SMTPUTF8' : '';
-  // Reports return only the headers of the message, and its id.
+  // Reports should return only the headers of the message, and contain its id.
   const dsn = session.reports ? ` RET=HDRS ENVID=${emailId}` : '';
   const notify = session.reports === 'all' ? ' NOTIFY=SUCCESS,FAILURE,DELAY' : '';
   return {
@@ -23,7 +23,7 @@ export function commandsFor(message: OutgoingMessage, session: Session): Command
   };
 }
 
-/** Returns why a message cannot be sent over SMTP at all; null: it can. */
+/** Returns why a message can never be sent over SMTP; null: it can. */
 export function envelopeFault({
   envelopeFrom,
   to,
@@ -43,12 +43,13 @@ const lineFeed = 0x0a;
 const dot = 0x2e;
 
 /**
- * Doubles the dots that begin a line, since a single dot ends a message (RFC 5321, 4.5.2).
- * @param startsLine true if the first byte begins a line.
+ * Doubles each dot at the beginning of a line, because a single dot would end the message (RFC
+ * 5321, 4.5.2).
+ * @param startsLine true if the first byte begins a line
  */
 export function dotStuffed(data: Buffer, startsLine: boolean): Buffer {
   const parts: Buffer[] = [];
-  // The part before ends with a dot, and the next part begins with the same dot, so it is doubled.
+  // A dot is doubled by ending one part with it and beginning the next part with it again.
   let from = 0;
   if (startsLine && data[0] === dot) parts.push(data.subarray(0, 1));
   for (let at = data.indexOf('\n.'); at >= 0; at = data.indexOf('\n.', at + 1)) {
@@ -60,7 +61,7 @@ export function dotStuffed(data: Buffer, startsLine: boolean): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Returns the end marker of a message, sent after its last bytes. */
+/** Returns the end of a message, to be sent after its last byte. */
 export function dataEnd(raw: Buffer): string {
   return raw.at(-1) === lineFeed ? '.\r\n' : '\r\n.\r\n';
 }
@@ -70,8 +71,8 @@ export function startsLine(raw: Buffer, at: number): boolean {
 }
 
 /**
- * Returns the outcome of a negative reply to a message.
- * @param isComplete true if the server may have the whole message.
+ * Returns the outcome of a message that got a negative reply.
+ * @param isComplete true if the server may have the whole message
  */
 export function negativeOutcome(
   what: 'the sender' | 'the recipient' | 'the message' | 'the data',
@@ -80,7 +81,7 @@ export function negativeOutcome(
 ): SendOutcome {
   const text = replyText(reply);
   const error = `The server refused ${what}: ${text}`;
-  // 503 (bad sequence of commands) is about the session, not about the message.
+  // 503 (bad sequence of commands) concerns the session, not the message.
   if (reply.code >= 500 && reply.code !== 503) {
     const isRecipient = what !== 'the sender' && isAboutRecipient(reply.code, text);
     return { kind: 'refused', error, ...(isRecipient && { isRecipient }) };
@@ -93,28 +94,27 @@ export function negativeOutcome(
 }
 
 /**
- * Returns the outcome for a message whose connection ended. The error is about the session, so the
- * message may be tried again, unless the server may have all of it.
- * @param isComplete true if the server may have the whole message.
+ * Returns the outcome of a message whose connection ended. The message may be tried again, unless
+ * the server may have all of it.
+ * @param isComplete true if the server may have the whole message
  */
 export function brokenOutcome(error: string, isComplete: boolean): SendOutcome {
   return { kind: isComplete ? 'uncertain' : 'retry', error };
 }
 
 /**
- * Returns true if a 4xx reply to a message is about the server: 421 (it closes the connection), 454
+ * Returns true if a 4xx reply to a message concerns the server: 421 (it closes the connection), 454
  * (Amazon SES uses it for throttling), or the enhanced status 4.3.x, mail system status (RFC 3463).
- * Other codes delay one recipient: a full mailbox, or greylisting of a sender that the recipient's
- * server does not know yet.
+ * Other codes delay a single recipient, for example a full mailbox, or greylisting.
  */
 function isAboutServer(code: number, text: string): boolean {
   return code === 421 || code === 454 || /\b4\.3\.\d/.test(text);
 }
 
 /**
- * Returns true if a 5xx reply is about the recipient: the enhanced status x.1.x, addressing (RFC
- * 3463), except x.1.7 and x.1.8, the sender's address. Without an enhanced status, the codes of RFC
- * 5321 for mailboxes count: 550, 551, 553.
+ * Returns true if a 5xx reply concerns the recipient: the enhanced status x.1.x, addressing (RFC
+ * 3463), except x.1.7 and x.1.8, which concern the sender. Without an enhanced status, the mailbox
+ * codes of RFC 5321 count: 550, 551, 553.
  */
 function isAboutRecipient(code: number, text: string): boolean {
   const [, subject, detail] = /^\d{3}[ -][245]\.(\d{1,3})\.(\d{1,3})\b/.exec(text) ?? [];

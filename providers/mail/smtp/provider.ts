@@ -22,7 +22,7 @@ type SmtpVariables = z.output<z.ZodObject<typeof variables>> &
   IncomingVariables &
   ReturnPathVariables;
 
-/** Sends through an SMTP server. Other servers report by mail, to the return path of each message. */
+/** Sends mail through an SMTP server. Mail servers report to the return path of each message. */
 export const smtp: MailProvider = {
   kind: 'smtp',
   mode: 'local',

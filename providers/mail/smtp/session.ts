@@ -6,28 +6,30 @@ import { type Reply, Wire, replyText } from './wire.ts';
 export interface SmtpSettings {
   host: string;
   port: number;
-  /** TLS from the first byte. Otherwise STARTTLS is used when the server offers it. */
+  /** True: TLS from the first byte. False: STARTTLS if the server offers it. */
   secure: boolean;
   /**
    * `required`: the server must offer STARTTLS and have a valid certificate. `never`: STARTTLS is
-   * not used. Default: as above.
+   * not used. Default: see `secure`.
    */
   startTls?: 'required' | 'never' | undefined;
-  /** True if the server must offer a login. Default: without one, mail is sent without login. */
+  /** True if the server must offer a login. Default: if it offers none, mail is sent without. */
   loginRequired?: boolean | undefined;
   /** Decides which addresses the host may have. Default: any. */
   guard?: AddressGuard | undefined;
   user?: string | undefined;
   password?: string | undefined;
-  /** Asks servers that support it (RFC 3461) to report deliveries, too. */
+  /** True: servers that can (RFC 3461) are asked to report successful deliveries, too. */
   successReports?: boolean | undefined;
   /** True if deliveries are reported in another way. */
   hasDeliveryReports?: boolean | undefined;
-  /** False: mail to `simulator.test` is sent like any other. Default true. */
+  /** False: mail to `simulator.test` is sent like all other mail. Default: true. */
   hasSimulator?: boolean | undefined;
-  /** Idle time after which the server counts as unavailable, in ms. Default 120,000. */
+  /** Idle milliseconds after which the server counts as unavailable. Default: 120,000. */
   timeoutMs?: number | undefined;
-  /** The longest time until a session is ready, in ms. Default: each of its steps has a limit. */
+  /**
+   * Maximum number of milliseconds until a session is ready. Default: only each step has a limit.
+   */
   sessionMs?: number | undefined;
   /** Maximum number of connections. Default 20. */
   connectionsMax?: number | undefined;
@@ -36,10 +38,10 @@ export interface SmtpSettings {
 /** The steps of opening a session. */
 export type SessionStage = 'connect' | 'tls' | 'auth';
 
-/** A session could not be opened. Such errors are never about a message. */
+/** Thrown when a session could not be opened. The cause is never the message. */
 export class SessionError extends Error {
   readonly stage: SessionStage;
-  /** The server's reply; null: it did not reply. */
+  /** The server's last reply; null: none. */
   readonly reply: Reply | null;
 
   constructor(stage: SessionStage, message: string, reply: Reply | null = null) {
@@ -49,28 +51,26 @@ export class SessionError extends Error {
   }
 }
 
-/** A connection that is ready for messages, and what its server can do. */
+/** A connection that is ready for messages, with the capabilities of the server. */
 export interface Session {
   wire: Wire;
-  /** The server accepts several commands at once (RFC 2920). */
+  /** True if the server accepts several commands at once (RFC 2920). */
   pipelining: boolean;
-  /** The server wants the size of a message in MAIL FROM (RFC 1870). */
+  /** True if the server accepts the size of a message in MAIL FROM (RFC 1870). */
   size: boolean;
-  /** The largest message that the server accepts, in bytes; 0: unknown. */
+  /** Maximum number of bytes of a message; 0: unknown. */
   bytesMax: number;
-  /** The server accepts addresses beyond ASCII (RFC 6531). */
+  /** True if the server accepts addresses beyond ASCII (RFC 6531). */
   smtpUtf8: boolean;
-  /** The reports to ask for; null: the server cannot be asked (RFC 3461). */
+  /** The reports that are requested; null: the server does not support requests (RFC 3461). */
   reports: 'failures' | 'all' | null;
-  /** True if nothing will report deliveries. */
+  /** True if no report about deliveries will come. */
   isUnreported: boolean;
 }
 
-/**
- * The longest wait for a connection with its greeting, and for a TLS handshake, in milliseconds.
- */
+/** Maximum number of milliseconds for a connection with its greeting, and for a TLS handshake. */
 const connectMs = 10_000;
-/** The longest wait for the replies to EHLO, and for those to a login, in milliseconds. */
+/** Maximum number of milliseconds for the replies to EHLO, and for those to a login. */
 const helloMs = 60_000;
 
 /**
@@ -101,7 +101,7 @@ export async function openSession(settings: SmtpSettings): Promise<Session> {
 class Opening {
   readonly #settings: SmtpSettings;
   readonly #timeoutMs: number;
-  /** When the session must be ready, in milliseconds since the epoch. */
+  /** When the session must be ready, in milliseconds since 1970. */
   readonly #readyBy: number;
   #stage: SessionStage = 'connect';
   #wire: Wire | null = null;
@@ -112,7 +112,7 @@ class Opening {
     this.#readyBy = Date.now() + (settings.sessionMs ?? Infinity);
   }
 
-  /** Closes the connection. Returns the error with the step that failed. */
+  /** Closes the connection. Returns the error, with the step that failed. */
   fail(error: unknown): SessionError {
     const text = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : '';
     const failed =
@@ -126,8 +126,8 @@ class Opening {
   async connect(): Promise<Wire> {
     const { host, port, secure, user, startTls, guard } = this.#settings;
     const addresses = guard && (await this.#within(connectMs, guard.findAddresses(host)));
-    // Mail servers encrypt among themselves without checking certificates, and so do we. With a
-    // password, or when TLS was asked for, the certificate is checked.
+    // Mail servers usually encrypt without checking certificates, and so do we. With a password, or
+    // if TLS is required by a setting, the certificate is checked.
     const checkCertificate = secure || Boolean(user) || startTls === 'required';
     const timeoutMs = this.#timeoutMs;
     const wire = new Wire({ host, port, addresses, secure, checkCertificate, timeoutMs });
@@ -139,7 +139,7 @@ class Opening {
     return wire;
   }
 
-  /** Returns the extensions of the server. */
+  /** Greets, encrypts and logs in. Returns the extensions of the server. */
   async converse(wire: Wire): Promise<ReadonlyMap<string, string>> {
     const { secure, startTls, user, password, loginRequired } = this.#settings;
     const dialogue = new Dialogue(wire);
@@ -165,11 +165,11 @@ class Opening {
     const answer = await this.#within(helloMs, dialogue.ask('STARTTLS'));
     if (answer.code !== 220) throw refusal('tls', 'to encrypt', answer);
     await this.#within(connectMs, dialogue.encrypt());
-    // Greet again: an attacker may have forged the replies before TLS.
+    // Greet again after TLS, because an attacker may have forged the earlier replies.
     return this.#within(helloMs, sayHello(dialogue));
   }
 
-  /** Waits for a step, but not longer than the step and the whole session may take. */
+  /** Waits for a step. Both the step and the whole session have a time limit. */
   async #within<T>(ms: number, step: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -190,7 +190,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the extensions of a server, with their parameters. */
+/** Greets a server. Returns its extensions with their parameters. */
 async function sayHello(dialogue: Dialogue): Promise<Map<string, string>> {
   const name = ownName();
   const answer = await dialogue.ask(`EHLO ${name}`);
@@ -200,11 +200,11 @@ async function sayHello(dialogue: Dialogue): Promise<Map<string, string>> {
   if (answer.code === 421) throw refusal('connect', 'the connection', answer);
   const second = await dialogue.ask(`HELO ${name}`);
   if (!isPositive(second)) throw refusal('connect', 'the connection', second);
-  // HELO lists no extensions. The login is tried if the operator has set a user.
+  // The reply to HELO lists no extensions. If the operator has set a user, a login is tried.
   return new Map([['AUTH', 'PLAIN']]);
 }
 
-/** Reads a line such as `250-SIZE 1000`. Some old servers write `250-AUTH=LOGIN`. */
+/** Parses a line such as `250-SIZE 1000`. Some old servers write `250-AUTH=LOGIN`. */
 function readExtension(line: string): [name: string, parameters: string] {
   const text = line.slice(4).toUpperCase();
   const end = text.search(/[ =]/);
@@ -212,7 +212,7 @@ function readExtension(line: string): [name: string, parameters: string] {
 }
 
 /**
- * The name that we greet with. The address literal is allowed for a host without a name (RFC 5321,
+ * Returns the name with which we greet. A host without a name may use its address (RFC 5321,
  * 4.1.4).
  */
 function ownName(): string {

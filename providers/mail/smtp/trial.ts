@@ -11,7 +11,7 @@ import {
 } from './session.ts';
 import { type Reply, replyText } from './wire.ts';
 
-/** Tries an SMTP server: connects, encrypts, logs in, and gives it a message if there is one. */
+/** Tests an SMTP server: connects, encrypts, logs in, and sends a message if one is given. */
 export async function trySmtp(
   settings: SmtpSettings,
   message: OutgoingMessage | null,
@@ -49,7 +49,7 @@ function accepted(reply: Reply | null): Omit<Trial, 'tls'> {
   return { stage: null, code: reply?.code ?? null, message: reply && replyText(reply) };
 }
 
-/** Gives the server one message, a command at a time. */
+/** Sends one message, command by command. */
 async function give(session: Session, message: OutgoingMessage): Promise<Omit<Trial, 'tls'>> {
   const dialogue = new Dialogue(session.wire);
   const { mail, rcpt } = commandsFor(message, session);

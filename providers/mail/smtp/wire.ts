@@ -3,9 +3,9 @@ import { type Socket, connect, isIP, type LookupFunction } from 'node:net';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 
 export interface Reply {
-  /** 200 to 599. */
+  /** The reply code, from 200 to 599. */
   code: number;
-  /** The lines with their code; more than one for a multiline reply. */
+  /** The lines of the reply, with their codes. A multiline reply has more than one. */
   lines: string[];
 }
 
@@ -14,26 +14,26 @@ export interface WireSettings {
   port: number;
   /** The addresses of the host. Absent: they are looked up. */
   addresses?: LookupAddress[] | undefined;
-  /** TLS from the first byte. */
+  /** True: TLS from the first byte. */
   secure: boolean;
   /** True if the server's certificate must be valid. */
   checkCertificate: boolean;
-  /** Idle time after which the server counts as unavailable, in ms. */
+  /** Idle milliseconds after which the server counts as unavailable. */
   timeoutMs: number;
 }
 
 /**
- * Maximum number of characters of one reply. A line has at most 512 (RFC 5321, 4.5.3.1.5), and the
- * longest reply lists extensions. A server that never ends its reply would fill the memory.
+ * Maximum number of characters of a reply. A line has at most 512 (RFC 5321, 4.5.3.1.5), and the
+ * longest reply lists extensions. A reply without end would fill the memory.
  */
 const replyCharsMax = 32 * 1024;
 /**
- * Idle milliseconds after which keep-alive packets are sent, so that routers between us and the
- * server keep their address translation.
+ * Idle milliseconds after which keep-alive packets are sent, so that routers keep the address
+ * translation of the connection.
  */
 const keepAliveMs = 30_000;
 /**
- * Milliseconds per address before the next is tried. Node's default, 250, is too short for a
+ * Milliseconds until the next address of the host is tried. Node's default, 250, is too short for a
  * distant server.
  */
 const addressTimeoutMs = 2_000;
@@ -43,16 +43,16 @@ const closeMs = 1_000;
 /** A connection to a mail server: it writes bytes and reads replies. */
 export class Wire {
   onReply: (reply: Reply) => void = () => {};
-  /** Called once when the connection ends, unless `quit` has ended it. */
+  /** Called once when the connection ends, unless `quit` ended it. */
   onEnd: (error: Error) => void = () => {};
-  /** Called when the server has taken the connection, before any TLS handshake. */
+  /** Called when the connection is open, before any TLS handshake. */
   onConnected: () => void = () => {};
-  /** Called after the handshake of TLS from the first byte. */
+  /** Called after the TLS handshake, if `secure` is set. */
   onSecured: () => void = () => {};
   readonly #settings: WireSettings;
   #socket: Socket;
   #isEnded = false;
-  /** The incomplete last line, and the lines of a reply that continues. */
+  /** The incomplete last line. The complete lines of an incomplete reply follow. */
   #rest = '';
   #lines: string[] = [];
   #chars = 0;
@@ -76,14 +76,14 @@ export class Wire {
     this.#listen();
   }
 
-  /** The version of TLS, for example `TLSv1.3`; null: the connection is not encrypted. */
+  /** The version of TLS, such as `TLSv1.3`; null: not encrypted. */
   get tlsProtocol(): string | null {
     return this.#socket instanceof TLSSocket ? this.#socket.getProtocol() : null;
   }
 
-  /** Switches to TLS, after the server has agreed. `done` is called after the handshake. */
+  /** Switches to TLS after the server has agreed. `done` is called after the handshake. */
   secure(done: () => void): void {
-    // Plain text before TLS may come from an attacker (RFC 3207, 6).
+    // Plain text that came before TLS may be an attacker's (RFC 3207, 6).
     if (this.#rest !== '' || this.#lines.length > 0) {
       this.end(new Error('The server sent more than its reply to STARTTLS.'));
       return;
@@ -96,7 +96,7 @@ export class Wire {
   }
 
   /**
-   * Writes both texts in one packet if possible. Returns false when the caller should wait for
+   * Writes two texts in one packet if possible. Returns false if the caller should wait for
    * `onceDrained`.
    */
   write(first: Buffer | string, second = ''): boolean {
@@ -113,7 +113,7 @@ export class Wire {
     this.#socket.once('drain', go);
   }
 
-  /** Closes the connection at once, and calls `onEnd` unless it had ended before. */
+  /** Closes the connection at once. Calls `onEnd` unless the connection has ended before. */
   end(error: Error): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -142,7 +142,7 @@ export class Wire {
     const { host, checkCertificate } = this.#settings;
     return {
       rejectUnauthorized: checkCertificate,
-      // Server names are never addresses (RFC 6066, 3).
+      // The server name in TLS must not be an IP address (RFC 6066, 3).
       ...(isIP(host) === 0 && { servername: host }),
     };
   }
@@ -163,7 +163,8 @@ export class Wire {
   #read(chunk: Buffer): void {
     if (this.#isEnded) return;
     this.#chars += chunk.length;
-    // Chunks are only concatenated, so a line that arrives byte by byte is not searched each time.
+    // Chunks are only concatenated. Searching the whole line at each chunk would be slow if it
+    // arrives byte by byte.
     this.#rest += chunk.toString('latin1');
     if (this.#chars > replyCharsMax) this.end(new Error('The reply of the server is too long.'));
     else if (chunk.includes(lineFeed)) this.#readLines();
@@ -199,7 +200,7 @@ export class Wire {
 
 const lineFeed = 0x0a;
 
-/** Returns a reply in one line: as UTF-8 if it is valid, otherwise as Latin-1. */
+/** Returns a reply on one line: as UTF-8 if it is valid, otherwise as Latin-1. */
 export function replyText({ lines }: Reply): string {
   const text = lines.join(' ');
   if (!/[\x80-\xff]/.test(text)) return text;
