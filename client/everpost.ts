@@ -53,6 +53,22 @@ interface AnyRequest extends CallOptions {
   query?: Record<string, unknown>;
   body?: unknown;
   idempotencyKey?: string;
+  ifMatch?: string;
+}
+
+/** The tags of the responses that have one. */
+const etags = new WeakMap<object, string>();
+
+/**
+ * Returns the ETag of a response, for the `ifMatch` of a later change: the change is refused with the
+ * code PRECONDITION_FAILED if the record has changed since.
+ * @param response as a method has returned it, not a copy
+ * @throws TypeError if the response has no ETag
+ */
+export function etagOf(response: object): string {
+  const etag = etags.get(response);
+  if (etag === undefined) throw new TypeError('This object is not a response with an ETag.');
+  return etag;
 }
 
 /**
@@ -184,16 +200,21 @@ export class Everpost {
       throw new EverpostError(`${method.toUpperCase()} ${url}: ${reason}`, { code }, { cause });
     }
     const { body, isBroken } = bodyOf(response, text);
-    if (response.ok && !isBroken) return body;
+    if (response.ok && !isBroken) {
+      const etag = response.headers.get('etag');
+      if (etag !== null && typeof body === 'object' && body !== null) etags.set(body, etag);
+      return body;
+    }
     throw EverpostError.of(response, body as Partial<ErrorAnswer> | string | undefined);
   }
 
-  #content({ body, idempotencyKey, headers }: AnyRequest) {
+  #content({ body, idempotencyKey, ifMatch, headers }: AnyRequest) {
     const isForm = body instanceof FormData;
     return {
       headers: {
         ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
         // `fetch` sets a form's type itself, with the boundary of its parts.
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
         ...(this.#strict ? { prefer: 'handling=strict' } : {}),

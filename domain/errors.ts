@@ -180,6 +180,7 @@ export const problems = {
   EXECUTION_NOT_PAUSED: [409, 'The execution is not paused.'],
   EXECUTION_NOT_WAITING: [409, 'The execution is not in a DELAY, WAIT_FOR_EVENT or DIGEST step.'],
   EXECUTION_NOT_SKIPPABLE: [409, 'The execution has no step that can be skipped now.'],
+  PRECONDITION_FAILED: [412, 'The record has changed since it was read.'],
   PAYLOAD_TOO_LARGE: [413, 'The request body is too large.'],
   FILE_TOO_LARGE: [413, 'The file is too large.'],
   UPLOAD_QUOTA_EXCEEDED: [413, 'The file does not fit into the storage quota of the project.'],

@@ -15,6 +15,7 @@ import { findTemplate } from '../../db/templates/templates.ts';
 import { found, invalidField, together } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { requireMatch, tagged } from '../http/etag.ts';
 import {
   copyName,
   pageExample,
@@ -35,6 +36,7 @@ import { requireArmSenders, requireReadableArms, withArmTemplates } from './expe
 import { followUpCampaign } from './follow-up.ts';
 import {
   CampaignChange,
+  campaignTag,
   type CampaignValues,
   NewCampaign,
   changesOf,
@@ -224,12 +226,13 @@ async function holdReferences(
   await requireTopics(tx, projectId, [topicId]);
 }
 
+async function taggedAnswer(db: Database, project: Project, id: string) {
+  const row = found('CAMPAIGN', id, await findCampaign(db, project.id, id));
+  return tagged(await presentCampaign(db, row, project), campaignTag(row));
+}
+
 async function answerOf(db: Database, project: Project, id: string) {
-  return presentCampaign(
-    db,
-    found('CAMPAIGN', id, await findCampaign(db, project.id, id)),
-    project,
-  );
+  return (await taggedAnswer(db, project, id)).data;
 }
 
 export const getCampaign = endpoint({
@@ -242,11 +245,12 @@ export const getCampaign = endpoint({
   access: 'secret',
   wrapped: true,
   params: ById,
+  hasEtag: true,
   response: Campaign,
   problems: ['CAMPAIGN_NOT_FOUND'],
   example: { response: campaignExample },
   async handle({ db, caller, params: { id } }) {
-    return answerOf(db, caller.project, id);
+    return taggedAnswer(db, caller.project, id);
   },
 });
 
@@ -265,6 +269,7 @@ export const updateCampaign = endpoint({
   bodyBytesMax: limits.contentBodyBytes,
   wrapped: true,
   params: ById,
+  hasEtag: true,
   body: CampaignChange,
   response: Campaign,
   problems: [
@@ -288,35 +293,38 @@ export const updateCampaign = endpoint({
       () => refuseBadReferences(db, projectId, conditionIn(body)),
     );
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body: given, note }) {
+  async handle({ db, caller, params: { id }, body: given, note, request }) {
+    const { projectId, project } = caller;
     const body = await withArmTemplates(db, projectId, given);
-    await recounting(async () => {
+    return recounting(async () => {
       const before = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
       const plan = planEdit(before, body);
       await requireReferences(db, projectId, plan.values);
+      requireMatch(request, campaignTag(before));
       refuseEdit(before, plan);
       const from = plan.values.from_email;
       if (from !== undefined) await requireVerifiedSender(db, projectId, from);
       await requireArmSenders(db, projectId, plan.values.experiment);
       const after = { ...before, ...plan.values };
       const total = plan.changesCount ? await countRecipients(db, projectId, after) : null;
-      await transact(db, async (tx) => {
+      return transact(db, async (tx) => {
         if (plan.changesAudience) await holdReferences(tx, projectId, plan.values, body);
         else await requireTopics(tx, projectId, [plan.values.topic_id]);
         const locked = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
+        requireMatch(request, campaignTag(locked));
         const edit = planEdit(locked, body);
         const run = locked.experiment && (await findExperiment(tx, id));
         refuseEdit(locked, edit, run?.decided_at === null);
         if (edit.changesCount || total !== null) requireCounted(before, locked);
-        if (Object.keys(edit.values).length === 0) return;
+        if (Object.keys(edit.values).length === 0) return taggedAnswer(tx, project, id);
         const counted = total === null ? {} : { total_recipients: total };
         await updateCampaignRow(tx, id, { ...edit.values, ...counted });
         const target = { type: 'campaign', id };
         const changes = changesOf(locked, edit);
         await note({ event: 'campaign.changed', projectId, target, changes }, tx);
+        return taggedAnswer(tx, project, id);
       });
     });
-    return answerOf(db, project, id);
   },
 });
 

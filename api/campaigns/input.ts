@@ -20,6 +20,7 @@ import {
   type PlacedCondition,
   refuseTwoMeanings,
 } from '../segments/conditions.ts';
+import { etagOf } from '../http/etag.ts';
 import {
   Description,
   Email,
@@ -237,6 +238,10 @@ const columnNames = Object.keys(givenColumns) as (keyof CampaignValues)[];
 /** The values of a campaign, without its progress. */
 export function givenValues(row: CampaignRow): CampaignValues {
   return Object.fromEntries(columnNames.map((name) => [name, row[name]])) as CampaignValues;
+}
+
+export function campaignTag(row: CampaignRow): string {
+  return etagOf(givenValues(row));
 }
 
 /** Returns the changed fields of an edit, for the security log. */

@@ -31,6 +31,7 @@ import {
 } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { answer, endpoint } from '../http/endpoint.ts';
+import { requireMatch, tagged } from '../http/etag.ts';
 import {
   ContactData,
   Email,
@@ -42,7 +43,7 @@ import {
   time,
   ById,
 } from '../http/schemas.ts';
-import { ConsentState, Contact, contactExample, presentContact } from './record.ts';
+import { ConsentState, Contact, contactExample, contactTag, presentContact } from './record.ts';
 
 const forms = {
   createdAt: { order: 'contacts.createdAt', value: 'time' },
@@ -194,14 +195,13 @@ export const getContact = endpoint({
   description: 'CONTACT_NOT_FOUND: there is no such contact in the project.',
   access: 'secret',
   params: ById,
+  hasEtag: true,
   response: Contact,
   problems: ['CONTACT_NOT_FOUND'],
   example: { response: contactExample },
   async handle({ db, caller, params: { id } }) {
-    return presentContact(
-      found('CONTACT', id, await findContact(db, caller.projectId, id)),
-      caller.project,
-    );
+    const row = found('CONTACT', id, await findContact(db, caller.projectId, id));
+    return tagged(presentContact(row, caller.project), contactTag(row));
   },
 });
 
@@ -216,6 +216,7 @@ export const updateContact = endpoint({
     'person opted out before the contact was deleted, and only they can subscribe again.',
   access: 'secret',
   params: ById,
+  hasEtag: true,
   body: z.object({
     email: Email.optional(),
     subscribed: z.boolean().optional(),
@@ -236,11 +237,12 @@ export const updateContact = endpoint({
       subscribed,
       data: data === null ? null : planContactData(data),
       origin: { source: 'api' as const, ...evidenceOf(caller, request) },
+      requireState: (before: ContactRow) => requireMatch(request, contactTag(before)),
     };
-    const contact = await transact(db, async (tx) =>
+    const row = await transact(db, async (tx) =>
       found('CONTACT', id, await updateRow(tx, caller.projectId, id, change)),
     );
-    return presentContact(contact, caller.project);
+    return tagged(presentContact(row, caller.project), contactTag(row));
   },
 });
 

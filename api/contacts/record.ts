@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ContactRow } from '../../db/contacts/contacts.ts';
+import { etagOf } from '../http/etag.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { JsonObject, named, ofProject } from '../http/schemas.ts';
@@ -26,6 +27,10 @@ export const Contact = named('Contact', {
 export function presentContact(row: ContactRow, { publicId: projectId }: OwnerProject) {
   const consent = (row.consent ?? undefined) as z.input<typeof ConsentState> | undefined;
   return present(Contact, row, { projectId, consent });
+}
+
+export function contactTag({ email, subscribed, data }: ContactRow): string {
+  return etagOf({ email, subscribed, data });
 }
 
 export const contactExample = exampleOf(Contact);

@@ -16,6 +16,7 @@ import {
 import { meaningOf } from './parameters.ts';
 import { webhooks } from './webhooks.ts';
 import { honoursKey } from '../http/idempotency.ts';
+import { headerParameters, headers } from './headers.ts';
 
 const json = 'application/json';
 
@@ -94,6 +95,7 @@ function operation(endpoint: ListedEndpoint, schemas: Schemas): JsonSchema {
       ...parameters(endpoint, 'query', schemas),
       ...(takesProjectHeader(endpoint) ? [reference('parameters', 'ProjectId')] : []),
       ...(honoursKey(endpoint) ? [reference('parameters', 'IdempotencyKey')] : []),
+      ...(takesIfMatch(endpoint) ? [reference('parameters', 'IfMatch')] : []),
       ...(endpoint.asSent ? [] : [reference('parameters', 'Prefer')]),
     ],
     ...(endpoint.body
@@ -128,71 +130,6 @@ function bodyExamples({ example }: AnyEndpoint): JsonSchema {
   }
   return example?.body === undefined ? {} : { example: example.body };
 }
-
-const headerParameters = {
-  ProjectId: {
-    name: 'X-Project-Id',
-    in: 'header',
-    description:
-      'The id of the project for a session: required with the cookie, and ignored with a key.',
-    schema: { type: 'string' },
-  },
-  IdempotencyKey: {
-    name: 'Idempotency-Key',
-    in: 'header',
-    description:
-      'Makes a repeat safe: the same request with the same key gets the first response, and ' +
-      'the work is not done again. Keys belong to the project, and are kept for 24 hours by ' +
-      'default.',
-    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
-  },
-  Prefer: {
-    name: 'Prefer',
-    in: 'header',
-    description: '`handling=strict`: unknown keys of body and query are refused, not ignored.',
-    schema: { type: 'string', examples: ['handling=strict'] },
-  },
-};
-
-const headers = {
-  'X-Request-ID': {
-    description: 'The id with which the request was sent, otherwise a new one.',
-    schema: { type: 'string' },
-  },
-  'RateLimit-Limit': {
-    description: 'Requests allowed in a window of 60 seconds.',
-    schema: { type: 'integer' },
-  },
-  'RateLimit-Remaining': {
-    description: 'Requests left in the window.',
-    schema: { type: 'integer' },
-  },
-  'RateLimit-Reset': {
-    description: 'Seconds until the window ends.',
-    schema: { type: 'integer' },
-  },
-  'Retry-After': {
-    description: 'Seconds after which to repeat the request.',
-    schema: { type: 'integer' },
-  },
-  'Idempotency-Replayed': {
-    description: 'The response is that of an earlier request with the same key.',
-    schema: { const: 'true' },
-  },
-  'Everpost-Ignored': {
-    description: 'Unknown keys of body and query that were ignored.',
-    schema: { type: 'string', examples: ['html, track'] },
-  },
-  'Everpost-Key-Expires': {
-    description: 'The value of this API key was replaced, and is valid until this time.',
-    schema: { type: 'string', format: 'date-time' },
-  },
-  'Preference-Applied': {
-    description: 'Unknown keys were not ignored: `Prefer: handling=strict` was applied.',
-    schema: { const: 'handling=strict' },
-  },
-  Location: { description: 'Target URL.', schema: { type: 'string', format: 'uri' } },
-};
 
 function headersOf(...names: (keyof typeof headers)[]) {
   return Object.fromEntries(names.map((name) => [name, reference('headers', name)]));
@@ -244,6 +181,7 @@ function answerHeaders(endpoint: AnyEndpoint, status: number) {
     ...(honoursKey(endpoint) ? (['Idempotency-Replayed'] as const) : []),
     ...(endpoint.asSent ? [] : (['Everpost-Ignored', 'Preference-Applied'] as const)),
     ...(takesKey(endpoint) ? (['Everpost-Key-Expires'] as const) : []),
+    ...(endpoint.hasEtag ? (['ETag'] as const) : []),
     ...(status === 302 || status === 303 ? (['Location'] as const) : []),
   );
 }
@@ -281,6 +219,10 @@ function security(endpoint: AnyEndpoint): JsonSchema[] {
 
 function takesKey({ access }: AnyEndpoint): boolean {
   return access !== 'open' && access !== 'session';
+}
+
+function takesIfMatch({ hasEtag, method }: AnyEndpoint): boolean {
+  return hasEtag === true && method !== 'GET';
 }
 
 function takesProjectHeader({ access }: AnyEndpoint): boolean {
@@ -331,6 +273,7 @@ const statusNames: Record<number, string> = {
   403: 'Forbidden',
   404: 'NotFound',
   409: 'Conflict',
+  412: 'PreconditionFailed',
   413: 'TooLarge',
   415: 'UnsupportedMediaType',
   422: 'Invalid',
@@ -376,6 +319,7 @@ function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
     ...when(inProject && writes(endpoint), 'PROJECT_DISABLED'),
     ...when(role !== undefined, 'INSUFFICIENT_ROLE'),
     ...when(fresh === true || rightsFor !== undefined, 'REAUTHENTICATION_REQUIRED'),
+    ...when(takesIfMatch(endpoint), 'PRECONDITION_FAILED'),
     ...when(takesBody(endpoint) && !asSent, 'INVALID_REQUEST_BODY'),
     endpoint.upload ? 'FILE_TOO_LARGE' : 'PAYLOAD_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',

@@ -35,14 +35,17 @@ export function cors(config: Config): Middleware {
       if (origin !== '' && ours.has(origin)) {
         ctx.set('Access-Control-Allow-Origin', origin);
         ctx.set('Access-Control-Allow-Credentials', 'true');
-        ctx.set('Access-Control-Expose-Headers', exposed);
+        ctx.set('Access-Control-Expose-Headers', `${exposed}, ETag`);
       }
     }
     if (ctx.method !== 'OPTIONS') return next();
     if (ctx.response.get('Access-Control-Allow-Origin')) {
       const methods = ['GET', 'POST', 'PUT', ...(isPublic ? [] : ['PATCH']), 'DELETE', 'OPTIONS'];
       ctx.set('Access-Control-Allow-Methods', methods.join(', '));
-      ctx.set('Access-Control-Allow-Headers', isPublic ? headers : `${headers}, X-Project-Id`);
+      ctx.set(
+        'Access-Control-Allow-Headers',
+        isPublic ? headers : `${headers}, X-Project-Id, If-Match`,
+      );
       ctx.set('Access-Control-Max-Age', '600');
     }
     ctx.status = ctx.path.startsWith('/v1/') ? 200 : 204;

@@ -32,6 +32,8 @@ export interface Call<
     ip: string;
     client: Client;
     header(name: string): string;
+    /** The header `If-Match`; undefined: the request has none. See `etag.ts`. */
+    ifMatch: string | undefined;
     cookie(name: string): string | undefined;
     /** The body as sent, if the endpoint is declared `asSent`; otherwise empty. */
     bytes: Buffer;
@@ -149,6 +151,8 @@ export interface Endpoint<
   contentType?: string;
   /** Other responses that a handler may return in an `Answer`: another status, or another form. */
   otherAnswers?: readonly OtherAnswer[];
+  /** True: its responses have an `ETag`; PUT and PATCH take `If-Match`. See `etag.ts`. */
+  hasEtag?: true;
   params?: P;
   query?: Q;
   body?: B;

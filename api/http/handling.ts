@@ -93,7 +93,7 @@ export async function runHandler(
  * Statuses of the handler's refusals that are reported only if no field is invalid: refusals because
  * of a missing object or its state.
  */
-const laterStatuses: readonly number[] = [400, 402, 403, 404, 409];
+const laterStatuses: readonly number[] = [400, 402, 403, 404, 409, 412];
 
 /**
  * Returns the error for the response: the invalid fields that `checkBeside` finds, otherwise the
@@ -160,6 +160,7 @@ function createCall(
       method: ctx.method,
       ip: ctx.ip,
       client: clientOf(ctx),
+      ifMatch: ctx.req.headers['if-match'],
       header(name) {
         return ctx.get(name);
       },

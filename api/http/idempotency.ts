@@ -175,7 +175,8 @@ function reused(key: string, row: EarlierUse, { isForOther }: { isForOther: bool
   });
 }
 
-function canonicalJson(value: unknown): string {
+/** Returns JSON with sorted keys, so that equal values have equal texts. */
+export function canonicalJson(value: unknown): string {
   return (
     JSON.stringify(value, (_key, item: unknown) =>
       typeof item === 'object' && item !== null && !Array.isArray(item)

@@ -51,6 +51,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NOT_FINISHED: 'Wait until it is SENT.',
   SCHEDULE_IN_PAST: 'Give a time in the future, or leave the time out to send now.',
   ROUTE_NOT_FOUND: 'Find the path in /docs/reference or /openapi.json.',
+  PRECONDITION_FAILED: 'Read the record again, and send your change with its new ETag as If-Match.',
   EMAIL_NOT_PENDING:
     'Only a PENDING email can be cancelled or rescheduled. GET /emails/{id} shows what happened to it.',
   EMAIL_NOT_RESCHEDULABLE:

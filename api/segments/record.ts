@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SegmentRow } from '../../db/segments/segments.ts';
 import { conditionToFlat } from '../../domain/filter/forms.ts';
+import { etagOf } from '../http/etag.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
@@ -33,6 +34,11 @@ export function presentSegment(row: SegmentRow, { publicId: projectId }: OwnerPr
     projectId,
     filters: row.condition && conditionToFlat(row.condition),
   });
+}
+
+export function segmentTag(row: SegmentRow): string {
+  const { name, description, condition, track_membership } = row;
+  return etagOf({ name, description, condition, track_membership });
 }
 
 export const segmentExample = exampleOf(Segment);

@@ -27,10 +27,11 @@ import {
   refuseTwoMeanings,
 } from './conditions.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { requireMatch, tagged } from '../http/etag.ts';
 import { listed } from '../http/uses.ts';
 import { answerList, Description, Name, ById } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
-import { Segment, presentSegment, segmentExample } from './record.ts';
+import { Segment, presentSegment, segmentExample, segmentTag } from './record.ts';
 import { type Database, transact } from '../../db/database.ts';
 
 export const listSegments = endpoint({
@@ -161,14 +162,13 @@ export const getSegment = endpoint({
   description: '`memberCount` is the last count; POST /segments/{id}/refresh counts again.',
   access: 'secret',
   params: ById,
+  hasEtag: true,
   response: Segment,
   problems: ['SEGMENT_NOT_FOUND'],
   example: { response: segmentExample },
   async handle({ db, caller, params: { id } }) {
-    return presentSegment(
-      found('SEGMENT', id, await findSegment(db, caller.projectId, id)),
-      caller.project,
-    );
+    const row = found('SEGMENT', id, await findSegment(db, caller.projectId, id));
+    return tagged(presentSegment(row, caller.project), segmentTag(row));
   },
 });
 
@@ -206,6 +206,7 @@ export const updateSegment = endpoint({
     'counting took longer than 20 seconds.',
   access: 'secret',
   params: ById,
+  hasEtag: true,
   body: SegmentChange,
   response: ChangedSegment,
   problems: ['SEGMENT_NOT_FOUND', 'CONDITION_TOO_HEAVY'],
@@ -221,8 +222,12 @@ export const updateSegment = endpoint({
       () => refuseBadReferences(db, projectId, givenCondition(body), id),
     );
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body, note }) {
+  async handle({ db, caller: { projectId, project }, params: { id }, body, note, request }) {
     const given = givenCondition(body);
+    if (given && request.ifMatch !== undefined) {
+      const before = found('SEGMENT', id, await findSegment(db, projectId, id));
+      requireMatch(request, segmentTag(before));
+    }
     // Counted before any lock, because counting may take seconds.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
     return transact(db, async (tx) => {
@@ -231,6 +236,7 @@ export const updateSegment = endpoint({
         await refuseBadReferences(tx, projectId, given, id);
       }
       const locked = found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'edit' }));
+      requireMatch(request, segmentTag(locked));
       const isTracked = body.trackMembership ?? locked.track_membership;
       if (locked.type === 'DYNAMIC' && locked.track_membership && !isTracked) {
         await insertSegmentRemoval(tx, locked);
@@ -251,7 +257,8 @@ export const updateSegment = endpoint({
       if (Object.keys(body).length > 0) {
         await note({ event: 'segment.changed', projectId, target, changes }, tx);
       }
-      return { ...shown, ...(await renameWarnings(tx, locked, after)) };
+      const warnings = await renameWarnings(tx, locked, after);
+      return tagged({ ...shown, ...warnings }, segmentTag(after));
     });
   },
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { TemplateRow } from '../../db/templates/templates.ts';
+import { etagOf } from '../http/etag.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject } from '../http/schemas.ts';
@@ -32,6 +33,11 @@ export function presentTemplate(row: TemplateRow, { publicId: projectId }: Owner
     from: row.from_email,
     topicId: row.topic_id ?? undefined,
   });
+}
+
+export function templateTag(row: TemplateRow): string {
+  const { id: _, project_id: _p, created_at: _c, updated_at: _u, ...editable } = row;
+  return etagOf(editable);
 }
 
 export const templateExample = exampleOf(Template);

@@ -4,6 +4,7 @@ import {
   deleteTemplates,
   findTemplate,
   insertTemplate,
+  lockTemplate,
   listTemplates as listTemplateRows,
   lockTemplates,
   readTemplates,
@@ -20,6 +21,7 @@ import { limits } from '../../domain/limits.ts';
 import { checkTemplate, compileTemplate } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
+import { requireMatch, tagged } from '../http/etag.ts';
 import { listed } from '../http/uses.ts';
 import {
   BulkUpdate,
@@ -44,7 +46,7 @@ import {
   ById,
 } from '../http/schemas.ts';
 import { previewStoredTemplate, previewTemplate } from './preview.ts';
-import { Template, TemplateType, presentTemplate, templateExample } from './record.ts';
+import { Template, TemplateType, presentTemplate, templateExample, templateTag } from './record.ts';
 import { getTemplateUsage } from './usage.ts';
 import { getTemplateStats, listTemplateRecipients } from './mail.ts';
 import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
@@ -171,14 +173,13 @@ export const getTemplate = endpoint({
   description: 'TEMPLATE_NOT_FOUND: there is no such template in the project.',
   access: 'secret',
   params: ById,
+  hasEtag: true,
   response: Template,
   problems: ['TEMPLATE_NOT_FOUND'],
   example: { response: templateExample },
   async handle({ db, caller, params: { id } }) {
-    return presentTemplate(
-      found('TEMPLATE', id, await findTemplate(db, caller.projectId, id)),
-      caller.project,
-    );
+    const row = found('TEMPLATE', id, await findTemplate(db, caller.projectId, id));
+    return tagged(presentTemplate(row, caller.project), templateTag(row));
   },
 });
 
@@ -193,6 +194,7 @@ export const updateTemplate = endpoint({
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: ById,
+  hasEtag: true,
   body: TemplateInput.partial(),
   response: Template,
   problems: [
@@ -212,26 +214,20 @@ export const updateTemplate = endpoint({
       () => refuseChange(db, stored, body),
     );
   },
-  async handle({ db, caller: { projectId, project }, params: { id }, body, note }) {
-    const before = found('TEMPLATE', id, await findTemplate(db, projectId, id));
+  async handle({ db, caller: { projectId, project }, params: { id }, body, note, request }) {
     const changes = valuesOf(body);
-    if (Object.keys(changes).length === 0) return presentTemplate(before, project);
-    const row = await transact(db, async (tx) => {
-      if (body.topicId !== undefined || body.type !== undefined || body.from === null) {
-        await lockTemplates(tx, projectId, [id]);
-        const stored = found('TEMPLATE', id, await findTemplate(tx, projectId, id));
-        await refuseChange(tx, stored, body);
-        await requireTopics(tx, projectId, [body.topicId]);
-      }
+    return transact(db, async (tx) => {
+      const before = found('TEMPLATE', id, await lockTemplate(tx, projectId, id));
+      await refuseChange(tx, before, body);
+      await requireTopics(tx, projectId, [body.topicId]);
+      requireMatch(request, templateTag(before));
+      const former = presentTemplate(before, project);
+      if (Object.keys(changes).length === 0) return tagged(former, templateTag(before));
       // The stored sender is not checked. If its domain is no longer verified, other fields can still
       // be changed.
       if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
-      const former = presentTemplate(
-        found('TEMPLATE', id, await findTemplate(tx, projectId, id)),
-        project,
-      );
-      const stored = found('TEMPLATE', id, await updateTemplateRow(tx, projectId, id, changes));
-      const shown = presentTemplate(stored, project);
+      const after = await updateTemplateRow(tx, id, changes);
+      const shown = presentTemplate(after, project);
       await note(
         {
           event: 'template.changed',
@@ -241,9 +237,8 @@ export const updateTemplate = endpoint({
         },
         tx,
       );
-      return shown;
+      return tagged(shown, templateTag(after));
     });
-    return row;
   },
 });
 

@@ -73,19 +73,32 @@ export async function insertTemplate(
     .executeTakeFirstOrThrow();
 }
 
-/** Updates a template; undefined when there is none. */
+/** Stores an edit of a locked template. */
 export async function updateTemplate(
-  db: Database,
-  projectId: string,
+  tx: Database,
   id: string,
   values: Updateable<Template>,
-): Promise<TemplateRow | undefined> {
-  return db
+): Promise<TemplateRow> {
+  return tx
     .updateTable('template')
     .set({ ...values, updated_at: sql<Date>`now()` })
-    .where('project_id', '=', projectId)
     .where('id', '=', id)
     .returning(columnsOf('template'))
+    .executeTakeFirstOrThrow();
+}
+
+/** Finds a template and locks it as `lockTemplates` does. */
+export async function lockTemplate(
+  tx: Database,
+  projectId: string,
+  id: string,
+): Promise<TemplateRow | undefined> {
+  return tx
+    .selectFrom('template')
+    .select(columnsOf('template'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .forUpdate()
     .executeTakeFirst();
 }
 

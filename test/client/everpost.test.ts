@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Everpost, EverpostError, type EverpostOptions } from '../../client/everpost.ts';
+import { etagOf, Everpost, EverpostError, type EverpostOptions } from '../../client/everpost.ts';
 import { type TestApi, useApi } from '../support/api.ts';
 
 type Fetch = NonNullable<EverpostOptions['fetch']>;
@@ -94,6 +94,22 @@ describe('the client', () => {
     }
     const { status } = await errorOf(everpost.get('/contacts/{id}', { path: { id: '../emails' } }));
     expect(status).toBeOneOf([404, 422]);
+  });
+
+  it('changes a record only if it is as it was read', async () => {
+    const { id } = await everpost.post('/contacts', { body: { email: 'mary@shop.example' } });
+    const path = { id };
+    const read = await everpost.get('/contacts/{id}', { path });
+    const edit = (ifMatch: string, seats: number) =>
+      everpost.patch('/contacts/{id}', { path, body: { data: { seats } }, ifMatch });
+    const changed = await edit(etagOf(read), 1);
+    const refused = await errorOf(edit(etagOf(read), 2));
+    expect([refused.code, refused.details]).toEqual([
+      'PRECONDITION_FAILED',
+      { etag: etagOf(changed) },
+    ]);
+    expect((await edit(etagOf(changed), 3)).data).toEqual({ seats: 3 });
+    expect(() => etagOf({ ...read })).toThrow(TypeError);
   });
 
   it('walks through a cursor list, a page at a time', async () => {

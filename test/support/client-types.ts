@@ -99,9 +99,9 @@ function requestOf({ parameters, requestBody }: Operation): string {
     const mark = requestBody.required ? '' : '?';
     fields.push(`body${mark}: ${json ? typeOf(json.schema) : 'FormData'};`);
   }
-  if (parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'))) {
-    fields.push('idempotencyKey?: string;');
-  }
+  const takes = (header: string) => parameters.some(({ $ref }) => $ref?.endsWith(`/${header}`));
+  if (takes('IdempotencyKey')) fields.push('idempotencyKey?: string;');
+  if (takes('IfMatch')) fields.push('ifMatch?: string;');
   return braced(fields);
 }
 

@@ -41,20 +41,30 @@ export interface Edited<T> {
   noted?: Pick<NotedEvent, 'changes' | 'details'>;
 }
 
+interface EditCall {
+  db: Database;
+  caller: ProjectCaller;
+  note: SecurityLog['note'];
+  params: { id: string };
+  keyUse: { completeIn: (tx: Database, data: unknown) => Promise<void> } | null;
+}
+
 /**
  * Runs one edit of a graph. An edit that changes something makes a new version.
  * @throws Problem WORKFLOW_NOT_FOUND, VALIDATION_ERROR when the graph becomes too large.
  */
 export async function editGraph<T>(
-  call: {
-    db: Database;
-    caller: ProjectCaller;
-    note: SecurityLog['note'];
-    params: { id: string };
-    keyUse: { completeIn: (tx: Database, data: unknown) => Promise<void> } | null;
-  },
+  call: EditCall,
   edit: (edit: Edit) => Promise<Edited<T>>,
 ): Promise<T> {
+  return (await recordEdit(call, edit)).answer;
+}
+
+/** Does the same as `editGraph`. Also returns the workflow after the edit. */
+export async function recordEdit<T>(
+  call: EditCall,
+  edit: (edit: Edit) => Promise<Edited<T>>,
+): Promise<{ answer: T; workflow: WorkflowRow }> {
   const { id } = call.params;
   return transact(call.db, async (tx) => {
     const [row] = await lockWorkflows(tx, call.caller.projectId, [id], { for: 'edit' });
@@ -68,7 +78,7 @@ export async function editGraph<T>(
     await noteWorkflowChange(call, tx, { before: workflow, after }, noted);
     // Stored in the same transaction, so that a repeated request does not add a second step.
     await call.keyUse?.completeIn(tx, answer);
-    return answer;
+    return { answer, workflow: after };
   });
 }
 

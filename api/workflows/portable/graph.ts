@@ -7,8 +7,9 @@ import { findWorkflow, updateWorkflow, type WorkflowRow } from '../../../db/work
 import { found } from '../../../domain/errors.ts';
 import { templateIdsOf } from '../../../domain/workflow/graph.ts';
 import { endpoint } from '../../http/endpoint.ts';
+import { etagOf, requireMatch, tagged } from '../../http/etag.ts';
 import { changedStart } from '../graph/starts.ts';
-import { editGraph } from '../graph/graph.ts';
+import { recordEdit } from '../graph/graph.ts';
 import { WorkflowById, workflowGraphExample } from '../graph/record.ts';
 import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
 import { GivenGraph, PortableGraph, portableExample, presentPortable } from './record.ts';
@@ -24,6 +25,7 @@ const getWorkflowGraph = endpoint({
     'are left out, so that it can be stored in another workflow or project.',
   access: 'secret',
   params: WorkflowById,
+  hasEtag: true,
   response: PortableGraph,
   problems: ['WORKFLOW_NOT_FOUND'],
   example: { response: portableExample },
@@ -31,7 +33,7 @@ const getWorkflowGraph = endpoint({
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const drawn = await findDrawing(db, workflow);
     const templates = await listTemplateNames(db, projectId, templateIdsOf(drawn));
-    return presentPortable(workflow, drawn, templates);
+    return tagged(presentPortable(workflow, drawn, templates), graphTag(workflow));
   },
 });
 
@@ -49,6 +51,7 @@ const setWorkflowGraph = endpoint({
     'WORKFLOW_INVALID: the workflow is enabled, and the schedule has no times.',
   access: 'secret',
   params: WorkflowById,
+  hasEtag: true,
   body: GivenGraph,
   response: WholeWorkflow,
   problems: [
@@ -64,15 +67,30 @@ const setWorkflowGraph = endpoint({
     await refuseGraph(db, projectId, workflow, body, []);
   },
   async handle(call) {
-    const { db, caller, params, body } = call;
-    await editGraph(call, async ({ tx, workflow }) => {
+    const { db, caller, params, body, request } = call;
+    const { workflow: after } = await recordEdit(call, async ({ tx, workflow }) => {
+      requireMatch(request, graphTag(workflow));
       const settled = await changeSettings(tx, workflow, body);
       const changed = await storeGraph(tx, workflow, body, []);
       return { changed, answer: undefined, settled };
     });
-    return readWorkflow(db, caller.project, params.id);
+    return tagged(await readWorkflow(db, caller.project, params.id), graphTag(after));
   },
 });
+
+/** The tag of a graph. Its version changes with every edit of what is drawn. */
+function graphTag(workflow: WorkflowRow): string {
+  const { version, name, description, execution_key, reentry_mode, reentry_min_interval } =
+    workflow;
+  return etagOf({
+    version,
+    name,
+    description,
+    execution_key,
+    reentry_mode,
+    reentry_min_interval,
+  });
+}
 
 /** Stores the settings that are no part of a version. Returns the row if one of them has changed. */
 async function changeSettings(

@@ -75,6 +75,7 @@ export async function recordContact(
 /**
  * Updates a contact, in the caller's transaction. If two requests want the same new address, one of
  * them fails. Returns undefined when the project has no such contact.
+ * @param requireState refuses the change by an error, with the contact locked
  * @throws Problem PROJECT_NOT_FOUND, CONTACT_EXISTS; CONTACT_SUPPRESSED when it would be subscribed
  *   although its address is erased; VALIDATION_ERROR when the merged data exceeds a limit.
  */
@@ -82,10 +83,11 @@ export async function updateContact(
   tx: Database,
   projectId: string,
   id: string,
-  change: ContactChange,
+  { requireState, ...change }: ContactChange & { requireState?: (locked: ContactRow) => void },
 ): Promise<ContactRow | undefined> {
   const before = await lockContact(tx, projectId, { id });
   if (!before) return undefined;
+  requireState?.(before);
   const { email = before.email, subscribed = before.subscribed } = change;
   const isGranted = subscribed && (change.subscribed === true || email !== before.email);
   if (isGranted) await refuseErased(tx, projectId, email);
