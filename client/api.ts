@@ -744,10 +744,12 @@ export interface Api {
     '/analytics/timeseries': {
       request: {
         query?: {
-          /** A date-time with an offset, or a date: its first moment */
+          /** A date-time with an offset, or a day of `timeZone` */
           startDate?: string;
-          /** A date-time with an offset, or a date: its first moment */
+          /** A date-time with an offset, or a day of `timeZone` */
           endDate?: string;
+          /** Zone of the days */
+          timeZone?: string;
         };
       };
       answer: Array<{

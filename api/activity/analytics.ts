@@ -2,20 +2,55 @@ import { z } from 'zod';
 import {
   campaignMetrics,
   findCampaignStats,
-  listEmailDays,
   listTopCampaigns,
 } from '../../db/reads/analytics/totals.ts';
+import { countKinds, type SeriesPart } from '../../db/reads/analytics/series.ts';
 import { listTopEvents } from '../../db/events/statistics.ts';
 import { limits } from '../../domain/limits.ts';
 import { daysOf, rangeQuery } from './date-range.ts';
 import { getSeries } from './series.ts';
+import { lastOfDay, startOfLastDays, zonedBounds, zonedRangeQuery } from './zoned-range.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { queryInt } from '../http/schemas.ts';
-import { whenRight, fault } from '../../domain/errors.ts';
+import { invalidField } from '../../domain/errors.ts';
+import { Zone } from '../../domain/time/schemas.ts';
+import { startsWithin, wallTimeAt } from '../../domain/time/zones.ts';
 
-/** All statistics use whole UTC days, including the first and the last; by default the last 30. */
+/**
+ * All statistics use whole days, including the first and the last; by default the last 30. They are UTC
+ * days, but for a query with a time zone.
+ */
 
 const Rate = z.number().min(0);
+
+const DayQuery = zonedRangeQuery({ timeZone: Zone.default('UTC').describe('Zone of the days') });
+
+/**
+ * Returns the days of a query, whole days of its zone.
+ * @throws Problem VALIDATION_ERROR
+ */
+function daysIn(query: z.output<typeof DayQuery>): SeriesPart[] {
+  const { timeZone: zone } = query;
+  const { from: first, to = new Date() } = zonedBounds(query, zone);
+  const from = first ?? startOfLastDays(zone, to);
+  const period = { from, to: from > to ? from : to };
+  const starts = startsWithin({ zone, interval: 'day' }, period, limits.analyticsDays);
+  if (!starts) {
+    const message = `The range from \`startDate\` to \`endDate\` (by default today) must have at most ${limits.analyticsDays} days.`;
+    throw invalidField('startDate', 'too_big', message);
+  }
+  return starts.map((start) => ({ from: start, to: lastOfDay(zone, start) }));
+}
+
+/** Returns the date in a zone: `2026-11-21`. In the year 10000 it is `+010000-01-01`. */
+function dateAt(zone: string, instant: Date): string {
+  const { year, month, day } = wallTimeAt(zone, instant);
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.toISOString().split('T', 1)[0] ?? '';
+}
+
+const dayKinds = ['sent', 'opened', 'clicked', 'bounced', 'delivered'] as const;
 
 export const getTimeseries = endpoint({
   id: 'getEmailTimeseries',
@@ -23,21 +58,15 @@ export const getTimeseries = endpoint({
   path: '/analytics/timeseries',
   summary: 'Count the outcomes of emails by day',
   description:
-    'One item for each UTC day, the oldest first, also for days without mail; by default the ' +
-    'last 30 days, at most 90. Each outcome counts on the day on which it happened, so an open ' +
-    'may be on a later day than its email.',
+    'One item for each day, the oldest first, also for days without mail; by default the last 30 ' +
+    'days, at most 90. A date-time means its whole day. Each outcome counts on the day on which it ' +
+    'happened, so an open may be on a later day than its email. STATS_TOO_HEAVY: counting took longer ' +
+    `than ${limits.statsTimeMs / 1000} seconds; ask for fewer days.`,
   access: 'secret',
-  query: rangeQuery({}).refine((query) => daysOf(query, new Date()).days <= limits.analyticsDays, {
-    path: ['startDate'],
-    ...fault(
-      'too_big',
-      `The range from \`startDate\` to \`endDate\` (by default today) must have at most ${limits.analyticsDays} days.`,
-    ),
-    ...whenRight('startDate', 'endDate'),
-  }),
+  query: DayQuery,
   response: z.array(
     z.object({
-      date: z.iso.date(),
+      date: z.string().meta({ format: 'date' }),
       emails: z.int(),
       opens: z.int(),
       clicks: z.int(),
@@ -48,8 +77,21 @@ export const getTimeseries = endpoint({
   example: {
     response: [{ date: '2026-11-21', emails: 4, opens: 2, clicks: 1, bounces: 1, delivered: 3 }],
   },
+  problems: ['STATS_TOO_HEAVY'],
+  async checkBeside({ query }) {
+    daysIn(query);
+  },
   async handle({ db, caller, query }) {
-    return listEmailDays(db, caller.projectId, daysOf(query, new Date()));
+    const days = daysIn(query);
+    const counts = await countKinds(db, caller.projectId, dayKinds, days);
+    return counts.map((count, index) => ({
+      date: dateAt(query.timeZone, days[index]!.from),
+      emails: count.sent,
+      opens: count.opened,
+      clicks: count.clicked,
+      bounces: count.bounced,
+      delivered: count.delivered,
+    }));
   },
 });
 

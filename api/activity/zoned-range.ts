@@ -71,5 +71,10 @@ function startOf(zone: string, { at, isDay }: DayOrTime): Date {
 
 function endOf(zone: string, { at, isDay }: DayOrTime): Date {
   if (!isDay) return at;
-  return new Date(nextInterval(zone, 'day', startOf(zone, { at, isDay })).getTime() - 1);
+  return lastOfDay(zone, startOf(zone, { at, isDay }));
+}
+
+/** Returns the last millisecond of the day that has an instant. */
+export function lastOfDay(zone: string, instant: Date): Date {
+  return new Date(nextInterval(zone, 'day', instant).getTime() - 1);
 }

@@ -63,7 +63,7 @@ export async function countSeries(
   return withinTime(db, bounded, async (tx) => {
     const counts = await (owner
       ? countOfOwner(tx, projectId, owner, parts)
-      : countOfProject(tx, projectId, parts));
+      : countOfProject(tx, projectId, seriesKinds, parts));
     const converted = await countConversions(tx, projectId, owner, parts);
     return counts.map((count, index) => ({ ...count, ...converted[index]! }));
   });
@@ -101,16 +101,30 @@ async function countConversions(
   return counts;
 }
 
-async function countOfProject(
+/**
+ * Counts some kinds of what happened to all mail of a project, as `countSeries` does.
+ * @throws Problem STATS_TOO_HEAVY
+ */
+export async function countKinds<Kind extends SeriesKind>(
+  db: Database,
+  projectId: string,
+  kinds: readonly Kind[],
+  parts: readonly SeriesPart[],
+): Promise<Record<Kind, number>[]> {
+  return withinTime(db, bounded, (tx) => countOfProject(tx, projectId, kinds, parts));
+}
+
+async function countOfProject<Kind extends SeriesKind>(
   tx: Database,
   projectId: string,
+  kinds: readonly Kind[],
   parts: readonly SeriesPart[],
-): Promise<MailCounts[]> {
+): Promise<Record<Kind, number>[]> {
   const period = { from: sql<Date>`part.since`, to: sql<Date>`part.until` };
-  const counts = seriesKinds.map(
+  const counts = kinds.map(
     (kind) => sql`${countMoments(projectId, kind, period)} as ${sql.ref(kind)}`,
   );
-  const { rows } = await sql<MailCounts>`
+  const { rows } = await sql<Record<Kind, number>>`
     select ${sql.join(counts)}
       from unnest(${parts.map(({ from }) => from)}::timestamptz[],
         ${parts.map(({ to }) => to)}::timestamptz[]) with ordinality as part(since, until, number)

@@ -1,47 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import { type Moment, countMoments } from '../../sql/mail-moments.ts';
 
 /** Statistics over whole UTC days. `from` is the start of the first of `days`. */
 export interface Days {
   from: Date;
   days: number;
-}
-
-export interface EmailDay {
-  /** YYYY-MM-DD */
-  date: string;
-  emails: number;
-  opens: number;
-  clicks: number;
-  bounces: number;
-  delivered: number;
-}
-
-/**
- * Lists how many emails were sent, opened and so on by day, oldest first. An email counts on the day
- * of each moment: if it is sent on Monday and opened on Tuesday, Tuesday has its open.
- */
-export async function listEmailDays(
-  db: Database,
-  projectId: string,
-  { from, days }: Days,
-): Promise<EmailDay[]> {
-  const countOf = (moment: Moment) =>
-    countMoments(projectId, moment, {
-      from: sql`day`,
-      to: sql`day + interval '24 hours' - interval '1 millisecond'`,
-    });
-  const { rows } = await sql<EmailDay>`
-    select to_char(day at time zone 'UTC', 'YYYY-MM-DD') as date,
-        ${countOf('sent')} as emails, ${countOf('opened')} as opens,
-        ${countOf('clicked')} as clicks, ${countOf('bounced')} as bounces,
-        ${countOf('delivered')} as delivered
-      from generate_series(${from}::timestamptz,
-        ${from}::timestamptz + (${days}::int - 1) * interval '24 hours',
-        interval '24 hours') day
-      order by day`.execute(db);
-  return rows;
 }
 
 export const campaignMetrics = [

@@ -1,13 +1,10 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { refusal, useShop } from '../../support/projects/shop.ts';
+import { useActivityShop } from '../../support/projects/activity-shop.ts';
+import { refusal } from '../../support/projects/shop.ts';
 
-const shop = await useShop();
-afterEach(() =>
-  sql`truncate event, event_tally, email, email_moment, email_queue, late_mail, provider_message, email_tally, campaign cascade`.execute(
-    shop.api.db,
-  ),
-);
+const { shop, insertEmail, clear } = await useActivityShop();
+afterEach(clear);
 
 const get = async (path: string) => (await shop.call('GET', `/analytics/${path}`)).body;
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
@@ -71,6 +68,73 @@ describe('GET /analytics/timeseries', () => {
       '/analytics/timeseries?startDate=2026-01-01&endDate=2026-04-01',
     );
     expect(refusal(answer)).toEqual([422, 'VALIDATION_ERROR', 'startDate too_big']);
+  });
+
+  it('counts the days of a zone, also those of 23 and 25 hours', async () => {
+    const sentAt = [
+      '2026-03-28T21:59:59.999Z',
+      '2026-03-28T22:00:00.000Z',
+      '2026-03-29T20:59:59.999Z',
+      '2026-03-29T21:00:00.000Z',
+      '2026-10-24T21:00:00.000Z',
+      '2026-10-25T21:59:59.999Z',
+      '2026-10-25T22:00:00.000Z',
+    ];
+    for (const at of sentAt) await insertEmail({ status: 'SENT', sent_at: at });
+    const emailsOn = async (start: string, end: string) =>
+      (await get(`timeseries?timeZone=Europe/Kyiv&startDate=${start}&endDate=${end}`)).map(
+        ({ date, emails }: { date: string; emails: number }) => [date, emails],
+      );
+    expect(await emailsOn('2026-03-28', '2026-03-30')).toEqual([
+      ['2026-03-28', 1],
+      ['2026-03-29', 2],
+      ['2026-03-30', 1],
+    ]);
+    expect(await emailsOn('2026-10-25', '2026-10-26')).toEqual([
+      ['2026-10-25', 2],
+      ['2026-10-26', 1],
+    ]);
+    // A time means its whole day in the zone.
+    expect(await emailsOn('2026-03-29T20:59:59Z', '2026-03-29T21:00:00Z')).toEqual([
+      ['2026-03-29', 2],
+      ['2026-03-30', 1],
+    ]);
+  });
+
+  it('names each day once where midnight is skipped', async () => {
+    const query = 'timeZone=Africa/Cairo&startDate=2026-04-23&endDate=2026-04-25';
+    const days = await get(`timeseries?${query}`);
+    expect(days.map(({ date }: { date: string }) => date)).toEqual([
+      '2026-04-23',
+      '2026-04-24',
+      '2026-04-25',
+    ]);
+  });
+
+  it('covers the last 30 days of a zone by default', async () => {
+    const days = await get('timeseries?timeZone=Pacific/Kiritimati');
+    expect(days).toHaveLength(30);
+    const inKiritimati = new Date(Date.now() + 14 * 3_600_000).toISOString().slice(0, 10);
+    expect(days.at(-1).date).toBe(inKiritimati);
+  });
+
+  it('answers the first and last days that a time can be on', async () => {
+    const dates = async (query: string) =>
+      (await get(`timeseries?${query}`)).map(({ date }: { date: string }) => date);
+    const first = 'startDate=0001-01-01T00:00:00Z&endDate=0001-01-01T00:00:00Z';
+    const last = 'startDate=9999-12-31T23:00:00Z&endDate=9999-12-31T23:00:00Z';
+    expect(await dates(`timeZone=America/New_York&${first}`)).toEqual(['0000-12-31']);
+    expect(await dates(`timeZone=Asia/Tokyo&${last}`)).toEqual(['+010000-01-01']);
+  });
+
+  it('refuses what is no zone, together with a wrong date', async () => {
+    const answer = await shop.call('GET', '/analytics/timeseries?timeZone=%2B02:00&startDate=x');
+    expect(refusal(answer).toSorted()).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      'startDate invalid_date',
+      'timeZone invalid_string',
+    ]);
   });
 });
 
