@@ -16,7 +16,10 @@ COPY activities activities
 COPY worker worker
 COPY api api
 COPY docs docs
+COPY client client
+COPY console console
 COPY dev/build.ts dev/build.ts
+COPY dev/builds dev/builds
 RUN npm run build
 
 FROM node:20-bookworm-slim

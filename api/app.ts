@@ -7,6 +7,7 @@ import { cors } from './http/cors.ts';
 import type { AnyEndpoint } from './http/endpoint.ts';
 import type { Services } from './services/services.ts';
 import { endpoints } from './endpoints.ts';
+import { consoleRoutes } from './console-app/routes.ts';
 import { consolePages, showConsole } from './console/pages/console.ts';
 import { refuseOnTrackingHosts } from './emails/tracking-host.ts';
 import { SecondFactorPending } from './accounts/sign-in.ts';
@@ -40,6 +41,7 @@ export function createApp(services: Services): Koa {
   app.use(errors(services));
   app.use(refuseOnTrackingHosts(services));
   app.use(docsRoutes(endpoints, config));
+  app.use(consoleRoutes(config));
   app.use(withoutParameters(exact));
   app.use(router.routes());
   app.use(unmatched);

@@ -93,6 +93,8 @@ const rooms: readonly Room[] = [
   },
   // The client that users install: it needs no package and uses only the public API.
   { prefix: 'client/', uses: [], packages: /^$/ },
+  // The console is one of the API's clients, and knows nothing else of the server.
+  { prefix: 'console/', uses: ['console/', 'client/'], packages: /./ },
   {
     prefix: 'dev/',
     uses: [...product, 'dev/', 'worker/', 'api/', 'client/', 'config.ts'],
@@ -112,6 +114,7 @@ const roomsOfFolders = [
   'api/',
   'worker/',
   'client/',
+  'console/',
   'dev/',
   'bench/',
   'test/',
@@ -155,7 +158,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((file) => roomOf(file) !== undefined && /\.(ts|mjs)$/.test(file));
+  .filter((file) => roomOf(file) !== undefined && /\.(tsx?|mjs)$/.test(file));
 
 function roomOf(file: string): Room | undefined {
   return rooms

@@ -15,7 +15,7 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   .filter((file) => file !== '');
 const generated = new Set(['db/tables.ts', 'client/api.ts']);
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
-const code = tracked.filter((file) => file.endsWith('.ts') && !generated.has(file));
+const code = tracked.filter((file) => /\.tsx?$/.test(file) && !generated.has(file));
 const self = 'test/house.test.ts';
 
 /** Banned words, the files where they are allowed, and what to use instead. */
@@ -86,7 +86,7 @@ describe('the code', () => {
   });
 
   it('explains itself in plain sentences, also in the names of tests', () => {
-    const sources = tracked.filter((file) => /\.(ts|sql)$/.test(file) && !generated.has(file));
+    const sources = tracked.filter((file) => /\.(tsx?|sql)$/.test(file) && !generated.has(file));
     // Such a beginning makes a comment hard to read.
     const opener =
       /^\s*(\/\*\*|\*|\/\/|--) *(What|Of|Whether|Where|Whoever|That|Likewise|Somebody|Nobody|Told)\b/;

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
+import { buildConsole } from '../builds/console.ts';
 import { holdDirectory } from './lock.ts';
 import { logFile } from '../logs/log-file.ts';
 import { announced } from './progress.ts';
@@ -85,7 +86,10 @@ async function startParts(options: StackOptions, stops: Stops): Promise<Omit<Sta
   await endLeftovers(dataDir, programs);
   const secret = env['JWT_SECRET'] || (await keptSecret(join(dataDir, 'jwt-secret')));
   const port = await claim('PORT', 8080, options, stops);
-  const servers = await startServers(options, dataDir, stops);
+  const [servers] = await Promise.all([
+    startServers(options, dataDir, stops),
+    env['CONSOLE'] === 'false' ? null : buildConsole(() => options.print('Building the console …')),
+  ]);
   const facts: StackFile = {
     apiUrl: env['API_URL'] || `http://localhost:${port}`,
     ...servers,

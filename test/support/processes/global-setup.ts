@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
 import { migrateToLatest } from '../../../db/migrate.ts';
+import { buildConsole } from '../../../dev/builds/console.ts';
 import { announced } from '../../../dev/servers/progress.ts';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { startPostgres } from '../../../dev/servers/postgres.ts';
@@ -21,7 +22,12 @@ const undo: (() => Promise<void>)[] = [];
  */
 export async function setup(project: TestProject): Promise<void> {
   try {
-    const [databaseUrl, address, bundle] = await Promise.all([database(), temporal(), bundled()]);
+    const [databaseUrl, address, bundle] = await Promise.all([
+      database(),
+      temporal(),
+      bundled(),
+      buildConsole(),
+    ]);
     await execute(databaseUrl, `drop database if exists ${template} with (force)`);
     await execute(databaseUrl, `create database ${template}`);
     await migrateToLatest(databaseAt(databaseUrl, template));

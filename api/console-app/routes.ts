@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import type { Context, Middleware } from 'koa';
+import type { Config } from '../../config.ts';
+import { Problem } from '../../domain/errors.ts';
+import { type BuiltConsole, readConsole, type ServedFile } from './files.ts';
+import { mailFrame, mailFramePolicy } from './mail-frame.ts';
+
+/** Path of the console. */
+export const consolePath = '/app';
+
+/** Stands in the built page where the nonce of each answer belongs: see `console/vite.config.ts`. */
+const noncePlace = 'EVERPOST-NONCE';
+
+/**
+ * The console: one page for all its addresses, the same for everybody, and the files that it loads.
+ * None of this counts for a rate limit, because it reads no data.
+ */
+export function consoleRoutes({ console: isOn }: Pick<Config, 'console'>): Middleware {
+  let built: Promise<BuiltConsole> | undefined;
+  return async (ctx, next) => {
+    const { path } = ctx;
+    const isInside = path === consolePath || path.startsWith(`${consolePath}/`);
+    if (!isOn || !isInside || !['GET', 'HEAD'].includes(ctx.method)) return next();
+    built ??= readConsole().catch((cause: unknown) => {
+      built = undefined;
+      throw new Problem('ROUTE_NOT_FOUND', {
+        message: 'The console was not built. Run "npm run build", or "npm start" on this machine.',
+        cause,
+      });
+    });
+    const { page, assets } = await built;
+    if (path === `${consolePath}/mail-frame`) return sendMailFrame(ctx);
+    if (path.startsWith(`${consolePath}/assets/`)) {
+      const file = assets.get(path.slice(`${consolePath}/assets/`.length));
+      if (!file) throw new Problem('ROUTE_NOT_FOUND');
+      return sendAsset(ctx, file);
+    }
+    return sendPage(ctx, page);
+  };
+}
+
+function sendPage(ctx: Context, page: string): void {
+  const nonce = randomBytes(16).toString('base64');
+  ctx.set({
+    'Cache-Control': 'no-cache',
+    'Content-Security-Policy': pagePolicy(nonce),
+    'Referrer-Policy': 'same-origin',
+    'X-Robots-Tag': 'noindex, nofollow',
+  });
+  ctx.type = 'text/html';
+  ctx.body = page.replaceAll(noncePlace, nonce);
+}
+
+/** Content-Security-Policy of the page. Libraries that insert styles give them the nonce. */
+function pagePolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "connect-src 'self'",
+    "font-src 'self'",
+    "frame-src 'self'",
+    "img-src 'self' data: blob:",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function sendAsset(ctx: Context, { type, plain, br, gzip }: ServedFile): void {
+  ctx.set('Cache-Control', 'public, max-age=31536000, immutable');
+  ctx.type = type;
+  ctx.vary('Accept-Encoding');
+  const accepted = ctx.acceptsEncodings('br', 'gzip', 'identity');
+  const [encoding, body] =
+    accepted === 'br' && br
+      ? (['br', br] as const)
+      : accepted !== 'identity' && gzip
+        ? (['gzip', gzip] as const)
+        : (['', plain] as const);
+  if (encoding !== '') ctx.set('Content-Encoding', encoding);
+  ctx.body = body;
+}
+
+function sendMailFrame(ctx: Context): void {
+  const hasImages = ctx.query['images'] === 'true';
+  ctx.set({
+    'Cache-Control': 'no-cache',
+    'Content-Security-Policy': mailFramePolicy({ hasImages }),
+    'X-Frame-Options': 'SAMEORIGIN',
+    'X-Robots-Tag': 'noindex, nofollow',
+  });
+  ctx.type = 'text/html';
+  ctx.body = mailFrame;
+}

@@ -1,0 +1,59 @@
+import { Everpost, EverpostError } from '../../../client/everpost.ts';
+
+export { EverpostError } from '../../../client/everpost.ts';
+export type * from '../../../client/api.ts';
+
+/** Keys of requests whose answer was lost, by the request. */
+const lostKeys = new Map<string, string>();
+
+/** Returns a random text that is unique in practice, also on a page without HTTPS. */
+export function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/**
+ * Sends a request with the session of the browser. A POST has an `Idempotency-Key`. If the answer was
+ * lost and the user sends the same again, it has the same key, so the work is done once.
+ */
+function senderFor(projectId: string | null) {
+  return async (url: string, init: RequestInit): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    if (projectId !== null) headers.set('x-project-id', projectId);
+    const request = { ...init, headers, credentials: 'same-origin' } as const;
+    if (init.method !== 'POST' || headers.has('idempotency-key')) return fetch(url, request);
+    const same = `${projectId} ${url} ${typeof init.body === 'string' ? init.body : randomId()}`;
+    const key = lostKeys.get(same) ?? randomId();
+    headers.set('idempotency-key', key);
+    lostKeys.set(same, key);
+    const response = await fetch(url, request);
+    if (response.status < 500) lostKeys.delete(same);
+    return response;
+  };
+}
+
+/** `retries: 0`: reads are repeated by their queries, writes only by the user. */
+const clientFor = (projectId: string | null) =>
+  new Everpost({
+    baseUrl: location.origin,
+    retries: 0,
+    strict: true,
+    fetch: senderFor(projectId),
+  });
+
+/** The API without a project: accounts and the list of projects. */
+export const accountApi = clientFor(null);
+
+const clients = new Map<string, Everpost>();
+
+/** The API of one project. */
+export function apiOf(projectId: string): Everpost {
+  const client = clients.get(projectId) ?? clientFor(projectId);
+  clients.set(projectId, client);
+  return client;
+}
+
+/** Returns true if the request had no answer at all. */
+export function isLost(error: unknown): boolean {
+  return error instanceof EverpostError && error.status === 0;
+}

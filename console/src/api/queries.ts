@@ -1,0 +1,92 @@
+import {
+  QueryCache,
+  QueryClient,
+  type QueryKey,
+  useQuery,
+  type UseQueryResult,
+} from '@tanstack/react-query';
+import { EverpostError } from './api.ts';
+import { leaveForLogIn } from './session.ts';
+
+/** Pauses between two readings of a page that shows what goes on, in milliseconds. */
+const pauses = [2_000, 4_000, 8_000, 16_000, 30_000];
+
+/** An error that the next try may not have: no answer, a busy server, a server error. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof EverpostError)) return false;
+  return error.status === 0 || error.status === 429 || error.status >= 500;
+}
+
+function pauseAfter(error: unknown, repeats: number): number {
+  const { retryAfter = null } = error instanceof EverpostError ? error : {};
+  return retryAfter === null ? Math.min(1_000 * 2 ** repeats, 30_000) : retryAfter * 1_000;
+}
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError(error) {
+      if (error instanceof EverpostError && error.status === 401) leaveForLogIn();
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      retry: (failures, error) => mayPass(error) && failures < 3,
+      retryDelay: (repeats, error) => pauseAfter(error, repeats),
+      refetchOnWindowFocus: true,
+      staleTime: 1_000,
+    },
+  },
+});
+
+/** How often the data of a query were read without a change, by the query. */
+const unchanged = new WeakMap<object, { data: unknown; times: number; readAt: number }>();
+
+/**
+ * Reads again and again: every 2 seconds while the data change, then after 4, 8, 16 and 30 seconds.
+ * Never while the window is hidden, at once when it comes to the front.
+ */
+export function useLive<T>(options: {
+  key: QueryKey;
+  read: () => Promise<T>;
+  /** False: read once, for example because what it shows is over. */
+  isLive?: boolean | ((data: T) => boolean);
+  isEnabled?: boolean;
+}): UseQueryResult<T> {
+  const { key, read, isLive = true, isEnabled = true } = options;
+  return useQuery<T>({
+    queryKey: key,
+    queryFn: read,
+    enabled: isEnabled,
+    placeholderData: (before) => before,
+    refetchInterval(query) {
+      const { data, dataUpdatedAt: readAt, error } = query.state;
+      if (error) return pauseAfter(error, pauses.length);
+      if (data === undefined) return pauses[0]!;
+      if (!(typeof isLive === 'function' ? isLive(data) : isLive)) return false;
+      const before = unchanged.get(query) ?? { data, times: 0, readAt };
+      const isNew = before.readAt !== readAt;
+      const times = before.data !== data ? 0 : before.times + (isNew ? 1 : 0);
+      unchanged.set(query, { data, times, readAt });
+      return pauses[Math.min(times, pauses.length - 1)]!;
+    },
+  });
+}
+
+/** Reads once, and again when the window comes to the front or the data were changed here. */
+export function useRead<T>(
+  key: QueryKey,
+  read: () => Promise<T>,
+  { isEnabled = true } = {},
+): UseQueryResult<T> {
+  return useQuery<T>({
+    queryKey: key,
+    queryFn: read,
+    enabled: isEnabled,
+    placeholderData: (before) => before,
+  });
+}
+
+/** Reads again what begins with this key, because it was changed. */
+export function readAgain(...key: QueryKey): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: key });
+}

@@ -1,0 +1,201 @@
+import { type ComponentProps, type ReactNode, useId } from 'react';
+
+/** Input fields: each has a label, may have a hint, and shows its own error. */
+
+interface About {
+  label: string;
+  hint?: ReactNode;
+  /** The error of this field, from the API. */
+  error?: string | undefined;
+  /** True: the label is read aloud but not shown, because the place says it. */
+  hidesLabel?: boolean;
+}
+
+/** The attributes of a control with an error and a hint. */
+function useDescribed({ error, hint }: Pick<About, 'error' | 'hint'>) {
+  const id = useId();
+  const ids = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ');
+  return {
+    id,
+    control: { id, 'aria-invalid': error ? true : undefined, 'aria-describedby': ids || undefined },
+  };
+}
+
+function Described({ id, about, children }: { id: string; about: About; children: ReactNode }) {
+  const { label, hint, error, hidesLabel } = about;
+  return (
+    <div className="field">
+      <label htmlFor={id} className={hidesLabel ? 'hidden' : undefined}>
+        {label}
+      </label>
+      {children}
+      {error && (
+        <span className="fault" id={`${id}-error`}>
+          {error}
+        </span>
+      )}
+      {hint && (
+        <span className="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+type Changed<E extends keyof React.JSX.IntrinsicElements> = Omit<
+  ComponentProps<E>,
+  'onChange' | 'value'
+>;
+
+interface Text {
+  value: string;
+  onChange: (value: string) => void;
+}
+
+export function TextField({
+  label,
+  hint,
+  error,
+  hidesLabel,
+  onChange,
+  ...rest
+}: About & Text & Changed<'input'>) {
+  const about = { label, hint, error, hidesLabel };
+  const { id, control } = useDescribed(about);
+  return (
+    <Described id={id} about={about}>
+      <input
+        {...rest}
+        {...control}
+        className="input"
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </Described>
+  );
+}
+
+export function TextArea({
+  label,
+  hint,
+  error,
+  hidesLabel,
+  onChange,
+  ...rest
+}: About & Text & Changed<'textarea'>) {
+  const about = { label, hint, error, hidesLabel };
+  const { id, control } = useDescribed(about);
+  return (
+    <Described id={id} about={about}>
+      <textarea
+        {...rest}
+        {...control}
+        className="input"
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </Described>
+  );
+}
+
+export interface Option {
+  value: string;
+  text: string;
+  isDisabled?: boolean;
+}
+
+export function SelectField({
+  label,
+  hint,
+  error,
+  hidesLabel,
+  onChange,
+  options,
+  ...rest
+}: About & Text & Changed<'select'> & { options: readonly Option[] }) {
+  const about = { label, hint, error, hidesLabel };
+  const { id, control } = useDescribed(about);
+  return (
+    <Described id={id} about={about}>
+      <select
+        {...rest}
+        {...control}
+        className="input"
+        onChange={(event) => onChange(event.target.value)}
+      >
+        {options.map(({ value, text, isDisabled }) => (
+          <option key={value} value={value} disabled={isDisabled}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Described>
+  );
+}
+
+/** A box that is on or off. `role="switch"` for what applies at once. */
+export function CheckField({
+  label,
+  hint,
+  error,
+  value,
+  onChange,
+  hidesLabel,
+  ...rest
+}: About & { value: boolean; onChange: (value: boolean) => void } & Changed<'input'>) {
+  const { id, control } = useDescribed({ error, hint });
+  return (
+    <div className="field">
+      <div className="check">
+        <input
+          {...rest}
+          {...control}
+          type="checkbox"
+          checked={value}
+          onChange={(event) => onChange(event.target.checked)}
+        />
+        <label htmlFor={id} className={hidesLabel ? 'hidden' : undefined}>
+          {label}
+        </label>
+      </div>
+      {error && (
+        <span className="fault" id={`${id}-error`}>
+          {error}
+        </span>
+      )}
+      {hint && (
+        <span className="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** One choice of a few, all of them shown. */
+export function RadioGroup({
+  label,
+  options,
+  value,
+  onChange,
+  hint,
+}: Pick<About, 'label' | 'hint'> & Text & { options: readonly Option[] }) {
+  const name = useId();
+  return (
+    <fieldset className="field">
+      <legend>{label}</legend>
+      {options.map((option) => (
+        <label className="check" key={option.value}>
+          <input
+            type="radio"
+            name={name}
+            checked={option.value === value}
+            disabled={option.isDisabled}
+            onChange={() => onChange(option.value)}
+          />
+          {option.text}
+        </label>
+      ))}
+      {hint && <span className="hint">{hint}</span>}
+    </fieldset>
+  );
+}

@@ -1,0 +1,128 @@
+import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react';
+import { EverpostError } from '../api/api.ts';
+import { ProblemAlert } from './problem-alert.tsx';
+
+/** The state of a form: its values, the errors of its fields, and how it is sent. */
+export interface FormState<Values extends object> {
+  values: Values;
+  set: (changes: Partial<Values>) => void;
+  /** The attributes of the control of a value. */
+  field: <Key extends keyof Values & string>(
+    key: Key,
+  ) => {
+    name: Key;
+    value: Values[Key];
+    onChange: (value: Values[Key]) => void;
+    error: string | undefined;
+  };
+  /** The error of a field, or of what is in it: `data` has that of `data.plan`. */
+  errorOf: (field: string) => string | undefined;
+  isBusy: boolean;
+  isChanged: boolean;
+  error: unknown;
+  send: () => Promise<void>;
+  /** Starts again with these values. */
+  reset: (values: Values) => void;
+}
+
+/** Returns the errors of an answer by field. */
+function faultsOf(error: unknown): readonly { field: string; message: string }[] {
+  return error instanceof EverpostError ? error.errors : [];
+}
+
+/**
+ * Holds the values of a form and sends them with `send`. If the API refuses them, what was typed
+ * stays, and each field shows its error.
+ */
+export function useForm<Values extends object>(
+  initial: Values,
+  send: (values: Values) => Promise<unknown>,
+): FormState<Values> {
+  const [values, setValues] = useState(initial);
+  const [start, setStart] = useState(initial);
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const errorOf = (field: string) =>
+    faultsOf(error).find(
+      ({ field: at }) => at === field || at.startsWith(`${field}.`) || at.startsWith(`${field}[`),
+    )?.message;
+  const set = (changes: Partial<Values>) => setValues((before) => ({ ...before, ...changes }));
+  return {
+    values,
+    set,
+    field: (key) => ({
+      name: key,
+      value: values[key],
+      onChange: (value) => set({ [key]: value } as unknown as Partial<Values>),
+      error: errorOf(key),
+    }),
+    errorOf,
+    isBusy,
+    isChanged: JSON.stringify(values) !== JSON.stringify(start),
+    error,
+    async send() {
+      if (isBusy) return;
+      setBusy(true);
+      setError(null);
+      try {
+        await send(values);
+        setStart(values);
+      } catch (failure) {
+        setError(failure);
+      } finally {
+        setBusy(false);
+      }
+    },
+    reset(next) {
+      setValues(next);
+      setStart(next);
+      setError(null);
+    },
+  };
+}
+
+/**
+ * The form itself. Errors of fields that it does not show are in its alert, with all others. After an
+ * error the first invalid field has the focus.
+ */
+export function Form<Values extends object>({
+  form,
+  children,
+  isWide = false,
+  label,
+}: {
+  form: FormState<Values>;
+  children: ReactNode;
+  isWide?: boolean;
+  label?: string;
+}) {
+  const element = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (!form.error) return;
+    const invalid = element.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    (invalid ?? element.current?.querySelector<HTMLElement>('[role="alert"]'))?.focus();
+  }, [form.error]);
+  const shown = Object.keys(form.values);
+  const isShown = ({ field }: { field: string }) =>
+    shown.some(
+      (key) => field === key || field.startsWith(`${key}.`) || field.startsWith(`${key}[`),
+    );
+  const isAtFields = faultsOf(form.error).length > 0 && faultsOf(form.error).every(isShown);
+  const send = (event: SubmitEvent) => {
+    event.preventDefault();
+    event.stopPropagation();
+    void form.send();
+  };
+  return (
+    <form
+      ref={element}
+      className={isWide ? 'form wide' : 'form'}
+      onSubmit={send}
+      noValidate
+      aria-label={label}
+    >
+      {Boolean(form.error) && !isAtFields && <ProblemAlert error={form.error} />}
+      {children}
+    </form>
+  );
+}

@@ -1,0 +1,50 @@
+import { DropdownMenu as Radix } from 'radix-ui';
+import type { ReactNode } from 'react';
+
+export type MenuItem =
+  | { kind?: 'item'; text: string; onChoose: () => void; disabledBecause?: string | false | null }
+  | { kind: 'choice'; text: string; isChosen: boolean; onChoose: () => void }
+  | { kind: 'label'; text: string }
+  | { kind: 'line' };
+
+/** A menu that opens below its button. */
+export function Menu({ button, items }: { button: ReactNode; items: readonly MenuItem[] }) {
+  return (
+    <Radix.Root modal={false}>
+      <Radix.Trigger asChild>{button}</Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content className="menu" sideOffset={4} collisionPadding={8} align="start">
+          {items.map((item, index) => (
+            <Item key={'text' in item ? item.text : index} item={item} />
+          ))}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+function Item({ item }: { item: MenuItem }) {
+  if (item.kind === 'line') return <Radix.Separator />;
+  if (item.kind === 'label') return <Radix.Label className="label">{item.text}</Radix.Label>;
+  if (item.kind === 'choice') {
+    return (
+      <Radix.CheckboxItem
+        role="menuitemradio"
+        checked={item.isChosen}
+        onCheckedChange={item.onChoose}
+      >
+        {item.text}
+      </Radix.CheckboxItem>
+    );
+  }
+  const { text, onChoose, disabledBecause } = item;
+  return (
+    <Radix.Item
+      disabled={Boolean(disabledBecause)}
+      title={disabledBecause || undefined}
+      onSelect={onChoose}
+    >
+      {text}
+    </Radix.Item>
+  );
+}

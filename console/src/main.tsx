@@ -1,0 +1,21 @@
+import '@fontsource-variable/inter/wght.css';
+import './design/style.css';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { createRoot } from 'react-dom/client';
+import { queryClient } from './api/queries.ts';
+import { Confirmations } from './design/confirm.tsx';
+import { Notices } from './design/notices.tsx';
+import { applyTheme } from './shell/theme.ts';
+import { router } from './router.tsx';
+
+applyTheme();
+createRoot(document.getElementById('root')!).render(
+  <QueryClientProvider client={queryClient}>
+    <Notices>
+      <Confirmations>
+        <RouterProvider router={router} />
+      </Confirmations>
+    </Notices>
+  </QueryClientProvider>,
+);

@@ -1,0 +1,17 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { accountApi } from '../../api/api.ts';
+import { useRead } from '../../api/queries.ts';
+import { Bones } from '../../design/parts.tsx';
+
+/** Leads to the user's first project, or to the page that creates one. */
+export function Page() {
+  const navigate = useNavigate();
+  const { data: projects } = useRead(['projects'], () => accountApi.get('/users/@me/projects'));
+  useEffect(() => {
+    if (!projects) return;
+    const [first] = projects;
+    void navigate({ to: first ? `/${first.id}` : '/projects/new', replace: true });
+  }, [projects, navigate]);
+  return <Bones />;
+}

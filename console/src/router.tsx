@@ -1,0 +1,79 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from '@tanstack/react-router';
+import { base } from './api/session.ts';
+import { accountPages } from './pages/account/pages.ts';
+import { overviewPages } from './pages/overview/pages.ts';
+import type { Pages } from './pages/pages.ts';
+import { FailedPage } from './shell/failed-page.tsx';
+import { NotFoundPage } from './shell/not-found-page.tsx';
+import { PlainLayout } from './shell/plain-layout.tsx';
+import { ProjectLayout } from './shell/project-layout.tsx';
+import { SessionLayout } from './shell/session-layout.tsx';
+
+/** The pages of the console, by address. Each page is loaded when it is opened first. */
+
+const root = createRootRoute({
+  component: Outlet,
+  notFoundComponent: NotFoundPage,
+  errorComponent: ({ error }) => <FailedPage error={error} />,
+});
+
+const open = createRoute({ getParentRoute: () => root, id: 'open', component: PlainLayout });
+const session = createRoute({
+  getParentRoute: () => root,
+  id: 'session',
+  component: SessionLayout,
+});
+const project = createRoute({
+  getParentRoute: () => session,
+  path: '$projectId',
+  component: ProjectLayout,
+});
+
+/** All pages of projects, one list per room. */
+const projectPages: Pages = { ...overviewPages };
+
+function routesOf(parent: typeof root, pages: Pages) {
+  return Object.entries(pages).map(([path, load]) =>
+    createRoute({
+      getParentRoute: () => parent,
+      path,
+      component: lazyRouteComponent(load, 'Page'),
+    }),
+  );
+}
+
+const asParent = (route: unknown) => route as typeof root;
+
+const tree = root.addChildren([
+  open.addChildren(routesOf(asParent(open), accountPages.open)),
+  session.addChildren([
+    ...routesOf(asParent(session), accountPages.session),
+    project.addChildren(routesOf(asParent(project), projectPages)),
+  ]),
+]);
+
+/** Values in addresses are plain texts: `?search=ann&page=2`. */
+function parseSearch(search: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+function stringifySearch(search: Record<string, unknown>): string {
+  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+export const router = createRouter({
+  routeTree: tree,
+  basepath: base,
+  defaultPreload: 'intent',
+  parseSearch,
+  stringifySearch,
+  scrollRestoration: true,
+});

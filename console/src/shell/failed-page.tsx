@@ -1,0 +1,14 @@
+import { PageHead } from '../design/page-head.tsx';
+import { ProblemAlert } from '../design/problem-alert.tsx';
+
+/** A page whose own code has failed. */
+export function FailedPage({ error }: { error: unknown }) {
+  return (
+    <div className="plain">
+      <main id="main" className="stack">
+        <PageHead title="This page has failed" />
+        <ProblemAlert error={error} onRetry={() => location.reload()} />
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+import { Outlet } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { accountApi, apiOf } from '../api/api.ts';
+import { useRead } from '../api/queries.ts';
+import { Button } from '../design/button.tsx';
+import { Dialog } from '../design/dialog.tsx';
+import { Bones } from '../design/parts.tsx';
+import { ProblemAlert } from '../design/problem-alert.tsx';
+import { useParam } from './address.ts';
+import { NotFoundPage } from './not-found-page.tsx';
+import { ProjectContext } from './project.ts';
+import { SideBar } from './side-bar.tsx';
+
+const readProjects = () => accountApi.get('/users/@me/projects');
+
+/** All pages of a project: its navigation beside the page, on a phone behind a button. */
+export function ProjectLayout() {
+  const projectId = useParam('projectId');
+  const { data: projects, error, refetch } = useRead(['projects'], readProjects);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const project = projects?.find(({ id }) => id === projectId);
+  const context = useMemo(
+    () =>
+      project && {
+        project,
+        api: apiOf(project.id),
+        path: (page: string) => `/${project.id}${page === '' ? '' : `/${page}`}`,
+        adminOnly:
+          project.role === 'MEMBER' ? 'Only administrators of this project may do this.' : null,
+      },
+    [project],
+  );
+  if (!projects && error) {
+    return (
+      <div className="plain">
+        <main id="main">
+          <ProblemAlert error={error} onRetry={() => void refetch()} />
+        </main>
+      </div>
+    );
+  }
+  if (!projects) return <Bones />;
+  if (!context) return <NotFoundPage />;
+  return (
+    <ProjectContext.Provider value={context}>
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <header className="top">
+        <Button onClick={() => setMenuOpen(true)}>Menu</Button>
+        <strong>{context.project.name}</strong>
+      </header>
+      {isMenuOpen && (
+        <Dialog title="Menu" hidesTitle size="side" onClose={() => setMenuOpen(false)}>
+          <SideBar projects={projects} onLeave={() => setMenuOpen(false)} />
+        </Dialog>
+      )}
+      <div className="shell">
+        <div className="side">
+          <SideBar projects={projects} />
+        </div>
+        <main id="main" className="content" tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
+    </ProjectContext.Provider>
+  );
+}

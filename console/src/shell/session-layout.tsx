@@ -1,0 +1,31 @@
+import { Outlet } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useRead } from '../api/queries.ts';
+import { findUser, leaveForLogIn } from '../api/session.ts';
+import { Bones } from '../design/parts.tsx';
+import { ProblemAlert } from '../design/problem-alert.tsx';
+import { LostConnection } from './lost-connection.tsx';
+import { UserContext } from './user.ts';
+
+/** Pages that need a session. Without one, the log-in page opens, and leads back. */
+export function SessionLayout() {
+  const { data: user, error, refetch } = useRead(['user'], findUser);
+  useEffect(() => {
+    if (user === null) leaveForLogIn();
+  }, [user]);
+  if (user) {
+    return (
+      <UserContext.Provider value={user}>
+        <LostConnection />
+        <Outlet />
+      </UserContext.Provider>
+    );
+  }
+  return (
+    <div className="plain">
+      <main id="main">
+        {error ? <ProblemAlert error={error} onRetry={() => void refetch()} /> : <Bones />}
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,138 @@
+import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
+import type { Project } from '../api/api.ts';
+import { useLive } from '../api/queries.ts';
+import { base } from '../api/session.ts';
+import { accountApi } from '../api/api.ts';
+import { Menu } from '../design/menu.tsx';
+import { useNotify } from '../design/notices.tsx';
+import { count } from '../words/numbers.ts';
+import { useProject } from './project.ts';
+import { applyTheme, readTheme, type Theme } from './theme.ts';
+import { useUser } from './user.ts';
+
+const sections = [
+  ['', 'Overview'],
+  ['contacts', 'Contacts'],
+  ['segments', 'Segments'],
+  ['templates', 'Templates'],
+  ['campaigns', 'Campaigns'],
+  ['workflows', 'Workflows'],
+  ['failures', 'Failures'],
+  ['emails', 'Emails'],
+  ['events', 'Events'],
+  ['activity', 'Activity'],
+  ['settings', 'Settings'],
+] as const;
+
+/** The navigation of a project. `onLeave` is called when the user has chosen a page. */
+export function SideBar({
+  projects,
+  onLeave,
+}: {
+  projects: readonly Project[];
+  onLeave?: () => void;
+}) {
+  return (
+    <>
+      <ProjectMenu projects={projects} />
+      <Navigation onLeave={onLeave} />
+      <AccountMenu />
+    </>
+  );
+}
+
+function ProjectMenu({ projects }: { projects: readonly Project[] }) {
+  const { project } = useProject();
+  const navigate = useNavigate();
+  return (
+    <Menu
+      button={
+        <button type="button" className="row project" aria-label={`Project: ${project.name}`}>
+          <span>{project.name}</span>
+          <span aria-hidden="true">▾</span>
+        </button>
+      }
+      items={[
+        ...projects.map(({ id, name }) => ({
+          kind: 'choice' as const,
+          text: name,
+          isChosen: id === project.id,
+          onChoose: () => void navigate({ to: `/${id}` }),
+        })),
+        { kind: 'line' },
+        { text: 'New project', onChoose: () => void navigate({ to: '/projects/new' }) },
+      ]}
+    />
+  );
+}
+
+function Navigation({ onLeave }: { onLeave: (() => void) | undefined }) {
+  const { api, path, project } = useProject();
+  const { data: failures } = useLive({
+    key: [project.id, 'executions', 'groups', {}],
+    read: () => api.get('/executions/groups'),
+  });
+  const failed = failures?.reduce((sum, group) => sum + group.count, 0) ?? 0;
+  const pathname = useRouterState({ select: (state) => state.location.pathname });
+  const isAt = (page: string) =>
+    page === '' ? pathname === path('') : `${pathname}/`.startsWith(`${path(page)}/`);
+  return (
+    <nav aria-label="Main">
+      {sections.map(([page, name]) => (
+        <Link
+          key={page}
+          to={path(page)}
+          aria-current={isAt(page) ? 'page' : undefined}
+          onClick={onLeave}
+        >
+          <span>{name}</span>
+          {page === 'failures' && failed > 0 && <span className="number"> {count(failed)}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+const themes: [Theme, string][] = [
+  ['system', 'System'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+];
+
+export function AccountMenu() {
+  const { email } = useUser();
+  const navigate = useNavigate();
+  const { fail } = useNotify();
+  const logOut = async () => {
+    try {
+      await accountApi.get('/auth/logout');
+      location.assign(`${base}/auth/login`);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  return (
+    <Menu
+      button={
+        <button type="button" className="row">
+          <span>Account</span>
+          <span aria-hidden="true">▾</span>
+        </button>
+      }
+      items={[
+        { kind: 'label', text: email },
+        { text: 'Account', onChoose: () => void navigate({ to: '/account' }) },
+        { kind: 'line' },
+        { kind: 'label', text: 'Theme' },
+        ...themes.map(([theme, text]) => ({
+          kind: 'choice' as const,
+          text,
+          isChosen: readTheme() === theme,
+          onChoose: () => applyTheme(theme),
+        })),
+        { kind: 'line' },
+        { text: 'Log out', onChoose: () => void logOut() },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,9 @@
+import { createContext, useContext } from 'react';
+import type { User } from '../api/api.ts';
+
+export const UserContext = createContext<User | null>(null);
+
+/** The user of the session. */
+export function useUser(): User {
+  return useContext(UserContext)!;
+}

@@ -1,0 +1,42 @@
+import { EverpostError } from '../api/api.ts';
+
+export interface ProblemText {
+  /** The thing that failed. */
+  message: string;
+  /** The next thing to do. */
+  suggestion: string | null;
+  code: string | null;
+  requestId: string | null;
+}
+
+/** An error in words. The API's own sentences are used; only a missing answer is said here. */
+export function textOfProblem(error: unknown): ProblemText {
+  if (!(error instanceof EverpostError)) {
+    const message = error instanceof Error ? error.message : String(error);
+    return {
+      message: `The page has failed: ${message}`,
+      suggestion: 'Reload it.',
+      code: null,
+      requestId: null,
+    };
+  }
+  const { code, requestId, errors } = error;
+  if (error.status === 0) {
+    return {
+      message: 'The server does not answer.',
+      suggestion: 'Nothing is lost on this page. Check the connection, then try again.',
+      code: null,
+      requestId,
+    };
+  }
+  if (code === 'UNEXPECTED_ANSWER') {
+    return {
+      message: `Another program than Everpost has answered (${error.status}).`,
+      suggestion: 'Check the proxy before the server.',
+      code,
+      requestId,
+    };
+  }
+  const [own] = error.message.split(errors[0] ? ` ${errors[0].field}: ` : '\n');
+  return { message: own ?? error.message, suggestion: error.suggestion, code, requestId };
+}

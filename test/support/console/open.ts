@@ -1,0 +1,54 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { TestApi } from '../api.ts';
+import { atEnd } from '../use.ts';
+
+/** A user in front of the console. */
+export interface ConsoleUser {
+  page: Page;
+  email: string;
+  /** Session cookie, for requests beside the browser. */
+  cookie: string;
+  /** Opens a page of a project, or another one if it begins with `/`. */
+  open: (path: string) => Promise<void>;
+  /** Errors that the browser has printed, and requests to other servers. */
+  faults: string[];
+}
+
+/** Path of the console. */
+export const consolePath = '/app';
+
+/**
+ * Opens a browser window for a user with a session. Every error that the browser prints is a fault,
+ * and so is a request to another server.
+ */
+export async function openConsole(
+  browser: Browser,
+  api: TestApi,
+  user: { email: string; cookie: string; projectId?: string },
+  options: BrowserContextOptions = {},
+): Promise<ConsoleUser> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  atEnd(() => context.close());
+  const [name, value] = user.cookie.split('=') as [string, string];
+  await context.addCookies([{ name, value, url: api.url }]);
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const faults: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(api.url) && !/^(data|blob|about):/.test(url)) faults.push(url);
+  });
+  return {
+    page,
+    email: user.email,
+    cookie: user.cookie,
+    faults,
+    async open(path) {
+      const inside = path.startsWith('/') ? path : `/${user.projectId}/${path}`;
+      await page.goto(`${api.url}${consolePath}${inside.replace(/\/$/, '')}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    },
+  };
+}
