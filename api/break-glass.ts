@@ -39,7 +39,8 @@ function readArguments(): { address: string; removeFactors: boolean } {
     });
     const [given = '', ...others] = positionals;
     const email = normaliseEmail(given);
-    if (email === null || others.length > 0) throw new Error('Name one email address.');
+    if (given === '' || others.length > 0) throw new Error('Give exactly one email address.');
+    if (email === null) throw new Error(`"${given}" is not an email address.`);
     return { address: email, removeFactors: values['remove-factors'] };
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage}`);

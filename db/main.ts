@@ -64,7 +64,7 @@ function sentenceOf(error: unknown): unknown {
   if (isKnown) return (error as Error).message;
   const { message, code } = error as Error & { code?: string };
   if (isTimeLimit(error) || isTransient(error)) {
-    return `PostgreSQL has ended a statement: ${message}. Run this again.`;
+    return `PostgreSQL has stopped a statement: ${message}. Run this command again.`;
   }
   if (!isConnectionRefused(error)) return error;
   return (

@@ -136,10 +136,10 @@ function compare(known: readonly string[], applied: readonly string[]): SchemaSt
   const differs = shared.findIndex((name, index) => name !== known[index]);
   if (differs >= 0) {
     throw new ForeignSchema(
-      `The database has the migration ${shared[differs]}, but this version has ` +
-        `${known[differs]} in its place, so an unrelated build of Everpost has created it. Set ` +
-        'DATABASE_URL to an empty database. That of `npm start` is in the folder ./var, which ' +
-        'you may delete with all its data.',
+      `The database has the migration ${shared[differs]} where this version has ` +
+        `${known[differs]}. So an unrelated build of Everpost has created it. Set DATABASE_URL to ` +
+        'an empty database. The database of `npm start` is in the folder ./var. If you do not ' +
+        'need its data, delete this folder.',
     );
   }
   const pending = known.slice(shared.length);
@@ -161,7 +161,8 @@ async function takeTurn(client: Client, onWait: (sentence: string) => void): Pro
   for (let attempt = 1; ; attempt += 1) {
     const { rows } = await client.query(`select pg_try_advisory_lock(${lockId}) as locked`);
     if (rows[0].locked) return;
-    if (attempt === 1) onWait('Another process migrates the database; waiting for its end.');
+    if (attempt === 1)
+      onWait('Another process is migrating the database. Waiting until it has finished.');
     await sleep(turnMs);
   }
 }
@@ -188,7 +189,7 @@ async function applyWithRetries(
     } catch (error) {
       const isLocked = isLockTimeout(error) || isTransient(error);
       if (!isLocked) {
-        const reason = error instanceof Error ? error.message : 'unknown reason';
+        const reason = error instanceof Error ? error.message : 'PostgreSQL gave no reason';
         throw new MigrationFailed(`Migration ${name} failed: ${reason}`, { cause: error });
       }
       if (attempt === attemptsMax) {

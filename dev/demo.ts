@@ -11,7 +11,9 @@ import { readStackFile } from './servers/stack-file.ts';
 const stack = await readStackFile(process.env['EVERPOST_DATA_DIR'] ?? './var');
 const apiUrl = process.env['API_URL'] ?? stack?.apiUrl;
 if (!apiUrl) {
-  console.error('Nothing runs here. Run "npm start" in another terminal first, or set API_URL.');
+  console.error(
+    'Everpost does not run here. Run "npm start" in another terminal first, or set API_URL.',
+  );
   process.exit(1);
 }
 const api = apiUrl;

@@ -105,12 +105,14 @@ export function refuseSource(source: string, runId: string | undefined): void {
   if (source.includes('@')) {
     throw new NoHistory(
       `Temporal holds no mail addresses: ${source} cannot be found there. Find the execution in ` +
-        'the API (GET /workflows/{id}/executions) and name its id; docs/operating/temporal-ui.md shows more ways.',
+        'the API (GET /workflows/{id}/executions) and give its id. More ways: docs/operating/temporal-ui.md.',
     );
   }
   const isRunId: boolean = runId === undefined || isUuid(runId);
   if (!isRunId) {
-    throw new NoHistory(`${runId} is no run id: "temporalRunId" in the API, "Run ID" in the UI.`);
+    throw new NoHistory(
+      `${runId} is not a run id. The API shows it as "temporalRunId", the Temporal UI as "Run ID".`,
+    );
   }
   if (/["\s]/.test(source))
     throw new NoHistory(`"${source}" is not an id: it has a space or a quotation mark.`);
@@ -152,7 +154,7 @@ function unknown(source: string, runId: string | undefined): string {
     );
   }
   return (
-    `Temporal has no run of ${source}. ${tooOld} the id is wrong. Name the id of an execution, a ` +
+    `Temporal has no run of ${source}. ${tooOld} the id is wrong. Give the id of an execution, a ` +
     'campaign, a domain, a project or a job, or a workflow id as the Temporal UI shows it ' +
     '(docs/operating/temporal-ui.md lists them). Contacts, mail of projects and workflows have no ' +
     'run of their own.'

@@ -176,7 +176,7 @@ async function main(): Promise<void> {
   const api = process.env['API_URL'] ?? stack?.apiUrl;
   const key = process.env['SECRET_KEY'];
   if (!values['dry-run'] && !api) {
-    throw new Error('Nothing runs here. Run "npm start" first, or set API_URL.');
+    throw new Error('Everpost does not run here. Run "npm start" first, or set API_URL.');
   }
   if (!values['dry-run'] && !key) throw new Error(`SECRET_KEY is not set.\n\n${usage}`);
 

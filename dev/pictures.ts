@@ -19,7 +19,7 @@ import { readStackFile } from './servers/stack-file.ts';
 const images = join(import.meta.dirname, '../docs/images');
 const stack = await readStackFile(process.env['EVERPOST_DATA_DIR'] ?? './var');
 if (!stack?.temporalUiUrl) {
-  console.error('Nothing runs here. Run "npm start" in another terminal first.');
+  console.error('Everpost does not run here. Run "npm start" in another terminal first.');
   process.exit(1);
 }
 const { apiUrl, temporalUiUrl } = stack;

@@ -19,7 +19,7 @@ async function main(): Promise<number> {
   }
   const { temporal, databaseUrl } = await findServers(process.env);
   if (databaseUrl === null) {
-    console.error('Nothing runs here. Run "npm start" first, or set DATABASE_URL.');
+    console.error('Everpost does not run here. Run "npm start" first, or set DATABASE_URL.');
     return 2;
   }
   // We report divergences in our own messages.

@@ -1,3 +1,5 @@
+import { withGiven } from './text-rules.ts';
+
 /**
  * The error codes: every code of the API, its HTTP status, and its default message. Codes are part
  * of the API; the messages are not.
@@ -228,6 +230,12 @@ export type FieldCode =
  */
 export function fault(code: FieldCode, message: string) {
   return { params: { code }, message };
+}
+
+/** Returns the same as `fault`, with the given value in the message. Not for secrets. */
+export function faultWithGiven(code: FieldCode, message: string) {
+  const error = ({ input }: { input?: unknown }) => withGiven(message, input);
+  return { params: { code }, error };
 }
 
 /**

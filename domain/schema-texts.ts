@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { oneOf } from './text-rules.ts';
+import { oneOf, withGiven } from './text-rules.ts';
 
 /**
  * Messages of schema issues, in place of the library's: what a value must be, and what was given. A
- * given text may be a secret, so a message shows only its length.
+ * given text may be a secret, so a message shows only its length, unless only a few words are allowed.
  */
 
 type Issue = z.core.$ZodRawIssue;
@@ -42,7 +42,7 @@ export function schemaText(issue: Issue): string {
     case 'invalid_type':
       return wrongKind(issue);
     case 'invalid_value':
-      return `Must be ${oneOf(issue.values.map(String))}.`;
+      return withGiven(`Must be ${oneOf(issue.values.map(String))}.`, issue.input);
     case 'too_small':
       return tooSmall(issue);
     case 'too_big':

@@ -137,6 +137,21 @@ export function unknownKeyText(key: string, known: readonly string[]): string {
   return `There is no such field here.${meant === undefined ? all : ` Did you mean "${meant}"?`}`;
 }
 
+/** Longest given text that an error repeats. */
+const shownChars = 60;
+
+/**
+ * Returns a text such as `Must be a uuid.` with the value that was given: `Must be a uuid, not "abc".`
+ * A long text is not repeated, nor one that looks like a key.
+ */
+export function withGiven(message: string, given: unknown): string {
+  const isShown =
+    typeof given === 'string'
+      ? given.length <= shownChars && !/^(sk|pk|whsec)_/.test(given)
+      : typeof given === 'number' || typeof given === 'boolean';
+  return isShown ? message.replace(/\.$/, () => `, not ${JSON.stringify(given)}.`) : message;
+}
+
 /** Returns words as alternatives: `a or b`, `one of a, b, c`. */
 export function oneOf(values: readonly string[]): string {
   return values.length <= 2 ? values.join(' or ') : `one of ${values.join(', ')}`;

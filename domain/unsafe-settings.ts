@@ -101,7 +101,7 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
   {
     ...warned,
     isBroken: ({ RATE_LIMIT_ENABLED: isLimited }) => !isLimited,
-    sentence: 'RATE_LIMIT_ENABLED is false: passwords and keys may be tried without end',
+    sentence: 'RATE_LIMIT_ENABLED is false: anyone can try passwords and keys without limit',
   },
   {
     ...warned,

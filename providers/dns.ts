@@ -68,7 +68,7 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
         const { code = '' } = error as NodeJS.ErrnoException;
         if (absent.has(code)) return [];
         if (tried === triesMax) {
-          throw new DnsError(`DNS did not answer about ${about}: ${code || String(error)}`);
+          throw new DnsError(`DNS did not answer the query for ${about}: ${code || String(error)}`);
         }
       }
     }

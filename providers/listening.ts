@@ -22,8 +22,8 @@ export async function listen(
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const sentences: Record<string, string> = {
-      EADDRINUSE: `Port ${port} is taken. Stop what uses it, or set ${name} to another one.`,
-      EACCES: `This user may not use port ${port}. Set ${name} to one above 1023.`,
+      EADDRINUSE: `Port ${port} is in use by another program. Stop that program, or set ${name} to another port.`,
+      EACCES: `This user may not use port ${port}. Set ${name} to a port above 1023.`,
       EADDRNOTAVAIL: `This machine has no address ${host}. Set ${hostSetting} to one of its addresses.`,
     };
     const sentence = sentences[code];

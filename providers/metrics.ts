@@ -200,7 +200,7 @@ export class Metrics {
 async function withinTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('It took too long')), readingMs);
+    timer = setTimeout(() => reject(new Error('Reading the source took too long.')), readingMs);
   });
   try {
     return await Promise.race([work, limit]);

@@ -172,7 +172,8 @@ async function checkOpenRuns(
 ): Promise<void> {
   try {
     const replayed = await replayOpenRuns(client, config.temporal.taskQueue, bundle);
-    if (replayed === null) log.warn('replaying open runs took too long and was left');
+    if (replayed === null)
+      log.warn('replaying open runs took too long; starting without the rest of the check');
     else if (replayed > 0) log.info({ replayed }, 'open runs were replayed');
   } catch (error) {
     if (error instanceof IncompatibleVersion) throw error;

@@ -48,6 +48,6 @@ export async function countContactRows(file: FileBytes): Promise<number> {
 /** @throws CsvFault */
 function headerOf([first]: readonly CsvLine[]): string[] {
   if (first && first.fault !== null)
-    throw new CsvFault(`The file is not valid CSV: ${first.fault}`);
+    throw new CsvFault(`The file is not valid CSV. ${first.fault}`);
   return first?.cells ?? [];
 }

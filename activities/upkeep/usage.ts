@@ -44,7 +44,7 @@ export async function reportDueUsage(
     if (refused.length > 0)
       log.warn(
         { emailIds: refused },
-        'Sent mail cannot be billed any more: the payment provider refuses it',
+        'Sent mail cannot be billed: the payment provider refuses the report of its usage',
       );
     const over = [...told, ...refused];
     if (over.length > 0) await deleteUsageReports(db, over);

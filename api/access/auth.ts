@@ -226,8 +226,11 @@ export function requireRights(
 
 function requireRole({ role }: ProjectCaller, needed: 'ADMIN' | 'OWNER'): void {
   if (role === 'OWNER' || role === needed) return;
-  const message = needed === 'OWNER' && 'This request needs the role OWNER.';
-  throw new Problem('INSUFFICIENT_ROLE', { ...(message && { message }) });
+  if (needed === 'ADMIN') throw new Problem('INSUFFICIENT_ROLE');
+  throw new Problem('INSUFFICIENT_ROLE', {
+    message: 'This request needs the role OWNER.',
+    suggestion: 'Ask the owner of the project to do it.',
+  });
 }
 
 /**

@@ -35,7 +35,7 @@ const Query = zonedRangeQuery({
     (query, context) => {
       const [first, ...more] = owners.filter((name) => query[name] !== undefined);
       for (const name of more) {
-        const message = `Must not be combined with \`${first}\`: choose one of them.`;
+        const message = `Cannot be combined with \`${first}\`. Send only one of them.`;
         context.addIssue({ code: 'custom', path: [name], ...fault('not_allowed', message) });
       }
     },
@@ -195,7 +195,7 @@ function startsOf(period: Period, unit: { zone: string; interval: Interval }): D
   const starts = startsWithin(unit, period, limits.seriesPoints);
   if (starts) return starts;
   const message =
-    `The period has more than ${limits.seriesPoints} ${unit.interval}s, the maximum of points. ` +
+    `The series would have more than ${limits.seriesPoints} points, one for each ${unit.interval}. ` +
     'Choose a longer interval or a shorter period.';
   throw invalidField('interval', 'too_big', message);
 }

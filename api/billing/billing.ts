@@ -303,7 +303,8 @@ export async function askProvider<T>(
     log.error({ reason: String(error) }, 'a call of the payment provider failed');
     throw new Problem('SERVICE_UNAVAILABLE', {
       message: 'The payment provider did not respond, or refused the request.',
-      suggestion: 'Repeat the request in a minute. If it fails again, see the log of the server.',
+      suggestion:
+        'Repeat the request in a minute. If it fails again, ask the operator of this server for the reason in its log.',
     });
   }
 }

@@ -43,7 +43,7 @@ const FollowUpRequest = z.object({
 const message = 'The follow-up is a draft.';
 
 const onlyFinished =
-  'Only a campaign that is SENT, or was cancelled while it was sent, can have a follow-up.';
+  'Only a campaign that is SENT, or was cancelled after sending had begun, can have a follow-up.';
 
 export const followUpCampaign = endpoint({
   id: 'followUpCampaign',

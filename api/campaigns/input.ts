@@ -361,8 +361,9 @@ export function refuseEdit(
   const changed = Object.keys(values);
   if (status === 'PAUSED' && !changed.every((column) => pausedColumns.includes(column))) {
     throw new Problem('CAMPAIGN_NOT_EDITABLE', {
-      message: 'Not all of these fields can be changed while the campaign is paused.',
-      suggestion: 'Change only subject, body, fromName, replyTo and maxPerMinute.',
+      message:
+        'While a campaign is paused, only subject, body, fromName, replyTo and maxPerMinute can be changed.',
+      suggestion: 'Leave out all other fields.',
       details: { status },
     });
   }

@@ -50,7 +50,10 @@ const SendRequest = z
   })
   .refine(({ scheduledFor: one, scheduledAt: other }) => !one || !other || +one === +other, {
     path: ['scheduledAt'],
-    ...fault('custom', 'Differs from `scheduledFor`, which means the same. Send only one of them.'),
+    ...fault(
+      'custom',
+      'Is another name of `scheduledFor`, but has another value. Send only one of them.',
+    ),
     ...whenRight('scheduledFor', 'scheduledAt'),
   })
   .refine((body) => !body.localTime || (!body.scheduledFor && !body.scheduledAt), {

@@ -51,7 +51,7 @@ export const noContradiction = [
   ({ confirm, subscribed }: Asked) => !confirm || subscribed !== false,
   {
     path: ['confirm'] as PropertyKey[],
-    ...fault('custom', 'Send either `confirm` or `subscribed: false`, not both.'),
+    ...fault('custom', 'Cannot be true when `subscribed` is false. Send only one of them.'),
     ...whenRight('confirm', 'subscribed'),
   },
 ] as const;

@@ -156,7 +156,11 @@ async function requireUsable(
   if (templateId !== null && isNewTemplate) {
     if (!template) refusals.add(notFound('TEMPLATE', templateId));
     else if (template.type !== 'TRANSACTIONAL') {
-      refuse('templateId', 'not_allowed', 'Must be a template of type TRANSACTIONAL.');
+      refuse(
+        'templateId',
+        'not_allowed',
+        `Must be a template of the type TRANSACTIONAL; this one is ${template.type}.`,
+      );
     } else if (!usesConfirmUrl(template.body)) {
       refuse('templateId', 'custom', 'The body of the template must have the link {{confirmUrl}}.');
     }

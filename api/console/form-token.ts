@@ -58,5 +58,5 @@ export function readOwnForm({
 }
 
 const notOurs =
-  'This form does not belong to a page of this browser session. Reload the page, with ' +
-  'cookies enabled.';
+  'The form was opened in another browser session, or the browser sent no cookie. ' +
+  'Enable cookies, and reload the page.';

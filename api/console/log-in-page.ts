@@ -33,7 +33,7 @@ export function proveAgainPage(
   const isKnown = (proof: string) => proofs.length === 0 || proofs.includes(proof);
   return waysPage(visitor, {
     title: 'Confirm that it is you',
-    text: 'This needs a recent login. Then repeat what you were doing.',
+    text: 'This change needs a recent login. Log in again, then repeat the change.',
     status: 403,
     next,
     links: html`<p>

@@ -164,8 +164,8 @@ function presentItem(item: TimelineItem): Entry {
 }
 
 const notStartedTitles: Record<NotStartedReason, string> = {
-  no_key: 'the event has no key',
-  key_too_long: 'the key of the event is too long',
+  no_key: 'the event has no execution key',
+  key_too_long: 'the execution key of the event is too long',
   too_many: 'too many executions of the contact are active',
 };
 

@@ -51,6 +51,6 @@ export function meaningOf(name: string, path: string): string | undefined {
   const parent = path.slice(0, path.indexOf('/{id}'));
   const collection = parent.split('/').findLast((segment) => /^[a-z]+s$/.test(segment));
   return collection
-    ? `The id of the ${collection.slice(0, -1)}`
+    ? `The id of the ${collection.replace(/ies$/, 'ys').slice(0, -1)}`
     : `An id as GET ${parent} lists it`;
 }

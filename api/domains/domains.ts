@@ -205,7 +205,8 @@ export const domainEndpoints = [
   removeDomain,
 ];
 
-const tryLater = 'Repeat the request in a minute. If it fails again, see the log of the server.';
+const tryLater =
+  'Repeat the request in a minute. If it fails again, ask the operator of this server for the reason in its log.';
 
 /**
  * Returns undefined when the domain is gone.
@@ -228,7 +229,7 @@ async function checkNow(services: Services, domain: DomainRow): Promise<DomainRo
     throw new Problem('SERVICE_UNAVAILABLE', {
       message: isDns
         ? `DNS did not answer the query for ${domain.name}.`
-        : 'The mail provider did not answer as expected.',
+        : `The mail provider could not check ${domain.name}.`,
       suggestion: tryLater,
     });
   }
@@ -256,7 +257,7 @@ async function claimDomain(
     if (!(error instanceof IdentityProviderError)) throw error;
     log.error({ error, domain: name }, 'domain not registered');
     throw new Problem('SERVICE_UNAVAILABLE', {
-      message: 'The mail provider did not answer as expected.',
+      message: `The mail provider could not register ${name}.`,
       suggestion: tryLater,
     });
   });
@@ -271,8 +272,8 @@ async function domainExists(db: Database, projectId: string, name: string): Prom
   const isOwn = await findSenderDomain(db, projectId, name);
   return new Problem('DOMAIN_EXISTS', {
     ...(isOwn && {
-      message: 'This project already has this domain.',
-      suggestion: 'Use it: GET /domains lists it.',
+      message: `This project already has the domain ${name}.`,
+      suggestion: 'Use this domain; GET /domains lists it.',
     }),
     details: { domain: name },
   });

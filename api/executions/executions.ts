@@ -14,22 +14,20 @@ import {
 import { givenKey, insertExecution } from '../../db/transactions/executions/start-execution.ts';
 import { listStepExecutions, type StepExecutionRow } from '../../db/workflows/executions/steps.ts';
 import { findWorkflow } from '../../db/workflows/workflows.ts';
-import { jsonBytes } from '../../domain/contact/data.ts';
 import { Problem, found } from '../../domain/errors.ts';
 import { explanationOf } from '../../domain/workflow/explanation.ts';
 import type { GraphStep } from '../../domain/workflow/graph.ts';
 import { stepTypes } from '../../domain/workflow/steps/registry.ts';
-import { limits } from '../../domain/limits.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { readFleet } from '../delivery/limits.ts';
 import { Actor, presentActor } from '../actors/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
+import { withinEventData } from '../public/track.ts';
 import { exampleOf } from '../http/record.ts';
 import {
   JsonObject,
   Time,
   Uuid,
-  fault,
   named,
   pagePosition,
   presentPage,
@@ -65,10 +63,10 @@ const NamedExecution = named('NamedExecution', {
 
 export const ExecutionById = WorkflowById.extend({ executionId: Uuid });
 
-const Context = JsonObject.refine(
-  (context) => jsonBytes(context) <= limits.eventDataBytes,
-  fault('too_big', `Must be at most ${limits.eventDataBytes} bytes as JSON.`),
-).meta({ type: 'object', additionalProperties: true });
+const Context = JsonObject.refine(...withinEventData).meta({
+  type: 'object',
+  additionalProperties: true,
+});
 
 export const startExecution = endpoint({
   id: 'startExecution',

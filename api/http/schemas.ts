@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { RowSize } from '../../db/expressions.ts';
 import { planContactData, contactDataFault } from '../../domain/contact/data.ts';
 import { type CursorForm, decodeCursor, encodeCursor, type Position } from '../../domain/cursor.ts';
-import { fault, type FieldCode } from '../../domain/errors.ts';
+import { fault, faultWithGiven, type FieldCode } from '../../domain/errors.ts';
 import { normaliseEmail } from '../../domain/email-address.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { instantOfText, isTimeInput } from '../../domain/filter/value.ts';
 import { limits } from '../../domain/limits.ts';
 import { selection } from '../../domain/filter/selection.ts';
-import { cutText, findInvisible } from '../../domain/text-rules.ts';
+import { cutText, findInvisible, withGiven } from '../../domain/text-rules.ts';
 import { Answer } from './endpoint.ts';
 import { choosing } from './validation.ts';
 
@@ -19,7 +19,7 @@ export { fault };
 /** An id in the form that the service writes: lower case. */
 export const Uuid = z
   .string()
-  .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
+  .refine(isUuid, faultWithGiven('invalid_string', 'Must be a uuid.'))
   .transform((value) => value.toLowerCase())
   .meta({ format: 'uuid' });
 
@@ -39,15 +39,24 @@ export function addFault(
   return z.NEVER;
 }
 
-/** The schema of a text that `read` converts. If `read` returns null, the text gets this fault. */
+/**
+ * The schema of a text that `read` converts. If `read` returns null, the text gets this fault, and its
+ * message shows the text.
+ */
 export function textRead<T>(read: (text: string) => T | null, code: FieldCode, message: string) {
-  return z.string().transform((text, context) => read(text) ?? addFault(context, code, message));
+  return z
+    .string()
+    .transform((text, context) => read(text) ?? addFault(context, code, withGiven(message, text)));
 }
 
-/** An email address, trimmed and lowercased. */
-export const Email = textRead(normaliseEmail, 'invalid_string', 'Must be an email address.').meta({
-  format: 'email',
-});
+/** An email address, trimmed and lowercased. A wrong one is not shown: it may be a password. */
+export const Email = z
+  .string()
+  .transform(
+    (text, context) =>
+      normaliseEmail(text) ?? addFault(context, 'invalid_string', 'Must be an email address.'),
+  )
+  .meta({ format: 'email' });
 
 /** A name: 1 to 100 visible characters after trimming. */
 export const Name = z
@@ -152,9 +161,11 @@ export function queryInt(min: number, max: number, fallback: number) {
     .transform((text, context) => {
       if (text === undefined) return fallback;
       const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      if (Number.isNaN(value)) addFault(context, 'invalid_type', 'Must be a whole number.');
-      else if (value < min) addFault(context, 'too_small', `Must be at least ${min}.`);
-      else if (value > max) addFault(context, 'too_big', `Must be at most ${max}.`);
+      if (Number.isNaN(value))
+        addFault(context, 'invalid_type', withGiven('Must be a whole number.', text));
+      else if (value < min)
+        addFault(context, 'too_small', `Must be at least ${min}, not ${value}.`);
+      else if (value > max) addFault(context, 'too_big', `Must be at most ${max}, not ${value}.`);
       return value;
     })
     .meta({ type: 'integer', minimum: min, maximum: max, default: fallback });
@@ -243,7 +254,9 @@ export async function answerList<Item, Response>(
 export function cursorQuery(form: CursorForm) {
   return z.object({
     limit: queryInt(1, limits.pageSize, limits.pageSizeDefault),
-    cursor: textRead((text) => decodeCursor(form, text), ...cursorFault)
+    cursor: z
+      .string()
+      .transform((text, context) => decodeCursor(form, text) ?? addFault(context, ...cursorFault))
       .optional()
       .meta({ description: 'The `cursor` of the previous page' }),
   });
@@ -365,7 +378,7 @@ export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
       if (!at || Number.isNaN(at.getTime()) || at.getUTCFullYear() >= 10_000) {
         const message =
           'Must be a date-time with an offset, such as 2026-01-31T09:00:00Z, or milliseconds since 1970.';
-        return addFault(context, 'invalid_date', message);
+        return addFault(context, 'invalid_date', withGiven(message, value));
       }
       if (at.getTime() - Date.now() <= daysMax * 86_400_000) return at;
       return addFault(context, 'too_big', `Must be at most ${daysMax} days in the future.`);

@@ -42,7 +42,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CAMPAIGN_NOT_PAUSABLE:
     'If the campaign is SCHEDULED, cancel it instead. Sent mail cannot be recalled.',
   CAMPAIGN_NOT_RESUMABLE:
-    'Only a PAUSED campaign can be resumed. Send a DRAFT with POST /campaigns/{id}/send.',
+    'Send a DRAFT with POST /campaigns/{id}/send. A campaign that is SENDING needs no resume.',
   EXPERIMENT_NOT_RUNNING:
     'Send the campaign first. A cancelled one cannot be decided; duplicate it.',
   EXPERIMENT_NOT_FOUND: 'Give a draft an `experiment` with PUT /campaigns/{id}.',
@@ -80,7 +80,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   PROVIDER_LIMIT: 'Delete providers that are in no route; GET /providers lists the providers.',
   FACTOR_LIMIT: 'Remove a factor with DELETE /users/@me/factors/{id}.',
   INVALID_LOGOUT_TOKEN: 'Send a new logout token that the provider has signed for this client.',
-  INVALID_PASSKEY: 'Ask for new options, and let the browser create the passkey again.',
+  INVALID_PASSKEY:
+    'Get new options with POST /users/@me/factors/passkey/options, and let the browser create the passkey again.',
   API_KEY_LIMIT: 'Revoke keys that nothing uses; GET /api-keys lists the keys.',
   SECRET_LIMIT: 'Delete secrets whose `usedIn` is empty; GET /secrets lists the secrets.',
   EVENT_SUBSCRIPTION_LIMIT:
@@ -102,10 +103,10 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Raise the limit with PUT /users/@me/projects/{id}/billing-limits, or subscribe.',
   FORBIDDEN: 'Ask the operator of this server.',
   PROJECT_ACCESS_DENIED:
-    'Ask an owner of the project for access, or use a project of which you are a member.',
+    'Ask the owner of the project for access, or use a project of which you are a member.',
   PROJECT_DISABLED:
     'Ask the operator of this server to enable the project. `details.reason` has the reason. Requests that only read still work.',
-  INSUFFICIENT_ROLE: 'Ask an owner of the project to do it, or to give you the role ADMIN.',
+  INSUFFICIENT_ROLE: 'Ask the owner of the project to do it, or to give you the role ADMIN.',
   INSUFFICIENT_SCOPE: 'Use a key that has the scope in `details.needed`.',
   KEY_RESTRICTED:
     'Use another key. `details.restriction` names the restriction, and `details.received` is the value that it refused.',

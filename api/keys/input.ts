@@ -25,9 +25,16 @@ const Network = textRead(
 const EventItem = z
   .string()
   .max(limits.eventNameChars)
-  .refine(isItem, fault('invalid_string', 'Must be the name of an event, or `<prefix>.*`.'));
+  .refine(
+    isItem,
+    fault('invalid_string', 'Must be the name of an event, or a prefix such as `order.*`.'),
+  );
 
-const SenderDomain = textRead(normaliseDomainName, 'invalid_string', 'Must be a host name.');
+const SenderDomain = textRead(
+  normaliseDomainName,
+  'invalid_string',
+  'Must be a domain name, such as shop.example.com.',
+);
 
 const yearMs = 365.25 * 86_400_000;
 
@@ -35,7 +42,11 @@ export const KeyEnd = Moment.transform((at, context) => {
   const left = at.getTime() - Date.now();
   if (left <= 0) return addFault(context, 'too_small', 'Must be in the future.');
   if (left <= limits.keyLifeYears * yearMs) return at;
-  return addFault(context, 'too_big', `Must be at most ${limits.keyLifeYears} years ahead.`);
+  return addFault(
+    context,
+    'too_big',
+    `Must be at most ${limits.keyLifeYears} years in the future.`,
+  );
 }).nullable();
 
 export const KeyScopes = listOf(z.enum(['*', '*:read', ...scopes]));

@@ -74,7 +74,7 @@ export const createKey = endpoint({
       refuseExcess(rights, await lockMaker(tx, caller, request));
       const others = await listApiKeys(tx, projectId, { isRevoked: false });
       if (others.length >= limits.apiKeys) {
-        const message = `The project already has ${limits.apiKeys} API keys, the maximum.`;
+        const message = `The project already has ${limits.apiKeys} API keys, which is the maximum.`;
         throw new Problem('API_KEY_LIMIT', { message, details: { limit: limits.apiKeys } });
       }
       const row = await insertApiKey(tx, {

@@ -23,7 +23,7 @@ const ScopeOfIds = z
   .transform(({ topicIds, workflowIds }, context): HoldoutScope => {
     if (topicIds && !workflowIds) return { topicIds };
     if (workflowIds && !topicIds) return { workflowIds };
-    return addFault(context, 'custom', 'Must have either `topicIds` or `workflowIds`.');
+    return addFault(context, 'custom', 'Must have exactly one of `topicIds` and `workflowIds`.');
   });
 
 const Scope = byKind({ text: z.enum(['marketing']), object: ScopeOfIds }).describe(

@@ -115,7 +115,7 @@ const putSecret = endpoint({
     const details = hosts === undefined ? { name } : { name, hosts: hosts?.join(', ') ?? 'any' };
     await transact(db, async (tx) => {
       if (!(await recordSecret(tx, projectId, secret))) {
-        const message = `The project already has ${limits.secrets} secrets, the maximum.`;
+        const message = `The project already has ${limits.secrets} secrets, which is the maximum.`;
         throw new Problem('SECRET_LIMIT', { message, details: { limit: limits.secrets } });
       }
       await note({ event: 'secret.set', projectId, target, details }, tx);

@@ -43,7 +43,8 @@ const SignInRule = named('SignInRule', ruleFields);
 const NewRule = z.object(ruleFields).superRefine(
   ({ claim, value }, context) => {
     if ((claim === null) === (value === null)) return;
-    const message = 'Must be null if `claim` is null, and otherwise a text.';
+    const message =
+      claim === null ? 'Must be null when `claim` is null.' : 'Is required when `claim` is set.';
     addFault(context, 'custom', message, ['value']);
   },
   whenRight('claim', 'value'),
@@ -119,8 +120,8 @@ export const setSignInPolicy = endpoint({
       if (known && admitsTo(known, project.publicId)) return [];
       const field = `rules.${index}.provider`;
       const message = known
-        ? `The operator of this server has not allowed rules of "${provider}" for this project.`
-        : `This server has no identity provider "${provider}".`;
+        ? `Ask the operator of this server to allow rules of "${provider}" for this project.`
+        : `This server has no identity provider "${provider}". GET /auth/methods lists them.`;
       return [{ field, code: 'not_allowed' as const, message }];
     });
     if (refused.length > 0) throw new Problem('VALIDATION_ERROR', { errors: refused });

@@ -53,8 +53,7 @@ function refuse(errors: FieldProblem[]): void {
 
 function refuseAddress(webhooks: Services['webhooks'], host: string): void {
   if (!webhooks.refuses(new URL(`http://${host.includes(':') ? `[${host}]` : host}`))) return;
-  const message =
-    'Is not a public address. The operator of this server can allow private addresses with WEBHOOK_ALLOW_PRIVATE=true.';
+  const message = `${host} is not a public address. The operator of this server can allow private addresses with WEBHOOK_ALLOW_PRIVATE=true.`;
   throw invalidField('host', 'not_allowed', message);
 }
 

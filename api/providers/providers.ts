@@ -106,7 +106,7 @@ const createProvider = endpoint({
       await lockProviders(tx, projectId);
       if (await isNameTaken(tx, projectId, name)) throw new Problem('PROVIDER_EXISTS');
       if ((await listProviders(tx, projectId)).length >= limits.providers) {
-        const message = `The project already has ${limits.providers} mail providers, the maximum.`;
+        const message = `The project already has ${limits.providers} mail providers, which is the maximum.`;
         throw new Problem('PROVIDER_LIMIT', { message, details: { limit: limits.providers } });
       }
       const row = await insertProvider(tx, {

@@ -226,7 +226,7 @@ export async function requireOwn(
 function refuseInstallation({ installation }: Services['mailPool'], id: string): void {
   if (!installation.some((one) => one.id === id)) return;
   throw new Problem('FORBIDDEN', {
-    message: `${id} was set up by the operator of this server. Projects can use it, but not change or test it.`,
+    message: `The operator of this server has set up the provider ${id}. Projects can use it, but not change or test it.`,
     suggestion: 'Ask the operator of this server, or add a provider with POST /providers.',
   });
 }

@@ -127,7 +127,8 @@ const NoCopies = z
   .optional()
   .superRefine((value, context) => {
     if (value === undefined) return;
-    const message = 'Each recipient gets a separate message. List all recipients in `to`.';
+    const message =
+      'Is not supported, because each recipient gets a separate message. List all recipients in `to`.';
     addFault(context, 'unsupported_field', message);
   })
   .meta({ not: {}, description: 'Refused' });

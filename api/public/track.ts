@@ -28,7 +28,7 @@ export const TrackedEventName = EventName.superRefine((name, context) => {
   if (!isReservedEvent(name)) return;
   context.addIssue({
     code: 'custom',
-    message: 'This name is reserved for system events. Choose another one.',
+    message: `The name "${name}" is reserved for system events. Choose another one.`,
     params: { code: 'reserved_event', received: name },
   });
 });
@@ -36,7 +36,11 @@ export const TrackedEventName = EventName.superRefine((name, context) => {
 /** The rule for an event's data, as the arguments of a refinement. */
 export const withinEventData = [
   (data: unknown) => jsonBytes(data ?? null) <= limits.eventDataBytes,
-  fault('too_big', `Must be at most ${limits.eventDataBytes} bytes as JSON.`),
+  {
+    params: { code: 'too_big' },
+    error: ({ input }: { input?: unknown }) =>
+      `Must have at most ${limits.eventDataBytes} bytes as JSON, not ${jsonBytes(input ?? null)}.`,
+  },
 ] as const;
 
 export const TrackBody = z

@@ -15,6 +15,6 @@ export async function holdRampProvider(
 ): Promise<void> {
   if (providerId === null || installation.some(({ id }) => id === providerId)) return;
   if (isUuid(providerId) && (await lockProvider(tx, projectId, providerId))) return;
-  const message = `There is no mail provider ${providerId}.`;
+  const message = `There is no mail provider ${providerId}. GET /providers lists them.`;
   throw invalidField('providerId', 'not_found', message, providerId);
 }

@@ -30,7 +30,11 @@ const Percent = z.number().min(0).max(100);
 const NewRamp = z
   .object({
     providerId: z.string().nullable().default(null),
-    domain: textRead(normaliseDomainName, 'invalid_string', 'Must be a host name.')
+    domain: textRead(
+      normaliseDomainName,
+      'invalid_string',
+      'Must be a domain name, such as shop.example.com.',
+    )
       .nullable()
       .default(null),
     startPerDay: z.int().min(1).max(limits.rampStartPerDay).describe('Messages of the first day'),
@@ -147,13 +151,13 @@ function refuseFurther(
   );
   if (same) throw new Problem('RAMP_EXISTS', { details: { id: same.id } });
   if (rows.length < limits.ramps) return;
-  const message = `The project already has ${limits.ramps} ramps, the maximum.`;
+  const message = `The project already has ${limits.ramps} ramps, which is the maximum.`;
   throw new Problem('RAMP_LIMIT', { message, details: { limit: limits.ramps } });
 }
 
 async function onlyRecord(db: Database, row: RampRow, project: ProjectCaller['project']) {
   const [record] = await presentRamps(db, [row], project);
-  if (!record) throw new Error('No record');
+  if (!record) throw new Error('Presenting a ramp has returned no record.');
   return record;
 }
 

@@ -130,7 +130,14 @@ async function checkRoutes(
     for (const [place, { id }] of providers.entries()) {
       if (providerIds.has(id)) continue;
       const field = `routes.${index}.providers.${place}.id`;
-      refusals.add(invalidField(field, 'not_found', `There is no mail provider ${id}.`, id));
+      refusals.add(
+        invalidField(
+          field,
+          'not_found',
+          `There is no mail provider ${id}. GET /providers lists them.`,
+          id,
+        ),
+      );
     }
   }
   refusals.throw();

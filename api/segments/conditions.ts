@@ -96,7 +96,7 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
     addFault(
       context,
       'custom',
-      `Differs from \`${first}\`, which means the same. Send only one of them.`,
+      `Is another name of \`${first}\`, but has another value. Send only one of them.`,
       [second],
     );
   };

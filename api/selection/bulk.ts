@@ -50,7 +50,7 @@ const Selected = selection({
   )
   .refine(
     ({ mode, filter }) => mode === 'ids' || filter,
-    missing('filter', 'Is required when `mode` is "query". Send `{}` for every contact.'),
+    missing('filter', 'Is required when `mode` is "query". Send `{}` to choose every contact.'),
   );
 
 const Selection = ignoring('contactIds', ({ mode }) => mode === 'query', Selected);

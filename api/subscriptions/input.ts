@@ -31,7 +31,10 @@ const Url = z
 
 const Item = EventName.refine(
   (item) => item === '' || isItem(item),
-  fault('invalid_string', 'Must be the name of an event, `<prefix>.*` or `*`.'),
+  fault(
+    'invalid_string',
+    'Must be the name of an event, a prefix such as `order.*`, or `*` for all events.',
+  ),
 ).superRefine((item, context) => {
   if (item !== 'email.*' && item !== rampStoppedEvent) refuseUnmadeEvent(item, context);
 });
@@ -67,7 +70,10 @@ const Headers = z
 function headerFault(name: string, value: string) {
   if (!isToken(name) || name.length > limits.headerNameChars) {
     const chars = limits.headerNameChars;
-    return fault('invalid_string', `Must be the name of a header, of at most ${chars} characters.`);
+    return fault(
+      'invalid_string',
+      `The name of a header must be ASCII, without spaces and colons, and have at most ${chars} characters.`,
+    );
   }
   if (isOwnHeader(name))
     return fault('not_allowed', 'Everpost sets this header itself. Remove it.');
@@ -93,7 +99,7 @@ export const PastMoment = Moment.superRefine((at, context) => {
   const { replayDays } = limits;
   if (at.getTime() > Date.now()) addFault(context, 'too_big', 'Must not be in the future.');
   if (at.getTime() < Date.now() - replayDays * unitMs.days) {
-    addFault(context, 'too_small', `Must be at most ${replayDays} days ago.`);
+    addFault(context, 'too_small', `Must not be more than ${replayDays} days ago.`);
   }
 });
 
@@ -109,7 +115,10 @@ export const NewSubscription = z
   })
   .refine(({ from, enabled }) => !from || enabled, {
     path: ['from'],
-    ...fault('not_allowed', 'Needs an enabled subscription. Leave it out, or set `enabled: true`.'),
+    ...fault(
+      'not_allowed',
+      'Can only be sent for an enabled subscription. Leave it out, or set `enabled` to true.',
+    ),
     ...whenRight('from', 'enabled'),
   });
 
@@ -148,8 +157,8 @@ interface SubscriptionCall {
 
 function refuseAddress(webhooks: SubscriptionCall['webhooks'], url: string): void {
   if (!webhooks.refuses(new URL(url))) return;
-  const message =
-    'Is not a public address. The operator of this server can allow private addresses with WEBHOOK_ALLOW_PRIVATE=true.';
+  const { hostname } = new URL(url);
+  const message = `${hostname} is not a public address. The operator of this server can allow private addresses with WEBHOOK_ALLOW_PRIVATE=true.`;
   throw invalidField('url', 'not_allowed', message);
 }
 
@@ -166,7 +175,11 @@ async function refuseUnknownSecrets(
 }
 
 export function unknownSecret(name: string): Problem {
-  return invalidField('headers', 'not_found', `There is no secret named ${name}.`);
+  return invalidField(
+    'headers',
+    'not_found',
+    `There is no secret named ${name}. Create it with PUT /secrets/${name}.`,
+  );
 }
 
 /** Encrypts headers for storage. If names differ only in case, only the last one is stored. */

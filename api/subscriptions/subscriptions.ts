@@ -99,7 +99,7 @@ const createSubscription = endpoint({
       const inserted = await insertSubscription(tx, projectId, row);
       if (inserted === 'limit') {
         const details = { limit: limits.subscriptions };
-        const message = `The project already has ${limits.subscriptions} event subscriptions, the maximum.`;
+        const message = `The project already has ${limits.subscriptions} event subscriptions, which is the maximum.`;
         throw new Problem('EVENT_SUBSCRIPTION_LIMIT', { message, details });
       }
       if ('missingSecret' in inserted) throw unknownSecret(inserted.missingSecret);

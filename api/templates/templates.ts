@@ -350,7 +350,7 @@ async function requireForPolicy(
   }
   if (losesSender && policy.requireConfirmation && policy.from === null) {
     const message =
-      'The confirmation mail uses this sender, because the consent policy has none. First set its `from` with PUT /consent-policy.';
+      'The confirmation mail uses this sender, because the consent policy has none. First set `from` in this policy with PUT /consent-policy.';
     refusals.add(invalidField('from', 'required', message));
   }
   refusals.throw();

@@ -67,7 +67,7 @@ const Choices = z
   )
   .refine(
     (topics) => Object.keys(topics).length <= limits.topics,
-    fault('too_big', `Must have at most ${limits.topics} keys.`),
+    fault('too_big', `Must name at most ${limits.topics} topics.`),
   )
   .describe('Choices by the keys of topics; null: back to the default');
 

@@ -7,7 +7,8 @@ import { foundAll, invalidField } from '../../domain/errors.ts';
 /** @throws Problem VALIDATION_ERROR if the mail has a topic, but is not of class MARKETING */
 export function refuseTopic(topicId: string | null | undefined, messageClass: string): void {
   if (!topicId || messageClass === 'MARKETING') return;
-  throw invalidField('topicId', 'not_allowed', 'Only mail of the type MARKETING has a topic.');
+  const message = `Only mail of the type MARKETING can have a topic; this mail is ${messageClass}. Leave \`topicId\` out.`;
+  throw invalidField('topicId', 'not_allowed', message);
 }
 
 /**

@@ -85,7 +85,7 @@ const createTopic = endpoint({
       const topics = await listRows(tx, projectId);
       if (topics.some(({ key }) => key === fields.key)) throw new Problem('TOPIC_EXISTS');
       if (topics.length >= limits.topics) {
-        const message = `The project already has ${limits.topics} topics, the maximum.`;
+        const message = `The project already has ${limits.topics} topics, which is the maximum.`;
         throw new Problem('TOPIC_LIMIT', { message, details: { limit: limits.topics } });
       }
       const row = await insertTopic(tx, {

@@ -63,7 +63,7 @@ export const uploadImage = endpoint({
     const contentType = image.contentType.toLowerCase();
     if (!isImageType(contentType)) {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
-        message: `Send the image as one of ${Object.keys(imageTypes).join(', ')}.`,
+        message: `The content type of the image must be one of ${Object.keys(imageTypes).join(', ')}; it is ${contentType || 'missing'}.`,
         suggestion: 'Convert the image, or send it with its real content type.',
       });
     }

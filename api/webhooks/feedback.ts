@@ -111,7 +111,10 @@ async function record(
     case 'inbound':
       // Otherwise anyone with a provider could send mail in the name of others.
       if (reporters)
-        return { message: 'Received mail is accepted only from the SNS topics of the operator.' };
+        return {
+          message:
+            'Nothing was done: received mail is accepted only from the SNS topics of the operator.',
+        };
       await transact(call.db, async (tx) => {
         if (await insertReportReceipt(tx, request.receipt))
           await recordInboundMail(tx, request.mail);

@@ -86,7 +86,7 @@ const waitingMax = 100;
 /** @throws Problem SERVICE_UNAVAILABLE when too many events are waiting */
 function inTurn(work: () => Promise<void>): Promise<void> {
   if (turns.pendingCount >= waitingMax) {
-    const message = 'Too many events of the payment provider are waiting.';
+    const message = 'Too many events of the payment provider are waiting to be recorded.';
     throw new Problem('SERVICE_UNAVAILABLE', { message });
   }
   return turns(work);

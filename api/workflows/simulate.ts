@@ -70,7 +70,7 @@ const Happening = z
   })
   .refine(({ after, at }) => (after === undefined) !== (at === undefined), {
     path: ['after'],
-    ...fault('required', 'Send one of `after` and `at`, not both.'),
+    ...fault('required', 'Send exactly one of `after` and `at`.'),
     ...whenRight('after', 'at'),
   });
 
@@ -97,7 +97,7 @@ const Given = z
   })
   .refine(({ contactId, contact }) => (contactId === undefined) !== (contact === undefined), {
     path: ['contactId'],
-    ...fault('required', 'Send either `contactId` or `contact`.'),
+    ...fault('required', 'Send exactly one of `contactId` and `contact`.'),
     ...whenRight('contactId', 'contact'),
   })
   .refine(({ until, horizonDays: days }) => until === undefined || days === undefined, {

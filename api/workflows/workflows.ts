@@ -136,7 +136,7 @@ export const createWorkflow = endpoint({
         (type) => type === 'EVENT',
         fault(
           'not_allowed',
-          'Must be EVENT for a new workflow. For another type, send `graph` with a `trigger` of this type, or change the type later with PATCH /workflows/{id}.',
+          'Must be EVENT. To create a workflow with another type of trigger, send `graph` with such a `trigger`.',
         ),
       )
       .optional(),

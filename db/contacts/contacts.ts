@@ -162,7 +162,8 @@ export function mergedData(set: RawBuilder<unknown>, remove: string[]): RawBuild
 /** @throws Problem VALIDATION_ERROR when the data of a contact exceed a limit after a merge. */
 export function withinLimits<T extends Pick<ContactRow, 'email' | 'data'>>(contact: T): T {
   const fault = contactDataFault(contact.data, `The contact ${contact.email}`);
-  if (fault) throw invalidField('data', 'too_big', `${fault} Data that it already has count, too.`);
+  if (fault)
+    throw invalidField('data', 'too_big', `${fault} The data that it already has also count.`);
   return contact;
 }
 

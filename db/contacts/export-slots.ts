@@ -85,7 +85,7 @@ export class ExportSlots {
 
 function tooMany(): Problem {
   return new Problem('SERVICE_UNAVAILABLE', {
-    message: `Too many exports are under way: at most ${projectMax} of a project, and fewer on a busy server.`,
+    message: `Too many exports are in progress. A project can have ${projectMax} at a time, and fewer while the server is busy.`,
     suggestion: 'Repeat this one in a minute.',
   });
 }

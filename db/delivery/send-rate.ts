@@ -46,7 +46,7 @@ async function takeTokens(
     select granted, wait_ms from take_sending_tokens(${buckets.map(({ key }) => key)}::text[],
       ${buckets.map(({ rate }) => rate)}::float8[], ${wanted}, ${urgent})`.execute(db);
   const [taken] = rows;
-  if (!taken) throw new Error('takeSendingTokens: no answer');
+  if (!taken) throw new Error('The database has returned no row of sending tokens.');
   return { granted: taken.granted, waitMs: taken.wait_ms };
 }
 

@@ -101,7 +101,7 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
         (${count(held, sql`hold_reason = 'warm_up'`)})::int as "warmUp"
     `.execute(db);
   const [waiting] = rows;
-  if (!waiting) throw new Error('No row');
+  if (!waiting) throw new Error('The database has returned no row of counts.');
   return waiting;
 }
 

@@ -240,6 +240,6 @@ export async function findSetupState(db: Database, projectId: string) {
       exists (select from workflow
         where project_id = ${projectId} and enabled) as "hasEnabledWorkflow"`.execute(db);
   const [state] = rows;
-  if (!state) throw new Error('findSetupState: no answer');
+  if (!state) throw new Error('The database has returned no row of the setup state.');
   return state;
 }

@@ -93,7 +93,7 @@ export async function readBacklog(db: Database): Promise<Backlog> {
       (select count(*)::int from provider_circuit
         where opened_at is not null) as "circuitsOpen"`.execute(db);
   const [backlog] = rows;
-  if (!backlog) throw new Error('No row');
+  if (!backlog) throw new Error('The database has returned no row of counts.');
   return backlog;
 }
 

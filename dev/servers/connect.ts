@@ -20,7 +20,7 @@ export async function findServers(env: NodeJS.ProcessEnv): Promise<Servers> {
   const stack = await readStackFile(env['EVERPOST_DATA_DIR'] ?? './var');
   if (!stack && !env['TEMPORAL_ADDRESS'] && !env['DATABASE_URL']) {
     throw new NoServers(
-      'Nothing runs here. Run "npm start" first. Or set EVERPOST_DATA_DIR to the data directory of a ' +
+      'Everpost does not run here. Run "npm start" first. Or set EVERPOST_DATA_DIR to the data directory of a ' +
         'running stack, or TEMPORAL_ADDRESS and DATABASE_URL to servers of your own.',
     );
   }

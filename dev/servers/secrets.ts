@@ -19,7 +19,7 @@ export async function keptSecret(path: string): Promise<string> {
   const secret = (await readFile(path, 'utf8')).trim();
   if (secret.length >= 32) return secret;
   throw new Error(
-    `${path} is damaged: it holds fewer than 32 characters. Put it back from a backup. Without it, what ` +
-      'it protects cannot be read: delete the whole data directory to begin with an empty server.',
+    `${path} is damaged: it holds fewer than 32 characters. Restore it from a backup. If there ` +
+      'is none, stored values cannot be decrypted: delete the whole data directory to begin with an empty server.',
   );
 }

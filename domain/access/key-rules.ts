@@ -33,17 +33,20 @@ export function keyFaults(
     if (scopes?.some((scope) => scope !== 'events:send')) {
       refuse('scopes', 'A public key can only have the scope events:send.');
     }
-    if (domains) refuse('domains', 'Only a secret key can have sender domains.');
+    if (domains) refuse('domains', 'Only a secret key can have `domains`. Leave them out.');
     return faults;
   }
   if (!scopes) {
     const message = 'Is required for a secret key.';
     faults.push({ field: 'scopes', message, code: 'invalid_type', received: 'undefined' });
   }
-  if (events) refuse('events', 'Only a public key can have events.');
+  if (events) refuse('events', 'Only a public key can have `events`. Leave them out.');
   const past = scopes?.filter((scope) => !besideDomains.has(scope) && !scope.endsWith(':read'));
   if (domains && past && past.length > 0) {
-    refuse('scopes', `A key with \`domains\` cannot have the scopes ${past.join(', ')}.`);
+    refuse(
+      'scopes',
+      `A key with \`domains\` cannot have the scopes ${past.join(', ')}. Remove these scopes, or set \`domains\` to null.`,
+    );
   }
   return faults;
 }

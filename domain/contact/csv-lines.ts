@@ -27,9 +27,9 @@ const lineCharsMax = 256 * 1024;
 
 const lineEnd = /\r\n|\n|\r/g;
 
-const open = 'A quotation mark opens a cell and is not closed';
+const open = 'a quotation mark opens a cell and is not closed';
 const stray =
-  'A quotation mark is inside an unquoted cell, or text follows a closing quotation mark';
+  'a quotation mark is inside an unquoted cell, or text follows a closing quotation mark';
 const advice =
   'Put the whole cell in quotation marks, and write each quotation mark inside it twice.';
 
@@ -94,7 +94,7 @@ class CsvLines {
       const { end, cells, fault, lineEnds } = read;
       const line = this.#line;
       if (fault !== null) {
-        lines.push({ line, cells: [], fault: `${fault}, in line ${line}. ${advice}` });
+        lines.push({ line, cells: [], fault: `In line ${line}, ${fault}. ${advice}` });
       } else if (cells.length > 0) lines.push({ line, cells, fault });
       this.#line += lineEnds;
       from = end;

@@ -36,10 +36,11 @@ export function readHeader(names: readonly string[]): CsvHeader {
   const seen = new Set<string>();
   const header = names.map((name): CsvColumn => {
     const key = name.trim().toLowerCase();
-    if (key.includes('\0')) throw new CsvFault('The header contains a NUL character. Remove it.');
+    if (key.includes('\0'))
+      throw new CsvFault('The first line contains a NUL character. Remove it.');
     if (key === forbiddenKey) {
       throw new CsvFault(
-        `The header has a column named ${forbiddenKey}, which is not allowed. Rename it.`,
+        `The first line names a column ${forbiddenKey}, which is not allowed. Rename it.`,
       );
     }
     if (key === 'email' || key === 'subscribed') {
@@ -52,7 +53,7 @@ export function readHeader(names: readonly string[]): CsvHeader {
   if (!seen.has('email')) {
     const found = names.map((name) => `"${name.trim().slice(0, 50)}"`).slice(0, 10);
     throw new CsvFault(
-      `The header has no column "email". It has ${found.join(', ')}; columns are separated by commas.`,
+      `The first line must name a column "email". It names ${found.join(', ')}; columns are separated by commas.`,
     );
   }
   return header;

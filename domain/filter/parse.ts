@@ -27,7 +27,7 @@ import { flatToCondition } from './forms.ts';
 import type { MailMention, SegmentMention } from './references.ts';
 import { isTimeInput } from './value.ts';
 import { limits } from '../limits.ts';
-import { oneOf, unknownKeyText } from '../text-rules.ts';
+import { oneOf, unknownKeyText, withGiven } from '../text-rules.ts';
 
 export interface ParsedCondition {
   /** null: the condition has problems. */
@@ -96,7 +96,7 @@ export function comparisonFaults(
 ): ComparisonFault[] {
   if (!operatorsOf[kind].includes(operator)) {
     const known = operatorsOf[kind].join(', ');
-    const message = `The operator ${operator} cannot be used with this field. Use one of ${known}.`;
+    const message = `The operator "${operator}" cannot be used with this field. Use one of ${known}.`;
     return [{ at: 'operator', code: 'unsupported_operator', message }];
   }
   const needs = needsOf(operator);
@@ -107,7 +107,9 @@ export function comparisonFaults(
 
 function durationFaults(value: unknown): ComparisonFault[] {
   if (typeof value !== 'number' || !Number.isFinite(value)) return [wrongType(value, 'a number')];
-  return value < 0 ? [{ at: 'value', code: 'too_small', message: 'Must be at least 0.' }] : [];
+  return value < 0
+    ? [{ at: 'value', code: 'too_small', message: `Must be at least 0, not ${value}.` }]
+    : [];
 }
 
 function unitFaults(unit: unknown): ComparisonFault[] {
@@ -115,7 +117,7 @@ function unitFaults(unit: unknown): ComparisonFault[] {
     return [{ at: 'unit', code: 'invalid_type', message: 'Is required.', received: 'undefined' }];
   }
   if (typeof unit === 'string' && Object.hasOwn(unitMs, unit)) return [];
-  const message = `Must be ${oneOf(Object.keys(unitMs))}.`;
+  const message = withGiven(`Must be ${oneOf(Object.keys(unitMs))}.`, unit);
   return [{ at: 'unit', code: 'invalid_enum_value', message }];
 }
 
@@ -129,8 +131,10 @@ function valueFaults(kind: Field['kind'], operator: Operator, value: unknown): C
     }
     case 'time': {
       if (typeof value !== 'string') return [wrongType(value, 'a date or a date with time')];
-      const message =
-        'Must be a date, or a date-time with an offset, such as 2026-01-31 or 2026-01-31T09:00:00Z.';
+      const message = withGiven(
+        'Must be a date, or a date-time with an offset, such as 2026-01-31 or 2026-01-31T09:00:00Z.',
+        value,
+      );
       return isTimeInput(value) ? [] : [{ at: 'value', code: 'invalid_date', message }];
     }
     default: {
@@ -204,14 +208,14 @@ const segmentGrammar: Grammar = {
   },
   bareKeyOf,
   unknown:
-    'Must be a field of contacts: email, subscribed, createdAt, updatedAt, data.<key>, segment.<id>, event.<name>, email.<activity>, such as email.opened, campaign.<id>.<event> or template.<id>.<event>.',
+    'Must be one of these fields: email, subscribed, createdAt, updatedAt, data.<key>, segment.<id>, event.<name>, email.<activity>, campaign.<id>.<event>, template.<id>.<event>.',
 };
 
 const stepGrammar: Grammar = {
   filterKeys: [...segmentGrammar.filterKeys, 'valueOf'],
   fieldOf: filterFieldOf,
   bareKeyOf: bareStepKeyOf,
-  unknown: 'Must be a field of contacts, or begin with event., context. or workflow.',
+  unknown: 'Must be a field of contacts, or begin with `event.`, `context.` or `workflow.`.',
 };
 
 /** Maximum number of problems that are collected. A malicious body could cause millions. */
@@ -322,7 +326,7 @@ class Reader {
     }
     const place = this.#grammar.fieldOf(input, operator as Operator);
     const known = place?.field;
-    if (!known) this.add(field, 'unsupported_field', this.#grammar.unknown);
+    if (!known) this.add(field, 'unsupported_field', withGiven(this.#grammar.unknown, input));
     const key = this.#grammar.bareKeyOf(input);
     if (key !== null) this.bareNames.push({ field, key, name: input });
     const wrong = known?.kind === 'event' ? eventNameFault(known.name) : null;
@@ -345,7 +349,7 @@ class Reader {
     const name = isOwn ? input['valueOf'] : undefined;
     if (name === undefined || operator === 'exists' || operator === 'notExists') return null;
     if (!isValueOperator(operator)) {
-      const message = `The operator ${operator} cannot be used with \`valueOf\`. Send \`value\`.`;
+      const message = `The operator "${operator}" cannot be used with \`valueOf\`. Send \`value\` instead.`;
       this.add(field, 'not_allowed', message);
       return null;
     }
@@ -358,7 +362,7 @@ class Reader {
     }
     if (operandFieldOf(name)) this.names.push({ field, name });
     else {
-      const message = 'Must be a field that begins with event., context. or contact.';
+      const message = 'Must be a field that begins with `event.`, `context.` or `contact.`.';
       this.add(field, 'unsupported_field', message);
     }
     return name;
@@ -379,7 +383,7 @@ class Reader {
     const word = words.find((candidate) => candidate === value);
     if (word !== undefined) return word;
     if (value === undefined) this.wrongType(field, value, 'text');
-    else this.add(field, 'invalid_enum_value', `Must be ${oneOf(words)}.`);
+    else this.add(field, 'invalid_enum_value', withGiven(`Must be ${oneOf(words)}.`, value));
     return null;
   }
 

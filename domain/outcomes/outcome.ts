@@ -70,7 +70,7 @@ export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
   contact_unsubscribed: 'The contact had unsubscribed before the message could be sent.',
   topic_unsubscribed: 'The contact left the topic before the message could be sent.',
   suppressed: 'The address is on the suppression list.',
-  held_out: 'The contact is in the hold-out, and gets no marketing mail.',
+  held_out: 'The contact is in the hold-out, so it gets no marketing mail.',
   frequency_cap: 'The contact has received as many messages as the send policy allows.',
   late: 'The send time had already passed in the time zone of the contact.',
   billing_limit: 'The billing limit of the project was reached.',

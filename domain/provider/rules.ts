@@ -89,7 +89,7 @@ function kindFaults(
         fault(
           field,
           'not_allowed',
-          `Only providers of the kind ${other} have this field; this one is ${kind}.`,
+          `Only providers of the kind ${other} have this field; this one is ${kind}. Leave it out.`,
         ),
       ),
     ...(known ? [] : requiredFields[kind])
@@ -140,7 +140,7 @@ function feedbackFaults(
   if ((feedback === 'ses') !== (kind === 'ses')) {
     const message =
       kind === 'ses'
-        ? 'Must be ses for a provider of the kind ses.'
+        ? 'Must be `ses` for a provider of the kind ses. You can leave it out.'
         : '`ses` is only for providers of the kind ses. Choose another value, such as dsn.';
     return [fault('feedback', 'not_allowed', message)];
   }
@@ -148,11 +148,11 @@ function feedbackFaults(
   const isKept = feedbackSecret === undefined && feedback === before;
   const hasSecret = isKept ? known?.hasFeedbackSecret === true : Boolean(feedbackSecret);
   if (needsFeedbackSecret(feedback) && !hasSecret) {
-    const message = `Is required for ${feedback}: its webhooks are checked with this secret.`;
+    const message = `Is required when \`feedback\` is ${feedback}: its webhooks are checked with this secret.`;
     return [fault('feedbackSecret', 'required', message)];
   }
   if (feedbackSecret && !hasWebhook(feedback)) {
-    const message = `Is only for providers that report by webhooks, not for ${feedback}.`;
+    const message = `Is only for providers that report by webhooks; \`feedback\` is ${feedback}. Leave it out.`;
     return [fault('feedbackSecret', 'not_allowed', message)];
   }
   return [];

@@ -144,7 +144,7 @@ function isReceiver(name: string, domain: string): boolean {
  */
 function drawTarget(targets: readonly RouteTarget[], mailId: string | null): RouteTarget {
   const [first] = targets;
-  if (!first) throw new Error('The route has no provider');
+  if (!first) throw new Error('The route has no provider.');
   if (mailId !== null) return drawWeighted(targets, 'mail provider', mailId) ?? first;
   return targets.reduce((most, target) => (target.weight > most.weight ? target : most), first);
 }

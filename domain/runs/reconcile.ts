@@ -49,7 +49,8 @@ const refusedTries = 10;
  */
 const taskAttemptsMax = 3;
 export const noWorkerReason = 'No worker is running.';
-const untakenReason = 'No worker takes its next task: none is running, or all are overloaded.';
+const untakenReason =
+  'No worker takes the next task of the execution: none is running, or all are overloaded.';
 /** Why an execution is stuck if no sweep has compared it with its run for too long. */
 export const noSweepReason = 'The sweep is not running, so a lost run is not restarted.';
 /**

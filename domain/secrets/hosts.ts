@@ -53,8 +53,8 @@ export function foreignSecrets(secrets: readonly BoundSecret[], url: URL): strin
 /** Returns the message for secrets that must not be sent to the host of this URL. */
 export function foreignSecretsText(names: readonly string[], { host }: URL): string {
   return (
-    `These secrets must not be sent to ${host}: ${names.join(', ')}. For each, send ` +
-    'PUT /secrets/{name} with the value of the secret, and with this host in `hosts`.'
+    `The \`hosts\` of these secrets do not allow ${host}: ${names.join(', ')}. For each, send ` +
+    'PUT /secrets/{name} with its value, and with this host in `hosts`.'
   );
 }
 

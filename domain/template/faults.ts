@@ -27,7 +27,7 @@ export const tooLong: TemplateFault = {
 export const tooManyTags: TemplateFault = {
   code: 'liquid_limit',
   message:
-    'The template has more than 10,000 tags and placeholders. Use fewer, for example a loop.',
+    'The template has more than 10,000 tags and placeholders. Use fewer, for example by a loop.',
   ...nowhere,
 };
 

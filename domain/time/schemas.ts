@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fault } from '../errors.ts';
+import { fault, faultWithGiven } from '../errors.ts';
 import { parseCron } from './cron.ts';
 import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts';
 
@@ -10,14 +10,17 @@ import { isZone, parseLocalDateTime, parseWallTime, weekdays } from './zones.ts'
 
 export const Zone = z
   .string()
-  .refine(isZone, fault('invalid_string', 'Must be the name of a time zone, such as Europe/Kyiv.'))
+  .refine(
+    isZone,
+    faultWithGiven('invalid_string', 'Must be the name of a time zone, such as Europe/Kyiv.'),
+  )
   .meta({ examples: ['Europe/Kyiv'] });
 
 export const WallTimeText = z
   .string()
   .refine(
     (text) => parseWallTime(text) !== null,
-    fault('invalid_string', 'Must be a time of day, such as 09:00 or 09:00:00.'),
+    faultWithGiven('invalid_string', 'Must be a time of day, such as 09:00 or 09:00:00.'),
   )
   .meta({ examples: ['09:00'] });
 
@@ -26,7 +29,7 @@ export const WallTimeEndText = z
   .string()
   .refine(
     (text) => text === '24:00' || parseWallTime(text) !== null,
-    fault('invalid_string', 'Must be a time of day, such as 09:00, 09:00:00 or 24:00.'),
+    faultWithGiven('invalid_string', 'Must be a time of day, such as 09:00, 09:00:00 or 24:00.'),
   )
   .meta({ examples: ['08:00'] });
 
@@ -34,7 +37,10 @@ export const LocalDateTimeText = z
   .string()
   .refine(
     (text) => parseLocalDateTime(text) !== null,
-    fault('invalid_date', 'Must be a day and time without an offset, such as 2027-03-28T09:00.'),
+    faultWithGiven(
+      'invalid_date',
+      'Must be a day and time without an offset, such as 2027-03-28T09:00.',
+    ),
   )
   .meta({ examples: ['2027-03-28T09:00'] });
 

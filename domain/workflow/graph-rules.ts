@@ -124,7 +124,7 @@ export function enablingProblems(
     problems.push({
       field: 'triggerConfig',
       code: 'required',
-      message: 'The trigger has no event. Set eventName.',
+      message: 'The trigger has no event. Set its `eventName`.',
     });
   }
   if (trigger.type === 'SCHEDULE' && !trigger.isScheduled) problems.push(noSchedule);
@@ -160,7 +160,7 @@ function branchProblems(step: GraphStep, taken: readonly (string | null)[]): str
 export const noSchedule: FieldProblem = {
   field: 'triggerConfig',
   code: 'required',
-  message: 'The trigger has no schedule. Set cron and timeZone.',
+  message: 'The trigger has no schedule. Set its `cron` and `timeZone`.',
 };
 
 function takenFrom(graph: Graph, step: GraphStep): (string | null)[] {

@@ -57,7 +57,7 @@ export async function openJournal(
   const tryLock = await loadLocks();
   const boot = await readBootId();
   if (!tryLock || boot === null) {
-    log.warn({}, 'No journal is kept: this system has no locks of files, or no id of its start');
+    log.warn({}, 'No journal is kept: this system has no file locks, or no boot id');
     return noJournal;
   }
   let warnAt = 0;

@@ -70,11 +70,13 @@ function ruleFaults({ providers }: z.output<typeof File>): FileFault[] {
       }
     }
     for (const field of ['required', 'adopt', 'trustEmail'] as const) {
-      if (provider[field] && provider.domains.length === 0) found.push([field, 'needs domains']);
+      if (provider[field] && provider.domains.length === 0)
+        found.push([field, 'needs at least one domain in domains']);
     }
     for (const domain of provider.required ? provider.domains : []) {
       const other = before.find(({ required, domains }) => required && domains.includes(domain));
-      if (other) found.push(['domains', `has ${domain}, which is kept to ${other.id} already`]);
+      if (other)
+        found.push(['domains', `has ${domain}, which the provider ${other.id} already requires`]);
     }
     return found.map(([field, text]): FileFault => [`providers.${index}.${field}`, text]);
   });

@@ -110,7 +110,8 @@ export function createOidc(provider: OidcProvider): Oidc {
     },
     async readLogout(token) {
       // A token of another issuer is refused without a request to this provider.
-      if (decodeJwt(token).iss !== provider.issuer) throw new Error('The issuer is another one.');
+      if (decodeJwt(token).iss !== provider.issuer)
+        throw new Error('The issuer of the token is not that of this provider.');
       const { keys } = await discovered();
       return rethrown(() => readLogout(keys, provider, token));
     },
@@ -141,7 +142,8 @@ async function readLogout(
     maxTokenAge: logoutTokenSeconds - skewSeconds,
   });
   const { sub, sid, jti } = LogoutClaims.parse(payload);
-  if (sub === null && sid === null) throw new Error('The token names no session.');
+  if (sub === null && sid === null)
+    throw new Error('The token has neither a user (sub) nor a session (sid).');
   return { sub, sid, jti };
 }
 
@@ -191,8 +193,10 @@ async function discover(provider: OidcProvider): Promise<Discovered> {
       [client.customFetch]: fetchBounded,
     });
     const server = first.serverMetadata();
-    if (server.issuer !== issuer) throw new Error(`The issuer calls itself ${server.issuer}.`);
-    if (server.jwks_uri === undefined) throw new Error('The issuer publishes no keys.');
+    if (server.issuer !== issuer)
+      throw new Error(`The discovery document has the issuer ${server.issuer}, not ${issuer}.`);
+    if (server.jwks_uri === undefined)
+      throw new Error('The discovery document has no jwks_uri, so there are no keys.');
     const metadata = { [client.clockTolerance]: skewSeconds };
     const auth = clientAuth(clientSecret, server.token_endpoint_auth_methods_supported);
     const config = new client.Configuration(server, clientId, metadata, auth);
@@ -244,7 +248,8 @@ async function fetchBounded(url: string, options: FetchOptions): Promise<Respons
   }
   const { status, headers } = answered;
   if (status >= 500) throw new ProviderUnavailable(`${new URL(url).host} answered ${status}.`);
-  if (bytes === null) throw new Error(`${new URL(url).host} answered too much.`);
+  if (bytes === null)
+    throw new Error(`${new URL(url).host} answered more than ${answerBytesMax} bytes.`);
   return new Response(bytes.length === 0 ? null : new Uint8Array(bytes), { status, headers });
 }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { fault } from '../../domain/errors.ts';
+import { fault, faultWithGiven } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { limits } from '../../domain/limits.ts';
 import { normaliseDomainName } from '../../domain/sender/domain-name.ts';
 import { onDownChoices } from '../../domain/routing/routing.ts';
+import { withGiven } from '../../domain/text-rules.ts';
 
 /** The schema of routes, in a request and in the installation's file. */
 
@@ -12,7 +13,7 @@ function textRead(read: (text: string) => string | null, message: string) {
   return z.string().transform((text, context) => {
     const value = read(text);
     if (value !== null) return value;
-    context.addIssue({ code: 'custom', ...fault('invalid_string', message) });
+    context.addIssue({ code: 'custom', ...fault('invalid_string', withGiven(message, text)) });
     return z.NEVER;
   });
 }
@@ -36,7 +37,7 @@ const Receiver = textRead(
 
 const TopicId = z
   .string()
-  .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
+  .refine(isUuid, faultWithGiven('invalid_string', 'Must be a uuid.'))
   .transform((id) => id.toLowerCase());
 
 const Target = z.object({

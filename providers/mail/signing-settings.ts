@@ -7,16 +7,22 @@ export const signingVariables = {
   RETURN_PATH_HOST: hostName,
   BOUNCE_SUBDOMAIN: z
     .string()
-    .regex(/^[a-z0-9-]{1,63}$/i, 'must be one label of a host name')
+    .regex(/^[a-z0-9-]{1,63}$/i, 'must be one part of a host name, without dots, such as bounces')
     .default('bounces'),
   RETURN_PATH_SPF: z
     .string()
-    .regex(/^[!-~]+( [!-~]+)*$/, 'must be SPF mechanisms, separated by single spaces')
+    .regex(
+      /^[!-~]+( [!-~]+)*$/,
+      'must be SPF mechanisms, separated by single spaces, such as include:spf.example.com',
+    )
     .optional(),
   TRACKING_HOST: hostName,
   PLATFORM_DKIM_SELECTOR: z
     .string()
-    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i, 'must be labels of a host name')
+    .regex(
+      /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i,
+      'must be one or more parts of a host name, such as s1 or s1.mail',
+    )
     .optional(),
   PLATFORM_DKIM_KEY: text,
 };

@@ -120,7 +120,7 @@ export class ThreadPool<Task> {
     });
     this.#all.add(thread);
     let isReady = false;
-    let failure = new Error('A thread ended before it began.');
+    let failure = new Error('A thread ended before it was ready.');
     // After an error, an exit always follows, which is handled below.
     thread.on('error', (error) => (failure = error));
     thread.once('message', () => {

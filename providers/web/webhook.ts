@@ -103,7 +103,9 @@ export function createWebhookSender(settings: WebhookSenderSettings): WebhookSen
       }
       call = redirected(call, answer.statusCode, { isForeign, isSecret: attempt.bodyIsSecret });
       if (isForeign && attempt.bodyIsSecret && call.body !== null) {
-        throw new Refusal('The receiver redirected a body with a secret to another origin.');
+        throw new Refusal(
+          'The receiver redirected a request with a secret to another origin, which must not get the secret.',
+        );
       }
       url = next;
     }
@@ -262,7 +264,8 @@ async function request<Read>(
   given: { signal: AbortSignal; read: (answer: IncomingMessage) => Promise<Read> },
 ): Promise<Read> {
   const refused = Object.keys(headers).find((name) => connectionHeaders.has(name.toLowerCase()));
-  if (refused !== undefined) throw new Refusal(`The header ${refused} cannot be sent.`);
+  if (refused !== undefined)
+    throw new Refusal(`The header ${refused} is set by the connection. Remove it.`);
   const options = {
     method,
     headers,

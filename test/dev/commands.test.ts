@@ -28,7 +28,9 @@ async function complaintOf(script: string, ...args: string[]): Promise<string> {
 it.each(['dev/replay.ts', 'dev/reset.ts', 'dev/servers/temporal-cli.ts'])(
   '%s asks nobody when nothing runs',
   async (script) => {
-    expect(await complaintOf(script, randomUUID())).toContain('Nothing runs here. Run "npm start"');
+    expect(await complaintOf(script, randomUUID())).toContain(
+      'Everpost does not run here. Run "npm start"',
+    );
   },
 );
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import '../../domain/schema-texts.ts';
 import { endpoints } from '../../api/endpoints.ts';
+import { Uuid } from '../../api/http/schemas.ts';
 
 /** Returns the messages about an invalid value. */
 function textsOf(schema: z.ZodType, value: unknown): string[] {
@@ -18,8 +19,8 @@ it.each([
   [z.array(z.string()), {}, 'Must be a list, not an object.'],
   [z.array(z.string()), true, 'Must be a list, not true.'],
   [z.string(), undefined, 'Is required.'],
-  [z.enum(['asc', 'desc']), 'up', 'Must be asc or desc.'],
-  [z.literal(true), false, 'Must be true.'],
+  [z.enum(['asc', 'desc']), 'up', 'Must be asc or desc, not "up".'],
+  [z.literal(true), false, 'Must be true, not false.'],
   [z.string().min(1), '', 'Must not be empty.'],
   [z.string().min(8), 'short', 'Must have at least 8 characters, not 5.'],
   [z.string().max(1), 'ab', 'Must have at most 1 character, not 2.'],
@@ -59,11 +60,20 @@ it.each([
   expect(textsOf(schema, value)).toEqual([text]);
 });
 
-it('never repeats a text that was given, which may be a secret', () => {
-  const secret = 'sk_very_secret';
-  for (const schema of [z.int(), z.enum(['a']), z.uuid(), z.string().max(3), z.email()]) {
-    expect(textsOf(schema, secret).join()).not.toContain(secret);
+it('never repeats a text of a free form, nor a key, because both may be secrets', () => {
+  const free = [z.int(), z.uuid(), z.string().max(3), z.email()];
+  for (const schema of free) expect(textsOf(schema, 'hunter2').join()).not.toContain('hunter2');
+  for (const schema of [...free, z.enum(['a']), Uuid]) {
+    expect(textsOf(schema, 'sk_very_secret').join()).not.toContain('very_secret');
   }
+});
+
+it.each([
+  ['abc', 'Must be a uuid, not "abc".'],
+  ['a "quoted" $& one', 'Must be a uuid, not "a \\"quoted\\" $& one".'],
+  ['a'.repeat(61), 'Must be a uuid.'],
+])('shows the text that is no id, if it is short: %s', (given, text) => {
+  expect(textsOf(Uuid, given)).toEqual([text]);
 });
 
 it('words every issue that a body of the wrong form has, at every endpoint', () => {

@@ -332,7 +332,7 @@ function createSignals(
       signalling.set(key, state);
       state.done = signal(send, state)
         .catch((error: unknown) => {
-          log.warn({ error, run: key }, 'A run could not be signalled; the sweep will');
+          log.warn({ error, run: key }, 'A run could not be signalled; the sweep signals it later');
         })
         .finally(() => signalling.delete(key));
     },

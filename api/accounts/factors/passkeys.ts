@@ -232,7 +232,7 @@ export const usePasskey = endpoint({
       noteRefusal({ event, userId: user?.id ?? null });
       throw new Problem('INVALID_CREDENTIALS', {
         message: 'The passkey could not be verified.',
-        suggestion: 'Ask for new options, or log in in another way.',
+        suggestion: 'Get new options with POST /auth/passkey/options, or log in another way.',
       });
     }
     if (!prover) refuseSignInWay(config, user.email, 'passkey');

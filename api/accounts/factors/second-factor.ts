@@ -57,7 +57,8 @@ export async function findProver(call: OpenCall): Promise<Prover> {
   const pendingUser = hash && (await findPendingUser(db, hash));
   const session = pendingUser ? null : await call.findSessionUser();
   const user = await findUser(db, pendingUser ?? session?.userId ?? noUser);
-  if (!user) throw new Problem('UNAUTHORIZED', { suggestion: 'Log in again from the beginning.' });
+  if (!user)
+    throw new Problem('UNAUTHORIZED', { suggestion: 'Log in again, then send the second factor.' });
   return { user, session, pending: hash && pendingUser ? await tryPending(db, hash) : null };
 }
 
@@ -115,7 +116,7 @@ const Proof = z
   .superRefine(
     ({ code, recoveryCode }, context) => {
       if ((code === undefined) === (recoveryCode === undefined)) {
-        addFault(context, 'custom', 'Send either `code` or `recoveryCode`.', ['code']);
+        addFault(context, 'custom', 'Send exactly one of `code` and `recoveryCode`.', ['code']);
       }
     },
     whenRight('code', 'recoveryCode'),

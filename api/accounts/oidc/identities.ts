@@ -10,7 +10,7 @@ import { answer, endpoint } from '../../http/endpoint.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { ById, named, Time } from '../../http/schemas.ts';
 import { beginAttempt } from './attempt.ts';
-import { findProvider } from './providers.ts';
+import { findProvider, providerUnavailable } from './providers.ts';
 
 /** The links of an account to users of OpenID providers. The account signs in by each. */
 
@@ -68,7 +68,7 @@ export const linkMyIdentity = endpoint({
     const { db, config, caller, body } = call;
     const { oidc } = findProvider(call, body.provider);
     if ((await listIdentities(db, caller.userId)).length >= limits.identities) {
-      const message = `The account already has ${limits.identities} links to identity providers, the maximum.`;
+      const message = `The account already has ${limits.identities} links to identity providers, which is the maximum.`;
       throw new Problem('CONFLICT', { message, suggestion: 'Remove one of the links first.' });
     }
     const link = { userId: caller.userId, sessionId: caller.sessionId };
@@ -78,9 +78,7 @@ export const linkMyIdentity = endpoint({
       return answer({ url }, { headers: { 'Set-Cookie': cookie } });
     } catch (error) {
       if (!(error instanceof ProviderUnavailable)) throw error;
-      throw new Problem('SERVICE_UNAVAILABLE', {
-        message: 'The identity provider does not answer.',
-      });
+      throw providerUnavailable(body.provider);
     }
   },
 });

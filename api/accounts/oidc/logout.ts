@@ -11,7 +11,7 @@ import {
 } from '../../../providers/login/oidc.ts';
 import { readForm } from '../../http/bodies/form.ts';
 import { answer, endpoint } from '../../http/endpoint.ts';
-import { findProvider, logFailure } from './providers.ts';
+import { findProvider, logFailure, providerUnavailable } from './providers.ts';
 
 /**
  * Seconds for which a used token is remembered: longer than it is valid, also if the clock of the
@@ -94,6 +94,6 @@ async function readToken(
   } catch (error) {
     logFailure(call, provider.id, error);
     if (!(error instanceof ProviderUnavailable)) throw new Problem('INVALID_LOGOUT_TOKEN');
-    throw new Problem('SERVICE_UNAVAILABLE', { message: 'The identity provider does not answer.' });
+    throw providerUnavailable(provider.id);
   }
 }

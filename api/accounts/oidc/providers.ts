@@ -15,6 +15,15 @@ export function findProvider(
   return { provider, oidc: found };
 }
 
+/** Returns the refusal for a provider that does not answer. */
+export function providerUnavailable(id: string): Problem {
+  return new Problem('SERVICE_UNAVAILABLE', {
+    message: `The identity provider ${id} does not answer.`,
+    suggestion:
+      'Repeat the request in a minute. If it fails again, ask the operator of the identity provider.',
+  });
+}
+
 /** Logs the kind of an error only: its causes quote tokens and claims. */
 export function logFailure({ log }: Pick<Services, 'log'>, provider: string, error: unknown): void {
   if (error instanceof LoginRefused) return;

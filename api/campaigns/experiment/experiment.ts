@@ -233,7 +233,10 @@ export function requireArm(experiment: Experiment | null, arm: string) {
   const known = experiment?.arms.find(({ id }) => id === arm);
   if (known) return known;
   const ids = (experiment?.arms ?? []).map(({ id }) => id).join(', ');
-  const message = ids === '' ? 'The campaign has no arms.' : `Must be one of the arms: ${ids}.`;
+  const message =
+    ids === ''
+      ? 'The campaign has no experiment, so it has no arms.'
+      : `Must be one of the arms: ${ids}.`;
   throw invalidField('arm', 'invalid_enum_value', message, arm);
 }
 

@@ -102,12 +102,12 @@ export const ExperimentInput = z
   }, whenRight('arms'))
   .refine(({ metric, eventName }) => metric !== 'event' || !!eventName, {
     path: ['eventName'],
-    ...fault('required', 'Is required with the metric `event`.'),
+    ...fault('required', 'Is required when `metric` is "event".'),
     ...whenRight('metric', 'eventName'),
   })
   .refine(({ metric, eventName }) => metric === 'event' || !eventName, {
     path: ['eventName'],
-    ...fault('not_allowed', 'Is allowed only with the metric `event`.'),
+    ...fault('not_allowed', 'Is allowed only when `metric` is "event". Leave it out.'),
     ...whenRight('metric', 'eventName'),
   })
   .transform(({ eventName, minProbability, ...given }): Experiment => ({
@@ -230,7 +230,7 @@ export function refuseLocalTime(
   if (!experiment || localTime === null) return;
   const message =
     field === 'localTime'
-      ? 'A campaign with an experiment is sent to all at once. Send `scheduledFor`, or no time.'
-      : 'The campaign is scheduled at a local time. Schedule it again, with `scheduledFor`.';
+      ? 'A campaign with an experiment cannot have a `localTime`. Send `scheduledFor` instead, or no time to send now.'
+      : 'A campaign that is scheduled with `localTime` cannot have an experiment. First schedule it again with `scheduledFor`.';
   throw invalidField(field, 'custom', message);
 }

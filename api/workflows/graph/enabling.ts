@@ -135,7 +135,7 @@ async function findKeyWarnings(
   const trigger = steps.find(({ type }) => type === 'TRIGGER');
   const hasKey =
     eventName === null || (await hasExecutionKey(db, projectId, { eventName, executionKey: path }));
-  const seen = `None of the last ${keyEventsMax} events "${eventName}" has ${path}.`;
+  const seen = `None of the last ${keyEventsMax} events "${eventName}" has ${path}, the execution key. Such events start no execution.`;
   return [
     ...waits.map(({ id, name }): GraphWarning => {
       const message = `"${name}" also takes events with another execution key. Add a condition on ${path} to its \`where\`.`;

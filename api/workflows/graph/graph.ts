@@ -86,7 +86,7 @@ export async function recordEdit<T>(
 export async function refuseTooLarge(tx: Database, id: string): Promise<void> {
   const bytes = jsonBytes(await findWorkflowGraph(tx, id));
   if (bytes <= limits.graphBytes) return;
-  const message = `The workflow is too large: ${bytes} bytes as JSON, but may have at most ${limits.graphBytes}. Remove or shorten steps.`;
+  const message = `The workflow has ${bytes} bytes as JSON, but may have at most ${limits.graphBytes}. Remove or shorten steps.`;
   throw invalidField('', 'too_big', message);
 }
 
@@ -196,7 +196,7 @@ export function chosenBranch(from: GraphStep, given: GivenBranch): string | null
       invalidField(
         'branch',
         'custom',
-        'Differs from `condition.branch`, which means the same. Send only one of them.',
+        'Is another name of `condition.branch`, but has another value. Send only one of them.',
       ),
     );
   }

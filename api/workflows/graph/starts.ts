@@ -126,7 +126,7 @@ export function changedStart(
     mode === 'once' && minIntervalSeconds !== null,
     'reentry.minIntervalSeconds',
     'not_allowed',
-    'With the mode `once`, a contact never enters again. Choose `after_end` or `parallel`.',
+    'Cannot be combined with the mode `once`, in which a contact never enters again. Leave it out, or choose another mode.',
   );
   refusals.throw();
   return {

@@ -39,7 +39,11 @@ export async function findGraph(
 }
 
 export function unknownVersion(field: string, version: number): Problem {
-  return invalidField(field, 'not_found', `The workflow never had version ${version}.`);
+  return invalidField(
+    field,
+    'not_found',
+    `The workflow never had version ${version}. GET /workflows/{id}/versions lists its versions.`,
+  );
 }
 
 /** @throws Problem VALIDATION_ERROR `not_found` for versions that the workflow never had */

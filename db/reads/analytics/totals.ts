@@ -70,7 +70,7 @@ export async function findCampaignStats(db: Database, projectId: string, days: D
       from campaign
       where project_id = ${projectId} and ${isWithin('created_at', days)}`.execute(db);
   const [row] = rows;
-  if (!row) throw new Error('findCampaignStats: no answer');
+  if (!row) throw new Error('The database has returned no row of campaign statistics.');
   return row;
 }
 

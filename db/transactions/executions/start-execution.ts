@@ -88,8 +88,16 @@ export function givenKey(
   if ('key' in found) return found.key;
   const path = executionKey?.replace(/^event/, 'context');
   throw found.fault === 'no_key'
-    ? invalidField('key', 'required', `Is required, unless ${path} is a text, number or boolean.`)
-    : invalidField('key', 'too_big', `Must be at most ${limits.executionKeyChars} characters.`);
+    ? invalidField(
+        'key',
+        'required',
+        `Is required, because ${path} is not a text, number or boolean.`,
+      )
+    : invalidField(
+        'key',
+        'too_big',
+        `Is required, because ${path} has more than ${limits.executionKeyChars} characters.`,
+      );
 }
 
 /**
@@ -131,9 +139,9 @@ const existsTexts = {
     `The contact has been in this workflow${ofKey} before, and may enter it only once.`,
   active: (ofKey: string) => `The contact has an active execution${ofKey} in this workflow.`,
   too_soon: (ofKey: string) =>
-    `The last start${ofKey} for this contact was less than \`reentry.minIntervalSeconds\` ago.`,
+    `The contact has started this workflow${ofKey} less than \`reentry.minIntervalSeconds\` ago.`,
   too_many: () =>
-    `The contact has ${limits.parallelExecutions} active executions in this workflow, the maximum.`,
+    `The contact has ${limits.parallelExecutions} active executions in this workflow, which is the maximum.`,
 };
 
 function executionExists(

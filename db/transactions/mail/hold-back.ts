@@ -187,7 +187,7 @@ async function lockRules(
     tx,
   );
   const [row] = rows;
-  if (!row) throw new Error('lockRules: no answer');
+  if (!row) throw new Error('The database has returned no row of the sending rules.');
   const { policy, holdout, now } = row;
   const counted = new Map<string, Date[]>();
   for (const { contact_id: id, sent_at: at } of row.mail ?? []) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fault } from '../../errors.ts';
+import { faultWithGiven } from '../../errors.ts';
 import type { ContactValues } from '../../filter/evaluate.ts';
 import { stepFieldOf, type Unit, unitMs } from '../../filter/filter.ts';
 import { asJson, readField } from '../../filter/step.ts';
@@ -44,7 +44,7 @@ export const UntilTime = z.object({
     .string()
     .refine(
       (text) => text === 'contact' || isZone(text),
-      fault('invalid_string', 'Must be "contact" or the name of a time zone.'),
+      faultWithGiven('invalid_string', 'Must be "contact" or the name of a time zone.'),
     )
     .optional(),
 });
@@ -128,8 +128,8 @@ function checkDateField(context: z.core.$RefinementCtx, untilField: string): voi
   const kind = stepFieldOf(untilField)?.field.kind;
   if (kind === 'data' || kind === 'time') return;
   const message =
-    'Must be a field that has a date: contact.data.birthday, for example, or a field that begins ' +
-    'with event., context. or workflow.';
+    'Must be a field with a date, such as contact.data.birthday, or a field that begins with ' +
+    '`event.`, `context.` or `workflow.`.';
   addFault(context, ['untilField'], 'unsupported_field', message);
 }
 

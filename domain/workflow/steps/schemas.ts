@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FieldCode, fault, whenRight } from '../../errors.ts';
+import { type FieldCode, fault, faultWithGiven, whenRight } from '../../errors.ts';
 import {
   type FieldRoot,
   operandFieldOf,
@@ -46,7 +46,7 @@ export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx):
   if (!isUnmadeEvent(name)) return;
   context.addIssue({
     code: 'custom',
-    message: `There is no email event with this name. Use one of ${mailEvents.join(', ')}.`,
+    message: `There is no event "${name}". Use one of ${mailEvents.join(', ')}.`,
     params: { code: 'reserved_event', received: name },
   });
 }
@@ -62,7 +62,7 @@ export const JsonObject = z.custom<Record<string, unknown>>(
 /** An id, converted to lower case. */
 export const StoredId = z
   .string()
-  .refine(isUuid, fault('invalid_string', 'Must be a uuid.'))
+  .refine(isUuid, faultWithGiven('invalid_string', 'Must be a uuid.'))
   .transform((id) => id.toLowerCase());
 
 /**

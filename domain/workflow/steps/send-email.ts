@@ -73,7 +73,7 @@ export const sendEmail: StepModule<SendEmailConfig> = {
         : []),
       ...(template.broken === undefined
         ? []
-        : [`The template of "${name}" cannot be rendered: ${template.broken}`]),
+        : [`The template of "${name}" has an error ${template.broken}`]),
     ];
   },
   label: 'EMAIL',

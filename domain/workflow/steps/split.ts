@@ -62,7 +62,7 @@ export const split: StepModule<SplitConfig> = {
  */
 export function drawArm(arms: readonly Arm[], salt: string, subject: string): Arm {
   const arm = drawWeighted(arms, salt, subject);
-  if (!arm) throw new Error('No arm has a weight above 0');
+  if (!arm) throw new Error('No arm has a weight above 0.');
   return arm;
 }
 

@@ -70,7 +70,7 @@ export function limitedMailer({
 
 const noRoom: SendOutcome = {
   kind: 'retry',
-  error: 'Too many mail servers of projects are in use by this worker.',
+  error: 'This worker already uses the maximum number of mail servers of projects.',
   retryAfterMs: noRoomMs,
   isAboutMessage: true,
 };

@@ -3,6 +3,7 @@ import { fault } from '../../../domain/errors.ts';
 import { limits } from '../../../domain/limits.ts';
 import { feedbackKinds, normaliseMailHost, securities } from '../../../domain/provider/provider.ts';
 import { normaliseDomainName } from '../../../domain/sender/domain-name.ts';
+import { withGiven } from '../../../domain/text-rules.ts';
 
 /**
  * The schemas of a mail provider's fields, in a request and in the installation's file. Rules
@@ -13,7 +14,7 @@ function textRead(read: (text: string) => string | null, message: string) {
   return z.string().transform((text, context) => {
     const value = read(text);
     if (value !== null) return value;
-    context.addIssue({ code: 'custom', ...fault('invalid_string', message) });
+    context.addIssue({ code: 'custom', ...fault('invalid_string', withGiven(message, text)) });
     return z.NEVER;
   });
 }
@@ -47,7 +48,7 @@ export const serverFields = {
     .describe('Required for the kind ses'),
   accessKeyId: z
     .string()
-    .regex(/^\w{16,128}$/, 'Must be the id of an AWS access key.')
+    .regex(/^\w{16,128}$/, 'Must be the id of an AWS access key, such as AKIAIOSFODNN7EXAMPLE.')
     .optional()
     .describe('Required for the kind ses'),
   secretAccessKey: z
@@ -58,11 +59,17 @@ export const serverFields = {
     .describe('Required for the kind ses; never returned'),
   configurationSet: z
     .string()
-    .regex(/^[\w-]{1,64}$/, 'Must be the name of a configuration set of Amazon SES.')
+    .regex(
+      /^[\w-]{1,64}$/,
+      'Must be the name of a configuration set of Amazon SES: letters, digits, _ and -.',
+    )
     .nullish(),
   snsTopicArn: z
     .string()
-    .regex(/^arn:aws[a-z-]*:sns:[a-z\d-]+:\d{12}:[\w-]{1,256}$/, 'Must be the ARN of an SNS topic.')
+    .regex(
+      /^arn:aws[a-z-]*:sns:[a-z\d-]+:\d{12}:[\w-]{1,256}$/,
+      'Must be the ARN of an SNS topic, such as arn:aws:sns:eu-west-1:123456789012:mail.',
+    )
     .nullish()
     .describe('Topic that reports about its mail'),
   feedback: z

@@ -38,7 +38,7 @@ const Provider = z.strictObject({
     .regex(installationId, 'must have 1 to 40 characters a-z, 0-9 and -, and begin with a letter')
     .refine(
       (id) => id !== defaultProviderId,
-      'must not be "default": this is the id of the provider that other variables name',
+      'must not be "default": this is the id of the provider that environment variables set up',
     ),
   name: z.string().trim().min(1).max(100),
   kind: z.enum(providerKinds),
@@ -108,7 +108,12 @@ function routeFaults({ providers, routes }: File): FileFault[] {
     route.providers.flatMap(({ id }, place): FileFault[] =>
       known.has(id)
         ? []
-        : [[`routes.${index}.providers.${place}.id`, `names no provider of this file: ${id}`]],
+        : [
+            [
+              `routes.${index}.providers.${place}.id`,
+              `has the provider ${id}, which this file does not define`,
+            ],
+          ],
     ),
   );
 }

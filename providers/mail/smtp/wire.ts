@@ -85,7 +85,7 @@ export class Wire {
   secure(done: () => void): void {
     // Plain text that came before TLS may be an attacker's (RFC 3207, 6).
     if (this.#rest !== '' || this.#lines.length > 0) {
-      this.end(new Error('The server sent more than its reply to STARTTLS.'));
+      this.end(new Error('The server sent unexpected data after its reply to STARTTLS.'));
       return;
     }
     const plain = this.#socket;

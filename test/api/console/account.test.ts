@@ -162,7 +162,10 @@ it('asks for a new proof where a login is too old, and leads back', async () => 
   const visitor = newVisitor(api, await sessionSince(api, userId, 180));
   await visitor.open(account);
   const refused = await visitor.submit(`${account}/recovery-codes`);
-  expect([refused.status, refused.html.includes('This needs a recent login')]).toEqual([403, true]);
+  expect([refused.status, refused.html.includes('This change needs a recent login')]).toEqual([
+    403,
+    true,
+  ]);
   expect(refused.html).toContain(`name="next" value="${account}"`);
   expect(refused.html).toContain('Code of your app, or a recovery code');
   const fields = { email, password, next: account };

@@ -176,7 +176,7 @@ describe('the console', () => {
     ];
     expect(attempts.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
     expect(attempts[0]?.body).toContain(
-      'This form does not belong to a page of this browser session',
+      'The form was opened in another browser session, or the browser sent no cookie',
     );
     expect((await call('GET', `/workflows/${made.body.id}`)).body.pausedAt).toBeNull();
 

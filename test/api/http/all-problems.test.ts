@@ -548,7 +548,7 @@ describe('one answer names the problems of the schema, between fields and of ref
     const messages = body.error.errors.map(({ message }: { message: string }) => message);
     expect(messages.at(-1)).toMatch(
       new RegExp(
-        `^The contact ${full} must have at most .* Data that it already has count, too\\.$`,
+        `^The contact ${full} must have at most .* The data that it already has also count\\.$`,
       ),
     );
   });

@@ -85,7 +85,7 @@ describe('a start', () => {
     const code = await api.ended;
     other.close();
     expect(code).toBe(1);
-    expect(api.output()).toContain(`Port ${port} is taken.`);
+    expect(api.output()).toContain(`Port ${port} is in use by another program.`);
   });
 
   it('is refused with one sentence when the database does not answer', async () => {

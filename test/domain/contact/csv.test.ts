@@ -121,7 +121,7 @@ describe('the header', () => {
   it.each(['__proto__', ' __PROTO__ '])(
     'with a column %j is refused, as JSON with such a key is',
     (name) => {
-      expect(() => readHeader(['email', name])).toThrow('named __proto__');
+      expect(() => readHeader(['email', name])).toThrow('names a column __proto__');
     },
   );
 
@@ -237,13 +237,13 @@ describe('a file', () => {
     [
       'a quote in the header',
       'email,5" disk\na@b.example,x\n',
-      /not valid CSV: A quotation mark is .* line 1/,
+      /not valid CSV\. In line 1, a quotation mark is /,
     ],
-    ['an open quote in the header', 'email,"name\na@b.example,x\n', /not closed, in line 1/],
+    ['an open quote in the header', 'email,"name\na@b.example,x\n', /In line 1, .* not closed/],
     [
       'no column for the address',
       'mail\na@b.example',
-      /no column "email". It has "mail"; columns are separated by commas/,
+      /name a column "email". It names "mail"; columns are separated by commas/,
     ],
   ])('of %s is refused', async (_, file, reason) => {
     await expect(read(file)).rejects.toThrow(reason);
@@ -251,9 +251,9 @@ describe('a file', () => {
   });
 
   it.each([
-    ['a quote that is not closed', 'c@x.example,"Ada', /not closed, in line 4\./],
-    ['a quote in the middle', 'c@x.example,5" disk', /quotation mark is .*, in line 4\./],
-    ['text behind a quote', 'c@x.example,"Ada"m', /quotation mark is .*, in line 4\./],
+    ['a quote that is not closed', 'c@x.example,"Ada', /In line 4, .* not closed\./],
+    ['a quote in the middle', 'c@x.example,5" disk', /In line 4, a quotation mark is /],
+    ['text behind a quote', 'c@x.example,"Ada"m', /In line 4, a quotation mark is /],
   ])('with %s has one row with an error, in the line that is named', async (_, line, reason) => {
     const rows = await read(
       `email,note\nada@x.example,"two\nlines"\n${line}\nbo@x.example,1\r\n\ndi@x.example,"x"\n`,
@@ -290,7 +290,7 @@ describe('a file', () => {
     const rows = [];
     for await (const part of readContactRows(pieces)) rows.push(...part);
     expect(rows).toHaveLength(40_001);
-    expect(rows[0]).toMatchObject({ row: 2, error: expect.stringContaining('in line 2.') });
+    expect(rows[0]).toMatchObject({ row: 2, error: expect.stringContaining('In line 2, ') });
     expect(rows.filter((row) => 'error' in row)).toHaveLength(1);
     expect(rows.at(-1)).toMatchObject({ row: 40_002, email: 'p39999@x.example' });
   });

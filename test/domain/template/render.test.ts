@@ -219,7 +219,7 @@ describe('faulty and costly templates', () => {
     expect(checkTemplate(source)).toEqual({
       ok: false,
       message:
-        'The template has more than 10,000 tags and placeholders. Use fewer, for example a loop.',
+        'The template has more than 10,000 tags and placeholders. Use fewer, for example by a loop.',
     });
     const { fault } = renderTemplate('html', compileTemplate(source), variables({ a: 'x' }));
     expect(fault).toMatchObject({ code: 'liquid_limit' });

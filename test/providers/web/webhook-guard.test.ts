@@ -234,7 +234,8 @@ describe('a redirect', () => {
     const away = await redirecting(308, `${other.url}/end`);
     expect(await sendWebhook(away.url, { bodyIsSecret: true })).toEqual({
       kind: 'refused',
-      error: 'The receiver redirected a body with a secret to another origin.',
+      error:
+        'The receiver redirected a request with a secret to another origin, which must not get the secret.',
     });
     expect(other.connections).toBe(0);
     const asking = await redirecting(303, `${other.url}/end`);

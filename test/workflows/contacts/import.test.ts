@@ -172,7 +172,7 @@ describe('an import', () => {
       result: { totalRows: 3, successCount: 2, failureCount: 1 },
     });
     expect(job.result.errors).toEqual([
-      { row: 3, email: '', error: expect.stringContaining('in line 3.') },
+      { row: 3, email: '', error: expect.stringContaining('In line 3, ') },
     ]);
     expect([await contact(ada), await contact(bo), await contact(cy)].map(Boolean)).toEqual([
       true,

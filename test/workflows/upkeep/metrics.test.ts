@@ -164,6 +164,6 @@ it('is not served on the port of the API, and a port is for one process', async 
   const second = startApiProcess(engine, { METRICS_PORT: String(ports.api) });
   atEnd(() => second.catch(() => {}));
   await expect(second).rejects.toThrow(
-    `Port ${ports.api} is taken. Stop what uses it, or set METRICS_PORT`,
+    `Port ${ports.api} is in use by another program. Stop that program, or set METRICS_PORT`,
   );
 });

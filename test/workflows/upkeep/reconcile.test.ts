@@ -182,7 +182,9 @@ describe('what is made of a run', () => {
     [
       'without a worker',
       { ...open, untakenMs: 61_000 },
-      keep('No worker takes its next task: none is running, or all are overloaded.'),
+      keep(
+        'No worker takes the next task of the execution: none is running, or all are overloaded.',
+      ),
     ],
     ['with a step tried again', { ...open, activityAttempts: 2 }, keep(expect.any(String))],
   ] as const)('%s', (_, run, verdict) => {

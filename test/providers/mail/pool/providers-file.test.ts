@@ -110,7 +110,7 @@ describe('MAIL_PROVIDERS_FILE', () => {
         /^MAIL_PROVIDERS_FILE providers.2.feedbackSecret is required for resend/,
       ),
       'MAIL_PROVIDERS_FILE providers.2.id is used twice: backup',
-      'MAIL_PROVIDERS_FILE routes.0.providers.1.id names no provider of this file: lost',
+      'MAIL_PROVIDERS_FILE routes.0.providers.1.id has the provider lost, which this file does not define',
     ]);
   });
 
