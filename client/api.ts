@@ -3862,7 +3862,7 @@ export interface Api {
     '/users/@me/identities/{id}': {
       request: {
         path: {
-          /** The id of the identitie */
+          /** The id of the identity */
           id: string;
         };
       };

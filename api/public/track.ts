@@ -20,7 +20,7 @@ import {
 } from '../consent/input.ts';
 import { evidenceOf } from '../consent/evidence.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
-import { ContactData, Email, Time, fault, named } from '../http/schemas.ts';
+import { ContactData, Email, Time, named } from '../http/schemas.ts';
 import { type Database, transact } from '../../db/database.ts';
 
 /** An event name that a customer may use. */

@@ -92,7 +92,7 @@ function ruleFaults(providers: readonly Provider[]): FileFault[] {
       found.push(['name', `is used twice: ${name}`]);
     }
     if (hasWebhook(feedback) && feedbackToken === undefined) {
-      found.push(['feedbackToken', `is required for ${feedback}`]);
+      found.push(['feedbackToken', `is required when feedback is ${feedback}`]);
     }
     return found.map(([field, text]): FileFault => [`providers.${index}.${field}`, text]);
   });

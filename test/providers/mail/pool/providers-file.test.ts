@@ -105,9 +105,9 @@ describe('MAIL_PROVIDERS_FILE', () => {
       expect.stringMatching(/^MAIL_PROVIDERS_FILE providers.0.security must be tls or starttls/),
       'MAIL_PROVIDERS_FILE providers.1.host is required.',
       'MAIL_PROVIDERS_FILE providers.1.name is used twice: BACKUP',
-      'MAIL_PROVIDERS_FILE providers.1.feedbackToken is required for postmark',
+      'MAIL_PROVIDERS_FILE providers.1.feedbackToken is required when feedback is postmark',
       expect.stringMatching(
-        /^MAIL_PROVIDERS_FILE providers.2.feedbackSecret is required for resend/,
+        /^MAIL_PROVIDERS_FILE providers.2.feedbackSecret is required when `feedback` is resend/,
       ),
       'MAIL_PROVIDERS_FILE providers.2.id is used twice: backup',
       'MAIL_PROVIDERS_FILE routes.0.providers.1.id has the provider lost, which this file does not define',
