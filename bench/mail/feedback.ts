@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { linkIdOf } from '../../domain/links/link-ids.ts';
 import { trackingLinks } from '../../domain/links/tracking.ts';
 import { createSigner } from '../../providers/encryption.ts';
@@ -39,6 +40,10 @@ export const feedback: Benchmark = {
     parallel: '64',
     /** Projects that the mail belongs to. */
     projects: '1',
+    /** Opens and clicks are by machines; by default, by people. */
+    machines: false,
+    /** Only subjects whose name contains this text; empty: all. */
+    only: '',
     ...stackOptions,
   },
   async run(run) {
@@ -52,20 +57,33 @@ export const feedback: Benchmark = {
     const pids = { client: client.pid ?? 0, api: stack.pids.api, postgres: stack.pids.postgres };
     const rate = run.count('rate');
     const parallel = run.count('parallel');
-    const subjects: Subject[] = [
+    const all: Subject[] = [
       { name: 'bare SQL, 50 together', perSecond: 0, load: bareLoad },
       { name: `GET /health, ${rate}/s`, perSecond: rate, load: healthRequests },
       { name: `notifications, ${rate}/s`, perSecond: rate, load: notifications },
       { name: 'notifications, no rate', perSecond: 0, load: notifications },
       { name: `pixel and links, ${rate}/s`, perSecond: rate, load: trackingRequests },
     ];
+    const subjects = all.filter(({ name }) => name.includes(run.text('only')));
+    const agent = run.has('machines') ? 'curl/8.11.0' : browser;
     const results = subjects.map(({ name }) => ({ name, rounds: [] as Round[] }));
     for (let index = 0; index <= run.count('rounds'); index++) {
       for (const [place, { perSecond, load }] of subjects.entries()) {
         const mails = await insertMails(stack, projects, run.count('mails'));
         const reports = reportsOn(mails, load === trackingRequests);
-        const given = { perSecond, parallel, ...load({ sns: sns.authority, projects, reports }) };
-        const round = await play(stack, { client, pids }, given, reports.length);
+        const given = {
+          perSecond,
+          parallel,
+          ...load({ sns: sns.authority, projects, reports, agent }),
+        };
+        const isSettled = load === notifications || load === trackingRequests;
+        const round = await play(
+          stack,
+          { client, pids },
+          given,
+          reports.length,
+          isSettled ? () => waitUntilSettled(stack) : undefined,
+        );
         if (load !== healthRequests) await verify(stack, reports, load !== trackingRequests);
         // The first round warms up.
         if (index > 0) results[place]?.rounds.push(round);
@@ -89,6 +107,8 @@ interface Given {
   sns: SnsAuthority;
   projects: readonly Project[];
   reports: readonly FeedbackReport[];
+  /** The user agent of opens and clicks. */
+  agent: string;
 }
 
 const secret = 'benchmark-benchmark-benchmark-bench';
@@ -144,7 +164,7 @@ export async function insertMails(
       insert into email (project_id, contact_id, to_email, subject, body, from_email,
           message_class, status, attempts, message_id, sent_at, source_type, campaign_id)
         select $1, numbered.id, email, 'Hello', '<p>Hi</p>', $3, 'MARKETING', 'SENT', 1,
-            gen_random_uuid(), now(), case n % 2 when 0 then 'CAMPAIGN' else 'TRANSACTIONAL' end,
+            gen_random_uuid(), now() - interval '2 hours', case n % 2 when 0 then 'CAMPAIGN' else 'TRANSACTIONAL' end,
             case n % 2 when 0 then made.id end
           from numbered, made
         returning id, contact_id as "contactId", campaign_id as "campaignId"`,
@@ -195,10 +215,10 @@ const healthRequests = ({ reports }: Given) => ({
   requests: reports.map((): FeedbackRequest => ({ path: '/health' })),
 });
 
-const notifications = ({ sns, reports }: Given) => ({
+const notifications = ({ sns, reports, agent }: Given) => ({
   kind: 'http' as const,
   requests: reports.map((report): FeedbackRequest => {
-    const message = JSON.stringify(sesEvent(report));
+    const message = JSON.stringify(sesEvent(report, agent));
     const envelope = sns.notification(message, {
       MessageId: report.receipt,
       Subject: 'Amazon SES Email Event Notification',
@@ -207,20 +227,25 @@ const notifications = ({ sns, reports }: Given) => ({
   }),
 });
 
+const browser = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/131.0 Safari/537.36';
+
 const trackedLink = { target: link, linkId: linkIdOf(link), linkCount: 2 };
 
-function trackingRequests({ reports }: Given) {
+function trackingRequests({ reports, agent }: Given) {
   const sign = createSigner(secret, 'tracking links');
   const requests = reports.map(({ emailId, kind }): FeedbackRequest => {
     const { pixelUrl, clickUrl } = trackingLinks('', emailId, sign);
-    return { path: kind === 'Open' ? pixelUrl : clickUrl(trackedLink) };
+    const path = kind === 'Open' ? pixelUrl : clickUrl(trackedLink);
+    return { path, headers: { 'user-agent': agent } };
   });
   return { kind: 'http' as const, requests };
 }
 
 /** An event as SES publishes it (SES developer guide), with all of its fields. */
-function sesEvent({ emailId, kind }: FeedbackReport): Record<string, unknown> {
-  const timestamp = new Date().toISOString();
+function sesEvent({ emailId, kind }: FeedbackReport, agent: string): Record<string, unknown> {
+  // Delivered long before it is opened, because clicks soon after the delivery are by machines.
+  const hoursAgo = kind === 'Delivery' ? 1 : 0;
+  const timestamp = new Date(Date.now() - hoursAgo * 3_600_000).toISOString();
   const from = 'Shop <team@shop.test>';
   const to = 'somebody@people.example';
   const headers = {
@@ -241,11 +266,11 @@ function sesEvent({ emailId, kind }: FeedbackReport): Record<string, unknown> {
       smtpResponse: '250 2.0.0 OK  1479505226 q81si4321234qkb.42 - gsmtp',
       reportingMTA: 'a8-53.smtp-out.amazonses.com',
     },
-    Open: { timestamp, ipAddress: '192.0.2.1', userAgent: 'Mozilla/5.0 (iPhone; like Mac OS X)' },
+    Open: { timestamp, ipAddress: '192.0.2.1', userAgent: agent },
     Click: {
       timestamp,
       ipAddress: '192.0.2.1',
-      userAgent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/131.0 Safari/537.36',
+      userAgent: agent,
       link,
       linkTags: null,
     },
@@ -278,6 +303,8 @@ function sesEvent({ emailId, kind }: FeedbackReport): Record<string, unknown> {
 
 export interface Round extends FeedbackResult {
   cpu: CpuSeconds;
+  /** The part of `cpu` after the last acknowledgement. */
+  laterCpu: CpuSeconds;
   /** Bytes of WAL of each. */
   wal: number;
 }
@@ -287,12 +314,15 @@ export async function play(
   { client, pids }: { client: ChildProcess; pids: Readonly<Record<string, number>> },
   load: FeedbackLoad,
   count: number,
+  finish: () => Promise<void> = async () => undefined,
 ): Promise<Round> {
   const lsn = async () =>
     (await pool.query<{ lsn: string }>('select pg_current_wal_insert_lsn() as lsn')).rows[0]?.lsn;
   const [walBefore, before] = [await lsn(), await readCpu(pids)];
   client.send(load);
   const [result] = (await once(client, 'message')) as [FeedbackResult];
+  const acknowledged = await readCpu(pids);
+  await finish();
   const after = await readCpu(pids);
   if (result.acknowledged.length !== count) {
     throw new Error(`Not all were acknowledged: ${result.failures.join('\n')}`);
@@ -301,7 +331,22 @@ export async function play(
     'select pg_wal_lsn_diff($1, $2)::float as bytes',
     [await lsn(), walBefore],
   );
-  return { ...result, cpu: cpuBetween(before, after, count), wal: (rows[0]?.bytes ?? 0) / count };
+  return {
+    ...result,
+    cpu: cpuBetween(before, after, count),
+    laterCpu: cpuBetween(acknowledged, after, count),
+    wal: (rows[0]?.bytes ?? 0) / count,
+  };
+}
+
+/** Seconds after the last request in which all opens and clicks get their verdicts. */
+const settlingSeconds = 10;
+
+/** @throws Error when an open or click has no verdict in time */
+async function waitUntilSettled({ pool }: Stack): Promise<void> {
+  await sleep(settlingSeconds * 1000);
+  const { rows } = await pool.query('select from engagement where settle_at is not null limit 1');
+  if (rows.length > 0) throw new Error('An open or click has no verdict.');
 }
 
 /** @throws Error when an acknowledged report is not in the database exactly once */
@@ -314,8 +359,10 @@ async function verify(
   const deliveries = reports.filter(({ kind }) => kind === 'Delivery').length;
   const { rows } = await pool.query<{ what: string; count: number }>(
     `select 'receipts' as what, count(*)::int from report_receipt where id = any($2)
-      union all select name, count(distinct email_id)::int from event where email_id = any($1) group by 1
-      union all select 'events', count(*)::int from event where email_id = any($1)
+      union all select name, count(distinct email_id)::int from event
+          where email_id = any($1) and name not like 'email.human%' group by 1
+      union all select 'events', count(*)::int from event
+        where email_id = any($1) and name not like 'email.human%'
       union all select 'deliveries', count(*)::int from email
         where id = any($1) and delivered_at is not null
       union all select 'opened and clicked once', count(*)::int from email
@@ -361,12 +408,17 @@ export function printRounds(results: readonly { name: string; rounds: readonly R
   ]);
   console.log('Everything acknowledged is in the database exactly once.\n');
   console.log('CPU of each, milliseconds (of requests, that of the client is not the server’s)\n');
+  // The client that sends the requests is not part of the product.
+  const ofProduct = (name: string, cpu: CpuSeconds) =>
+    name.startsWith('bare') ? cpu : { ...cpu, client: 0 };
+  const isLater = ({ laterCpu }: Round) => Object.values(laterCpu).some((seconds) => seconds > 0);
   printCpu(
-    results.map(({ name, rounds }) => ({
-      name,
-      // The client that sends the requests is not part of the product.
-      cpu: rounds.map(({ cpu }) => (name.startsWith('bare') ? cpu : { ...cpu, client: 0 })),
-    })),
+    results.flatMap(({ name, rounds }) => [
+      { name, cpu: rounds.map(({ cpu }) => ofProduct(name, cpu)) },
+      ...(rounds.some(isLater)
+        ? [{ name: '  of it, verdicts', cpu: rounds.map((one) => ofProduct(name, one.laterCpu)) }]
+        : []),
+    ]),
     results[0]?.name ?? '',
   );
 }

@@ -22,7 +22,7 @@ export interface FeedbackRequest {
   path: string;
   /** The body of a POST; absent: a GET. */
   body?: string;
-  /** Absent: those of SNS. */
+  /** Absent: those of SNS for a POST, and none for a GET. */
   headers?: Record<string, string>;
 }
 
@@ -42,6 +42,9 @@ export interface FeedbackResult {
   acknowledged: number[];
   failures: string[];
 }
+
+/** Headers of a notification of Amazon SNS. */
+const ofSns = { 'content-type': 'text/plain; charset=UTF-8' };
 
 const { API_URL, DATABASE_URL } = process.env;
 const sql = new pg.Pool({ connectionString: DATABASE_URL, max: 20 });
@@ -94,12 +97,13 @@ async function play(load: FeedbackLoad): Promise<FeedbackResult> {
 /** Returns null if it was acknowledged. */
 async function request(
   pool: Pool,
-  { path, body, headers = { 'content-type': 'text/plain; charset=UTF-8' } }: FeedbackRequest,
+  { path, body, headers = body === undefined ? {} : ofSns }: FeedbackRequest,
 ): Promise<string | null> {
   const answer = await pool.request({
     path,
     method: body === undefined ? 'GET' : 'POST',
-    ...(body === undefined ? {} : { body, headers }),
+    headers,
+    ...(body === undefined ? {} : { body }),
   });
   const text = await answer.body.text();
   return [200, 302].includes(answer.statusCode) ? null : `${answer.statusCode} ${text}`;
