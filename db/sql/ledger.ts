@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { references } from '../columns.ts';
 import { tallying } from './derived-events.ts';
-import { momentKinds, type Moment } from './mail-moments.ts';
+import { countingMoments, momentKinds, momentsIn } from './mail-moments.ts';
 
 /**
  * The tables that follow the ledger: their rows are determined by the rows of `email`. Each statement
@@ -158,14 +158,7 @@ const followers = {
       ...(was ? [sql`select project_id, kind, at, -1 as count from ledger_moments_gone`] : []),
       ...(now ? [sql`select project_id, kind, at, 1 as count from ledger_moments_added`] : []),
     ];
-    // A day is counted two days after it is over: `dayIsCountedAfter` in db/emails/moments.ts.
-    parts.push([
-      'moments_counted',
-      sql`insert into email_tally (project_id, kind, day, count)
-        select project_id, kind, (at at time zone 'UTC')::date, sum(count)
-          from (${sql.join(counted, sql` union all `)}) as moment
-          where at < now() - interval '24 hours' group by 1, 2, 3 having sum(count) <> 0`,
-    ]);
+    parts.push(['moments_counted', countingMoments(sql.join(counted, sql` union all `))]);
     return parts;
   },
 
@@ -368,28 +361,6 @@ const followers = {
     return [['unconverted', sql`delete from conversion where email_id = any(array(${ids}))`]];
   },
 };
-
-/** SQL that selects the moments of messages, with the columns of `email_moment`. */
-function momentsIn(row: string): RawBuilder<unknown> {
-  const moment = (name: Moment, at: RawBuilder<unknown>) =>
-    sql`(${sql.lit(momentKinds[name])}::smallint, ${at})`;
-  return sql`
-    select project_id, moment.kind, moment.at, id as email_id
-      from ${sql.table(row)} cross join lateral (values
-        ${moment('sent', sql`case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at end`)},
-        ${moment('delivered', sql`delivered_at`)},
-        ${moment('opened', sql`opened_at`)},
-        ${moment('clicked', sql`clicked_at`)},
-        ${moment('bounced', sql`bounced_at`)},
-        ${moment('complained', sql`complained_at`)},
-        ${moment('listedBounce', sql`case when bounce_listed then bounced_at end`)},
-        ${moment('listedComplaint', sql`case when complaint_listed then complained_at end`)},
-        ${moment('humanOpened', sql`human_opened_at`)},
-        ${moment('humanClicked', sql`human_clicked_at`)},
-        ${moment('unsubscribed', sql`unsubscribed_at`)}
-        ) as moment(kind, at)
-      where moment.at is not null`;
-}
 
 /** SQL of the category of a message's allowance, as `allowance.category` has it. */
 export function allowanceCategory(email: string): RawBuilder<string> {

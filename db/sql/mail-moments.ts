@@ -38,6 +38,115 @@ export const momentKinds: Readonly<Record<Moment, number>> = {
   unsubscribed: 11,
 };
 
+/** The columns of a message that its moments depend on; `sent` depends on others, too. */
+const momentColumns: Readonly<
+  Record<Exclude<Moment, 'sent'>, { at: TimeColumn; onlyIf?: 'bounce_listed' | 'complaint_listed' }>
+> = {
+  delivered: { at: 'delivered_at' },
+  opened: { at: 'opened_at' },
+  clicked: { at: 'clicked_at' },
+  bounced: { at: 'bounced_at' },
+  complained: { at: 'complained_at' },
+  listedBounce: { at: 'bounced_at', onlyIf: 'bounce_listed' },
+  listedComplaint: { at: 'complained_at', onlyIf: 'complaint_listed' },
+  humanOpened: { at: 'human_opened_at' },
+  humanClicked: { at: 'human_clicked_at' },
+  unsubscribed: { at: 'unsubscribed_at' },
+};
+
+type TimeColumn =
+  | 'delivered_at'
+  | 'opened_at'
+  | 'clicked_at'
+  | 'bounced_at'
+  | 'complained_at'
+  | 'human_opened_at'
+  | 'human_clicked_at'
+  | 'unsubscribed_at';
+
+/** SQL that selects the moments of messages, with the columns of `email_moment`. */
+export function momentsIn(row: string): RawBuilder<unknown> {
+  const sent = sql`case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at end`;
+  const moments = Object.entries(momentColumns).map(([name, { at, onlyIf }]) => {
+    const time = onlyIf ? sql`case when ${sql.ref(onlyIf)} then ${sql.ref(at)} end` : sql.ref(at);
+    return sql`(${sql.lit(momentKinds[name as Moment])}::smallint, ${time})`;
+  });
+  return sql`
+    select project_id, moment.kind, moment.at, id as email_id
+      from ${sql.table(row)} cross join lateral (values
+        (${sql.lit(momentKinds.sent)}::smallint, ${sent}), ${sql.join(moments)}) as moment(kind, at)
+      where moment.at is not null`;
+}
+
+/** The columns of a message that its moments depend on, as far as they are known. */
+type MomentState = { [Column in TimeColumn]?: Date | null } & {
+  bounce_listed?: boolean;
+  complaint_listed?: boolean;
+};
+
+/** A moment that a message gets, or has no longer. */
+export interface MomentChange {
+  project_id: string;
+  email_id: string;
+  kind: number;
+  at: Date;
+  is_gone: boolean;
+}
+
+/**
+ * Returns the changes of moments of a message that stays sent.
+ * @param email the message before
+ * @param changed columns that may have changed
+ */
+export function momentChanges(
+  email: MomentState & { id: string; project_id: string },
+  changed: MomentState,
+): MomentChange[] {
+  const after = { ...email, ...changed };
+  return Object.entries(momentColumns).flatMap(([name, { at, onlyIf }]) => {
+    const timeIn = (state: MomentState) => ((onlyIf ? state[onlyIf] : true) && state[at]) || null;
+    const [was, is] = [timeIn(email), timeIn(after)];
+    if (was?.getTime() === is?.getTime()) return [];
+    const { id: email_id, project_id } = email;
+    const moment = { project_id, email_id, kind: momentKinds[name as Moment] };
+    return [
+      ...(was ? [{ ...moment, at: was, is_gone: true }] : []),
+      ...(is ? [{ ...moment, at: is, is_gone: false }] : []),
+    ];
+  });
+}
+
+/**
+ * SQL parts (common table expressions, without the leading comma) that store changes of moments. With
+ * a list PostgreSQL does half the work that it has with the messages before and after: `following`.
+ */
+export function changingMoments(changes: readonly MomentChange[]): RawBuilder<unknown> {
+  const key = sql`project_id, kind, at, email_id`;
+  return sql`
+    moment_change as (
+      select ${key}, is_gone from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
+        as given(project_id uuid, kind smallint, at timestamptz, email_id uuid, is_gone boolean)
+    ), moment_gone as (
+      delete from email_moment where (${key}) in (select ${key} from moment_change where is_gone)
+        returning project_id, kind, at
+    ), moment_added as (
+      insert into email_moment (${key}) select ${key} from moment_change where not is_gone
+        on conflict do nothing returning project_id, kind, at
+    ), moment_counted as (${countingMoments(sql`
+      select project_id, kind, at, -1 as count from moment_gone
+      union all select project_id, kind, at, 1 as count from moment_added`)})`;
+}
+
+/**
+ * SQL that counts changes of moments (`project_id`, `kind`, `at`, `count`) on days that may be counted
+ * already: two days after they are over, see `dayIsCountedAfter` in db/emails/moments.ts.
+ */
+export function countingMoments(changes: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`insert into email_tally (project_id, kind, day, count)
+    select project_id, kind, (at at time zone 'UTC')::date, sum(count) from (${changes}) as moment
+      where at < now() - interval '24 hours' group by 1, 2, 3 having sum(count) <> 0`;
+}
+
 /**
  * SQL that selects one kind of moment of a project's messages, as a table `moment` with `at` and
  * `email_id`. Sorted by both, it is read from the index.

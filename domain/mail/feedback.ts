@@ -176,6 +176,17 @@ export function wasHandedOver({
   return sentAt !== null || attempts > 0;
 }
 
+/**
+ * Returns true for a message that was accepted and not rejected later. Feedback on it changes only the
+ * times of what happened to it.
+ */
+export function isAccepted({
+  sent_at: sentAt,
+  status,
+}: Pick<MessageState, 'sent_at'> & { status: string }): boolean {
+  return sentAt !== null && rankOf(status) >= rankOf('SENT');
+}
+
 function settle(
   effects: FeedbackEffects,
   feedback: Feedback,
@@ -303,7 +314,7 @@ function reach(
   if (rankOf(status) > rankOf(state.status)) state.status = status;
 }
 
-function rankOf(status: EmailStatus): number {
+function rankOf(status: string): number {
   return (ranks as readonly string[]).indexOf(status);
 }
 

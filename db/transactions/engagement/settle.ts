@@ -12,7 +12,7 @@ import {
 } from '../../engagement/engagement.ts';
 import { countLinkClicks, type JudgedClick } from '../../engagement/links.ts';
 import { anyOf } from '../../expressions.ts';
-import { following, ledgerColumns } from '../../sql/ledger.ts';
+import { changingMoments, momentChanges } from '../../sql/mail-moments.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
 import { emailEventData } from '../mail/record-feedback.ts';
 import {
@@ -238,11 +238,9 @@ function hasChanged(mail: LockedMail, state: HumanState): boolean {
 async function updateMails(tx: Database, changes: readonly MailChange[]): Promise<void> {
   if (changes.length === 0) return;
   const given = changes.map(({ mail, state }) => ({ id: mail.id, ...state }));
-  const ids = given.map(({ id }) => id);
+  const moments = changes.flatMap(({ mail, state }) => momentChanges(mail, state));
   await sql`
-    with was as (
-      select ${ledgerColumns('email')} from email where id = any(${ids}::uuid[])
-    ), changed as (
+    with changed as (
       update email set human_opened_at = given.human_opened_at,
           human_clicked_at = given.human_clicked_at,
           opened_by_machines = given.opened_by_machines,
@@ -251,9 +249,8 @@ async function updateMails(tx: Database, changes: readonly MailChange[]): Promis
           human_opened_at timestamptz, human_clicked_at timestamptz, opened_by_machines boolean,
           clicked_by_machines boolean)
         where email.id = given.id
-        returning ${ledgerColumns('email')}
-    ), ${following({ was: 'was', now: 'changed' }, ['moments'])}
-    select from changed`.execute(tx);
+    ), ${changingMoments(moments)}
+    select`.execute(tx);
 }
 
 /** Returns an event for each open or click of a message that was settled as a person's. */

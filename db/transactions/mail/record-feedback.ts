@@ -1,10 +1,11 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { lockContacts } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
 import { countReports } from '../../delivery/report-counts.ts';
 import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
+import { changingMoments, momentChanges } from '../../sql/mail-moments.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { hasRamp } from '../../sql/send-policy.ts';
 import type { NewEngagement } from '../../engagement/engagement.ts';
@@ -25,6 +26,7 @@ import {
   applyFeedback,
   type Feedback,
   type FeedbackEffects,
+  isAccepted,
   isSimulator,
   type MessageState,
   simulatedFeedback,
@@ -343,7 +345,34 @@ function apply(
 /** Maximum number of characters stored of a provider's text. */
 const errorCharsMax = 500;
 
+/** Stores changes of messages, and of the tables that follow them. */
 async function updateMessages(tx: Database, changes: readonly MessageChange[]): Promise<void> {
+  const staysSent = ({ email, state }: MessageChange) => isAccepted(email) && isAccepted(state);
+  const sent = changes.filter(staysSent);
+  if (sent.length > 0) {
+    const moments = sent.flatMap(({ email, state }) => momentChanges(email, state));
+    await update(tx, sent, { was: sql``, now: sql`email.id`, followed: changingMoments(moments) });
+  }
+  const others = changes.filter((change) => !staysSent(change));
+  if (others.length > 0) {
+    const ids = others.map(({ email }) => email.id);
+    const was = sql`
+      was as (select ${ledgerColumns('email')} from email where id = any(${ids}::uuid[])),`;
+    const followed = following({ was: 'was', now: 'changed' });
+    await update(tx, others, { was, now: ledgerColumns('email'), followed });
+  }
+}
+
+/**
+ * Stores the states of messages.
+ * @param parts what the statement selects before the update, returns from it, and does after it, so
+ *   that other tables follow
+ */
+async function update(
+  tx: Database,
+  changes: readonly MessageChange[],
+  { was, now, followed }: Record<'was' | 'now' | 'followed', RawBuilder<unknown>>,
+): Promise<void> {
   const given = changes.map(({ email, state, trace, isUnreported }) => ({
     id: email.id,
     ...state,
@@ -353,12 +382,9 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
     refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
     trace,
   }));
-  const ids = given.map(({ id }) => id);
   // After feedback a message is not SENDING any more, so the update also clears its lease.
   await sql`
-    with was as (
-      select ${ledgerColumns('email')} from email where id = any(${ids}::uuid[])
-    ), changed as (
+    with ${was} changed as (
       update email set status = given.status, error = given.error,
           refusal = given.refusal, message_id = given.message_id,
           sent_at = given.sent_at, delivered_at = given.delivered_at,
@@ -376,9 +402,9 @@ async function updateMessages(tx: Database, changes: readonly MessageChange[]): 
           complaint_listed boolean, opens int, clicks int, delivery_unreported boolean,
           trace jsonb)
         where email.id = given.id
-        returning ${ledgerColumns('email')}
-    ), ${following({ was: 'was', now: 'changed' })}
-    select from changed`.execute(tx);
+        returning ${now}
+    ), ${followed}
+    select`.execute(tx);
 }
 
 function badAddressesOf({ email, badAddress }: MessageChange): BadAddress[] {
