@@ -4,7 +4,8 @@ import { type Database, transact } from '../database.ts';
 import { suppressed } from '../sql/mail-status.ts';
 import { following, ledgerColumns, whenFailing } from '../sql/ledger.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
-import { handedOver } from '../sql/mail-trace.ts';
+import { routedIn } from '../sql/mail-claims.ts';
+import { handedOver, unrouted } from '../sql/mail-trace.ts';
 
 /**
  * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
@@ -78,7 +79,8 @@ export async function releaseChunk(
 ): Promise<void> {
   await transact(db, async (tx) => {
     const { rows: released } = await sql`
-      update campaign_chunk set attempt_id = null, claimed_at = null, lease_until = null
+      update campaign_chunk
+        set attempt_id = null, claimed_at = null, lease_until = null, routed = null
         where attempt_id = ${attemptId}
         returning number`.execute(tx);
     if (released.length === 0) return;
@@ -183,13 +185,17 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
       with expired as (
         delete from campaign_chunk
           where attempt_id = any(${expired.map(({ attempt }) => attempt)}::uuid[])
-          returning campaign_id, project_id, email_ids, attempt_id, claimed_at, lease_until
+          returning campaign_id, project_id, email_ids, attempt_id, claimed_at, lease_until, routed
       ), changed as (
         update email set
             status = 'SENDING', attempt_id = expired.attempt_id, attempts = attempts + 1,
             lease_until = expired.lease_until, updated_at = now(),
-            trace = email.trace || ${handedOver(sql`expired.claimed_at`)}
-          from expired, unnest(expired.email_ids) as claimed(id)
+            provider_id = case when part.id is null then email.provider_id else part.provider_id end,
+            trace = case when part.id is null then email.trace
+                else (${unrouted(sql`email.trace`)}) || part.trace end
+              || ${handedOver(sql`expired.claimed_at`)}
+          from expired cross join unnest(expired.email_ids) as claimed(id)
+            left join ${routedIn(sql`expired`)} part on part.id = claimed.id
           where email.id = claimed.id and ${among('email', emailIds)} and email.status = 'PENDING'
           returning ${ledgerColumns('email')}
       ), ${following({ now: 'changed' }, ['queue'])}, departed as (

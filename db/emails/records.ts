@@ -7,7 +7,7 @@ import { type KeptBody, readBodies } from './bodies.ts';
 import type { EmailRow } from './emails.ts';
 import { type Moment, momentsOf } from '../sql/mail-moments.ts';
 import { heldUntil } from '../sql/send-policy.ts';
-import { armOf } from '../sql/mail-claims.ts';
+import { armOf, providerOf } from '../sql/mail-claims.ts';
 import { type TraceEntry, traceOf } from '../sql/mail-trace.ts';
 import {
   campaignStatusOf,
@@ -24,7 +24,13 @@ import { limits } from '../../domain/limits.ts';
 const large = ['body', 'body_template', 'body_values', 'trace'] as const;
 
 /** Columns whose value is computed: see `summary`. */
-const computed: ReadonlySet<string> = new Set(['status', 'held_until', 'caused_by', 'arm']);
+const computed: ReadonlySet<string> = new Set([
+  'status',
+  'held_until',
+  'caused_by',
+  'arm',
+  'provider_id',
+]);
 
 const summaryColumns = columns.email.filter(
   (name) => !computed.has(name) && !(large as readonly string[]).includes(name),
@@ -33,6 +39,7 @@ const summaryColumns = columns.email.filter(
 const summary = sql`${references(summaryColumns, 'email')}, ${statusOf('email')} as status,
   ${campaignStatusOf('email')} as campaign_status, ${isUnsettled('email')} as is_unsettled,
   ${heldUntil('email')} as held_until, ${armOf('email')} as arm,
+  ${providerOf('email')} as provider_id,
   coalesce(caused_by,
     (select inner_sent.sent_by from campaign inner_sent where inner_sent.id = email.campaign_id),
     (select inner_started.caused_by from execution inner_started

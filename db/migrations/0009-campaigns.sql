@@ -241,7 +241,12 @@ create table campaign_chunk (
   lease_until timestamptz(3),
   -- Set while its messages wait for this mail provider, which cannot take mail.
   waits_for text,
+  -- Set while it is claimed, if routes choose the mail providers of its messages: an array of
+  -- {providerId, trace, emailIds}. A message gets its provider and this part of its trace in its row
+  -- with its outcome, or when it leaves this provider for another one.
+  routed jsonb,
   primary key (campaign_id, number),
+  check (routed is null or attempt_id is not null),
   check ((attempt_id is null) = (claimed_at is null)),
   check ((attempt_id is null) = (lease_until is null))
 );

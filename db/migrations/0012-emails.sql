@@ -97,7 +97,7 @@ create table email (
   bounce_listed boolean not null default false,
   -- The mail provider of its last attempt: the id of a row, or the name of one of the installation.
   -- Null: the default provider, without a route. While the outcome is unknown, no other provider may
-  -- get the message.
+  -- get the message. While a chunk holds the message, the chunk may name a newer one: see `providerOf`.
   provider_id text,
   -- Set while it waits for this provider, which cannot take mail: `due_at` is the time of the next try.
   waits_for text,

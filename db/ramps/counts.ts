@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { addressDomain, anyOf } from '../expressions.ts';
+import { providerOf } from '../sql/mail-claims.ts';
 import { defaultProviderId } from '../../domain/provider/provider.ts';
 import type { RampPeriod } from '../../domain/sender/ramp.ts';
 
@@ -131,7 +132,7 @@ export async function adoptMail(
     sql`(${ramp.domain}::text is null
         or ${addressDomain(sql.ref(`${email}.from_email`))} = ${ramp.domain})
       and (${ramp.provider_id}::text is null
-        or coalesce(${sql.ref(`${email}.provider_id`)}, ${defaultProviderId}) = ${ramp.provider_id})`;
+        or coalesce(${providerOf(email)}, ${defaultProviderId}) = ${ramp.provider_id})`;
   await sql`
     insert into ramp_mail (ramp_id, email_id, attempt_id)
       select ${ramp.id}::uuid, email.id, email.attempt_id

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { defaultProviderId } from '../../domain/provider/provider.ts';
 import type { Database } from '../database.ts';
+import { providerOf } from '../sql/mail-claims.ts';
 import { type Moment, momentsOf } from '../sql/mail-moments.ts';
 
 /** Counts of a project's mail by mail provider. */
@@ -72,7 +73,7 @@ export async function countProviderMail(
     moments('complained', 'complained'),
   ];
   const { rows } = await sql<{ id: string; kind: Kind; count: number }>`
-    select coalesce(email.provider_id, ${defaultProviderId}) as id, mail.kind, count(*)::int as count
+    select coalesce(${providerOf('email')}, ${defaultProviderId}) as id, mail.kind, count(*)::int as count
       from (${sql.join(counted, sql` union all `)}) mail join email on email.id = mail.email_id
       group by 1, 2`.execute(db);
   const byProvider = new Map<string, ProviderMail>();

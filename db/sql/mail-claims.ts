@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { addressDomain, isoTime } from '../expressions.ts';
+import type { TraceEntry } from './mail-trace.ts';
 
 /**
  * SQL that is true if a message that had to wait has lost its sender: the domain is no longer
@@ -88,6 +89,46 @@ export function hasAddressKey(projectId: string) {
 export function hasRouting(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (select from mail_routing inner_routing
     where inner_routing.project_id = ${projectId})`;
+}
+
+/** Messages of a claimed chunk that go to one provider: an item of `campaign_chunk.routed`. */
+export interface RoutedPart {
+  /** null: the default provider, without a route. */
+  providerId: string | null;
+  /** What their traces get with their outcomes. */
+  trace: readonly TraceEntry[];
+  emailIds: readonly string[];
+}
+
+/**
+ * SQL that selects what chunks say of the providers of their messages, as a subquery with the columns
+ * `id` (of the message), `provider_id` and `trace`.
+ * @param chunks SQL of a table or query with the column `routed`
+ */
+export function routedIn(chunks: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select inner_routed_id::uuid as id, inner_part ->> 'providerId' as provider_id,
+      inner_part -> 'trace' as trace
+    from ${chunks} as inner_chunk cross join jsonb_array_elements(inner_chunk.routed) as inner_part
+      cross join jsonb_array_elements_text(inner_part -> 'emailIds') as inner_routed_id)`;
+}
+
+/**
+ * SQL that returns the mail provider that has a message, or has had it last; null: the default one,
+ * without a route. The claimed chunk of a message knows it before the row does.
+ * @param email the table or its alias.
+ */
+export function providerOf(email: string): RawBuilder<string | null> {
+  const column = (name: string) => sql.ref(`${email}.${name}`);
+  return sql<string | null>`(case when ${column('status')} = 'PENDING'
+      and ${column('campaign_id')} is not null
+    then coalesce((select inner_own -> 'providerId' from campaign_chunk inner_holder
+        cross join jsonb_array_elements(inner_holder.routed) as inner_own
+      where inner_holder.project_id = ${column('project_id')}
+        and inner_holder.attempt_id is not null
+        and ${column('id')} = any(inner_holder.email_ids)
+        and inner_own -> 'emailIds' ? ${column('id')}::text),
+      to_jsonb(${column('provider_id')})) #>> '{}'
+    else ${column('provider_id')} end)`;
 }
 
 /**

@@ -120,10 +120,23 @@ export function traceOf(email: PlainSteps): TraceEntry[] {
   return [...before, ...ordered];
 }
 
-/** The detail of the trace entry `accepted`, as SQL. It names the provider if a route took part. */
-export function acceptedDetail(messageId: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`jsonb_build_object('messageId', ${messageId}) || case when email.provider_id is null
-    then '{}' else jsonb_build_object('providerId', email.provider_id) end`;
+/**
+ * The detail of the trace entry `accepted`, as SQL. It names the provider if a route took part.
+ * @param providerId null without a route
+ */
+export function acceptedDetail(
+  messageId: RawBuilder<unknown>,
+  providerId: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`jsonb_build_object('messageId', ${messageId}) || case when ${providerId} is null
+    then '{}' else jsonb_build_object('providerId', ${providerId}) end`;
+}
+
+/**
+ * SQL of a trace without an entry `routed` at its end: that message was not given to the provider.
+ */
+export function unrouted(trace: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`case when ${trace} -> -1 ->> 'state' = 'routed' then ${trace} - (-1) else ${trace} end`;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
+import { providerOf } from '../../sql/mail-claims.ts';
 
 /** Numbers of things that still use a mail provider of a project. */
 export interface ProviderUses {
@@ -29,7 +30,7 @@ export async function countProviderUses(
         and email_queue.lease_until is not null
     union all
     select campaign_chunk.lease_until from campaign_chunk join email on email.id = any(email_ids)
-      where campaign_chunk.project_id = ${projectId} and email.provider_id = ${providerId}
+      where campaign_chunk.project_id = ${projectId} and ${providerOf('email')} = ${providerId}
         and campaign_chunk.attempt_id is not null) claimed`;
   const count = (where: RawBuilder<unknown>) =>
     sql`(select count(*) from (select from ${claimed} where ${where} limit ${countedMax}) counted)`;

@@ -5,6 +5,8 @@ import { retentionMsMin } from '../../emails/body-retention.ts';
 import { isRefusal } from '../../sql-state.ts';
 import { derivedEvents, loggingDerived, selectDerivable } from '../../sql/derived-events.ts';
 import { following, ledgerColumns, whenAccepted } from '../../sql/ledger.ts';
+import { routedIn } from '../../sql/mail-claims.ts';
+import { unrouted } from '../../sql/mail-trace.ts';
 import type { Attempt } from './attempts.ts';
 import type { ChunkOrigin } from './claims.ts';
 import { timeOfId } from '../../../domain/ids.ts';
@@ -107,7 +109,17 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   const { projectId, campaignId, chunk, isDelivered, isUnreported, count } = given;
   const events = derivedEvents.filter(({ at }) => isDelivered || at === 'sent_at');
   const names = sql.join(events.map(({ name }) => sql`(${sql.lit(name)})`));
-  await lockInOrder(tx, given, names);
+  const isRouted = await lockInOrder(tx, given, names);
+  // Without routes the rows need not be joined with anything.
+  const parts = sql`(select routed from campaign_chunk where attempt_id = ${chunk.attemptId})`;
+  const part = {
+    joined: isRouted ? sql`left join ${routedIn(parts)} part on part.id = accepted.id` : sql``,
+    columns: isRouted
+      ? sql`provider_id = case when part.id is null then email.provider_id else part.provider_id end,
+          trace = case when part.id is null then email.trace
+            else (${unrouted(sql`email.trace`)}) || part.trace end,`
+      : sql``,
+  };
   const isWanted = sql`exists (select from derivable where "subscriptionIds" is not null)`;
   const bits = events.reduce((sum, { bit }) => sum + bit, 0);
   // One time for all messages, later than the locks, so that their events count for the same day.
@@ -118,7 +130,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
     ), settled as (
       update email set
           status = ${sql.lit(isDelivered ? 'DELIVERED' : 'SENT')}, message_id = accepted.message_id,
-          attempts = 1, handed_over_at = ${chunk.claimedAt}::timestamptz,
+          ${part.columns} attempts = 1, handed_over_at = ${chunk.claimedAt}::timestamptz,
           sent_at = ${at}, delivered_at = ${isDelivered ? at : sql`null`},
           delivery_unreported = ${sql.lit(isUnreported)},
           derived_events = ${sql.lit(bits)}, from_name = ${chunk.fromName},
@@ -127,6 +139,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
           body_values = accepted.body_values, updated_at = now()
         from jsonb_to_recordset(${given.messages}::jsonb)
           as accepted(id uuid, message_id text, subject text, body_values jsonb)
+          ${part.joined}
         where email.id = accepted.id and ${among('email', given.emailIds)}
           and email.status = 'PENDING' and email.attempts = 0
         returning ${ledgerColumns('email')}
@@ -166,18 +179,22 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   );
 }
 
-/** Locks the contacts in order, then the chunk: see `recordDeliveryOutcomes`. */
+/**
+ * Locks the contacts in order, then the chunk: see `recordDeliveryOutcomes`. Returns true if routes
+ * have chosen the providers of its messages.
+ */
 async function lockInOrder(
   tx: Database,
   { projectId, chunk, contactIds, count }: AcceptedChunk,
   names: RawBuilder<unknown>,
-): Promise<void> {
+): Promise<boolean> {
   const derivable = sql`(${selectDerivable(projectId, contactIds)}) derivable`;
-  const { rows } = await sql<{ isDerivable: boolean }>`
+  const { rows } = await sql<{ isDerivable: boolean; isRouted: boolean }>`
     with receivers as materialized (
       select id from contact where id = any(${contactIds}::uuid[]) order by id for no key update
     )
-    select ${isDerivable(derivable, names)} as "isDerivable"
+    select ${isDerivable(derivable, names)} as "isDerivable",
+        routed is not null as "isRouted"
       from campaign_chunk
       where attempt_id = ${chunk.attemptId} and cardinality(email_ids) = ${count}
         and (select count(*) from receivers) > 0
@@ -185,6 +202,7 @@ async function lockInOrder(
   // The attempt has lost the chunk or some of its messages, or all its outcomes are recorded, or all
   // contacts are deleted, or some of the events must be stored.
   if (!rows[0]?.isDerivable) throw new NotAllAccepted();
+  return rows[0].isRouted;
 }
 
 /** SQL that is true if no event of these names must be stored. */

@@ -14,7 +14,7 @@ import { hasLeftTopic } from '../../sql/topic-choices.ts';
 import { findSuppressionsOf } from '../../suppression/marks.ts';
 import type { Withheld } from './claims.ts';
 import { decideClaimed } from './hold-back.ts';
-import type { ProviderChooser, Routed } from './provider-claims.ts';
+import { type ProviderChooser, recordRouted, type Routed } from './provider-claims.ts';
 import type { MessageClass } from '../../../domain/mail/headers.ts';
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import type { TrackingSetting } from '../../../domain/mail/tracking-setting.ts';
@@ -86,7 +86,8 @@ export async function claimCampaignEmails(
     if (!chunk) return undefined;
     const claimed = await withShared(tx, projectId, chunk);
     const decided = await decideClaimed(tx, { ...claim, projectId, chooser }, claimed);
-    const { going: emails, waits } = decided;
+    const { going: emails, waits, assigned } = decided;
+    await recordRouted(tx, chunk, assigned);
     if (emails.length < claimed.length) {
       const left = emails.map(({ id }) => id);
       await endChunk(tx, campaign, attemptId, { left, again: new Map(), waits });

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { handedOver, throttled } from '../../sql/mail-trace.ts';
+import { routedIn } from '../../sql/mail-claims.ts';
+import { handedOver, throttled, unrouted } from '../../sql/mail-trace.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
 
 /**
@@ -52,6 +53,13 @@ export interface Claim {
   traceOvertaken: RawBuilder<unknown>;
   /** Columns that the claim itself did not write, as SQL. */
   columns: RawBuilder<unknown>;
+  /** The mail provider that has had the message, as SQL; null: the default one, without a route. */
+  providerId: RawBuilder<unknown>;
+  /**
+   * SQL that joins the table `part` to the outcomes: what the chunk knows of the provider of each
+   * message. See `routedIn`.
+   */
+  joined: RawBuilder<unknown>;
   /** The events of a row that are not stored, as SQL: the sum of their bits. */
   derived: RawBuilder<number>;
 }
@@ -85,15 +93,21 @@ export function claimOf(
       traceBefore: sql`email.trace - (-1)`,
       traceOvertaken: trace,
       columns: sql``,
+      providerId: sql`email.provider_id`,
+      joined: sql``,
       derived: sql`0`,
     };
   }
   const { attemptId, contentVersion, fromName, replyTo, claimedAt, throttledAt } = chunk.origin;
   const isInChunk = sql<boolean>`email.id = any(${chunk.ids}::uuid[])`;
   const isPlain = sql<boolean>`outcome.kind = 'accepted' and email.attempts = 0`;
-  const tracePlain =
-    throttledAt === null ? sql`email.trace` : sql`email.trace || ${throttled(throttledAt)}`;
-  const trace = sql`${tracePlain} || ${handedOver(sql`${claimedAt}::timestamptz`)}`;
+  const isRouted = sql`(part.id is not null and outcome.kind not in ('released', 'withheld'))`;
+  const providerId = sql`case when ${isRouted} then part.provider_id else email.provider_id end`;
+  const throttling = throttledAt === null ? sql`'[]'` : throttled(throttledAt);
+  const traceBefore = sql`email.trace || ${throttling}`;
+  const tracePlain = sql`case when part.id is null then ${traceBefore}
+    else (${unrouted(sql`email.trace`)}) || ${throttling} || part.trace end`;
+  const trace = sql`(${tracePlain}) || ${handedOver(sql`${claimedAt}::timestamptz`)}`;
   return {
     isHeld: sql`email.status = 'PENDING' and ${isInChunk}`,
     wasHeld: isInChunk,
@@ -103,12 +117,16 @@ export function claimOf(
     isPlain,
     tracePlain,
     trace,
-    traceBefore: tracePlain,
+    traceBefore,
     traceOvertaken: sql`case when ${isPlain} then ${tracePlain} else ${trace} end`,
     columns: sql`
       attempt_id = case when outcome.kind = 'uncertain' then ${attemptId}::uuid end,
       handed_over_at = case when ${isPlain} then ${claimedAt}::timestamptz end,
-      from_name = ${fromName}, reply_to = ${replyTo}, content_version = ${contentVersion},`,
+      from_name = ${fromName}, reply_to = ${replyTo}, content_version = ${contentVersion},
+      provider_id = ${providerId},`,
+    providerId,
+    joined: sql`left join ${routedIn(sql`(select routed from campaign_chunk
+      where attempt_id = ${attemptId})`)} part on part.id = outcome.id`,
     derived: sql`case when outcome.kind <> 'accepted' then 0
       when outcome.status = 'DELIVERED' then ${derivable}::int else ${derivable & 1}::int end`,
   };

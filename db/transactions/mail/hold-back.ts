@@ -10,8 +10,10 @@ import { traceEntry } from '../../sql/mail-trace.ts';
 import { withSuppressions } from '../../suppression/marks.ts';
 import type { Withheld } from './claims.ts';
 import {
+  type Assigned,
   assignProviders,
   type ProviderChooser,
+  recordAssigned,
   recordProviderWaits,
   type RoutableEmail,
   type Routed,
@@ -60,6 +62,7 @@ export async function claimUnheldEmails(
     const { claimed, going } = await transact(db, async (tx) => {
       const emails = await claim(tx);
       const decided = await decideClaimed(tx, { ...given, chooser }, emails);
+      await recordAssigned(tx, decided.assigned);
       await recordProviderWaits(tx, decided.waits);
       return { claimed: emails.length, going: decided.going };
     });
@@ -81,7 +84,7 @@ interface HeldMessage {
 /**
  * Decides about just claimed mail: holds back what the policy or a ramp does not let pass, and chooses
  * the providers of the rest. Returns the mail that goes to a provider, in order, and that which waits
- * for one; the caller records these waits. `withheld` is set in messages that must not be sent. Until
+ * for one; the caller records these waits and the `assigned` providers. `withheld` is set in messages that must not be sent. Until
  * the transaction ends, the policy and the ramps cannot change and no other transaction decides by
  * these ramps and, if the policy has caps, about these contacts.
  * @param claim.isPoliced false: no rule holds mail
@@ -96,15 +99,15 @@ export async function decideClaimed<E extends Checked>(
     chooser: ProviderChooser | null;
   },
   emails: readonly E[],
-): Promise<{ going: (E & Routed)[]; waits: ChunkWait[] }> {
+): Promise<{ going: (E & Routed)[]; waits: ChunkWait[]; assigned: Assigned[] }> {
   const { projectId, attemptId, isPoliced: hasRules = false, chooser } = claim;
   const { passed, held } = hasRules
     ? await applyPolicy(tx, claim, emails)
     : { passed: [...emails], held: [] };
   const gate = hasRules ? await openRamps(tx, projectId, passed.filter(isSendable)) : null;
   const decided = chooser
-    ? await assignProviders(tx, chooser, passed, gate)
-    : { going: passed.filter((email) => admits(gate, email)), waits: [] };
+    ? assignProviders(chooser, passed, gate)
+    : { going: passed.filter((email) => admits(gate, email)), waits: [], assigned: [] };
   if (!gate) return decided;
   await gate.record(tx, attemptId);
   for (const { emailId: id, rampId, until } of gate.held) {

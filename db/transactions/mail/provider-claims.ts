@@ -1,9 +1,10 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ChunkWait } from '../../campaigns/chunks.ts';
 import { type Database, transact } from '../../database.ts';
 import { moveInRamps, type RampedEmail, type RampGate } from '../../ramps/admission.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
-import { handedOver, traceEntry } from '../../sql/mail-trace.ts';
+import { type RoutedPart, routedIn } from '../../sql/mail-claims.ts';
+import { handedOver, traceEntry, unrouted } from '../../sql/mail-trace.ts';
 import { hasRamp } from '../../sql/send-policy.ts';
 import { suppressionReason } from '../../../domain/mail/send-decision.ts';
 import type {
@@ -57,19 +58,27 @@ export interface ProviderChooser {
   };
 }
 
+/** The provider of a claimed message, to record with the claim. */
+export interface Assigned {
+  id: string;
+  /** null: the default provider, without a route. */
+  providerId: string | null;
+  detail: RoutedDetail | null;
+}
+
 /**
  * Chooses the providers of claimed messages. Returns those that go to a provider, with `chosen` set,
- * and those that wait for one; the caller records the waits. Messages that a ramp holds are in `gate`. Messages that must not be sent have no
- * provider; if no provider can take a message, `withheld` is set.
+ * and those that wait for one; the caller records the waits and the `assigned` providers. Messages
+ * that a ramp holds are in `gate`. Messages that must not be sent have no provider; if no provider can
+ * take a message, `withheld` is set.
  */
-export async function assignProviders<
+export function assignProviders<
   E extends RoutableEmail & Withheld & Parameters<typeof suppressionReason>[0],
 >(
-  tx: Database,
   chooser: ProviderChooser,
   emails: readonly E[],
   gate: RampGate | null,
-): Promise<{ going: (E & Routed)[]; waits: ChunkWait[] }> {
+): { going: (E & Routed)[]; waits: ChunkWait[]; assigned: Assigned[] } {
   const going: (E & Routed)[] = [];
   const waits: ChunkWait[] = [];
   const assigned: Assigned[] = [];
@@ -86,13 +95,14 @@ export async function assignProviders<
     } else if (decision.kind === 'none') {
       going.push({ ...email, withheld: email.is_bound ? 'delivery_unknown' : 'no_provider' });
     } else {
-      going.push({ ...email, chosen: { choice, position: decision.position } });
+      const chosen: Chosen = { choice, position: decision.position };
+      // Not spread, because in V8 all reads of a large object are slow after that.
+      going.push(Object.assign(email, { chosen }));
       const providerId = detail ? decision.providerId : null;
       if (detail ?? email.provider_id) assigned.push({ id: email.id, providerId, detail });
     }
   }
-  if (assigned.length > 0) await recordAssigned(tx, assigned);
-  return { going, waits };
+  return { going, waits, assigned };
 }
 
 /** Returns false if a ramp holds a message: that of its provider, or of all that could take it. */
@@ -108,30 +118,47 @@ function isAdmitted(
   return !full || gate.admit(email, full.providerId);
 }
 
-interface Assigned {
-  id: string;
-  providerId: string | null;
-  detail: RoutedDetail | null;
-}
-
-/** SQL of a trace without an entry `routed` at its end: that message was not given to the provider. */
-const unrouted = (trace: ReturnType<typeof sql>) =>
-  sql`case when ${trace} -> -1 ->> 'state' = 'routed' then ${trace} - (-1) else ${trace} end`;
-
-async function recordAssigned(tx: Database, assigned: readonly Assigned[]): Promise<void> {
+/** Records the providers of claimed messages that are in no chunk, in their rows. */
+export async function recordAssigned(tx: Database, assigned: readonly Assigned[]): Promise<void> {
+  if (assigned.length === 0) return;
   const ids = assigned.map(({ id }) => id);
   const routed = sql`case when assigned.detail = 'null' then '[]'
     else ${traceEntry('routed', sql`assigned.detail`)} end`;
-  // The claim of a message that is in no chunk has added the entry `handed_over`.
+  // The claim has added the entry `handed_over`.
   await sql`
-    update email set provider_id = assigned."providerId", trace = case email.status
-          when 'SENDING'
-            then (${unrouted(sql`(email.trace - (-1))`)}) || ${routed} || (email.trace -> -1)
-          else (${unrouted(sql`email.trace`)}) || ${routed} end
+    update email set provider_id = assigned."providerId",
+        trace = (${unrouted(sql`(email.trace - (-1))`)}) || ${routed} || (email.trace -> -1)
       from jsonb_to_recordset(${JSON.stringify(assigned)}::jsonb)
         as assigned(id uuid, "providerId" text, detail jsonb)
       where email.id = assigned.id and ${among('email', ids)}
-        and email.status in ('PENDING', 'SENDING')`.execute(tx);
+        and email.status = 'SENDING'`.execute(tx);
+}
+
+/**
+ * Records the providers of the messages of a claimed chunk, in the chunk: their rows are written with
+ * their outcomes, so a write of each row now would be one more.
+ */
+export async function recordRouted(
+  tx: Database,
+  { attemptId, claimedAt }: { attemptId: string; claimedAt: string },
+  assigned: readonly Assigned[],
+): Promise<void> {
+  if (assigned.length === 0) return;
+  const parts = new Map<string, RoutedPart & { emailIds: string[] }>();
+  for (const { id, providerId, detail } of assigned) {
+    const key = JSON.stringify(detail);
+    const part = parts.get(key);
+    if (part) {
+      part.emailIds.push(id);
+      continue;
+    }
+    const trace = detail
+      ? [{ at: claimedAt, state: 'routed', detail: { ...detail } } as const]
+      : [];
+    parts.set(key, { providerId, trace, emailIds: [id] });
+  }
+  await sql`update campaign_chunk set routed = ${JSON.stringify([...parts.values()])}::jsonb
+    where attempt_id = ${attemptId}`.execute(tx);
 }
 
 /**
@@ -200,17 +227,7 @@ export async function recordMove(db: Database, move: ProviderMove): Promise<Move
 
 /** @throws RampIsFull */
 async function recordMoveIn(tx: Database, move: ProviderMove): Promise<'moved' | 'lost'> {
-  const { email, attemptId, error } = move;
-  const isHeld = move.hasChunk
-    ? sql`email.status = 'PENDING'
-        and exists (select from campaign_chunk where attempt_id = ${attemptId})`
-    : sql`email.status = 'SENDING' and email.attempt_id = ${attemptId}`;
-  const routed = traceEntry('routed', sql`${JSON.stringify(move.detail)}::jsonb`);
-  const { rows } = await sql<{ hasRamp: boolean }>`
-    update email set provider_id = ${move.providerId}, trace = ${traceOfMove(move, routed)},
-        attempts = attempts + ${error === null ? 0 : 1}, updated_at = now()
-      where email.id = ${email.id} and ${isHeld}
-      returning ${hasRamp(sql.ref('email.project_id'))} as "hasRamp"`.execute(tx);
+  const { rows } = await (move.hasChunk ? moveInChunk(move) : moveInRow(move)).execute(tx);
   const [moved] = rows;
   if (!moved) return 'lost';
   const until = moved.hasRamp ? await moveInRamps(tx, move) : null;
@@ -218,23 +235,61 @@ async function recordMoveIn(tx: Database, move: ProviderMove): Promise<'moved' |
   return 'moved';
 }
 
-function traceOfMove(
-  { hasChunk, claimedAt, error }: ProviderMove,
-  routed: ReturnType<typeof traceEntry>,
-) {
-  const trace = sql`email.trace`;
-  if (error === null) {
-    return hasChunk
-      ? sql`(${unrouted(trace)}) || ${routed}`
-      : sql`(${unrouted(sql`(email.trace - (-1))`)}) || ${routed} || (email.trace -> -1)`;
-  }
-  const refused = traceEntry(
-    'refused',
-    sql`jsonb_build_object('error', ${storableText(error)}::text)`,
-  );
-  if (hasChunk) {
-    return sql`${trace} || ${handedOver(sql`${claimedAt}::timestamptz`)} || ${refused} || ${routed}`;
-  }
+type Moving = RawBuilder<{ hasRamp: boolean }>;
+
+const projectHasRamp = () => sql`${hasRamp(sql.ref('email.project_id'))} as "hasRamp"`;
+
+/** SQL of the trace entries with which a message leaves its provider. */
+function entriesOfMove({ detail, error }: ProviderMove) {
+  const reason = sql`jsonb_build_object('error', ${error === null ? null : storableText(error)}::text)`;
+  return {
+    refused: traceEntry('refused', reason),
+    routed: traceEntry('routed', sql`${JSON.stringify(detail)}::jsonb`),
+  };
+}
+
+function moveInRow(move: ProviderMove): Moving {
+  const { refused, routed } = entriesOfMove(move);
   const attempt = sql`jsonb_build_object('attempt', email.attempts + 1)`;
-  return sql`${trace} || ${refused} || ${routed} || ${traceEntry('handed_over', attempt)}`;
+  const trace =
+    move.error === null
+      ? sql`(${unrouted(sql`(email.trace - (-1))`)}) || ${routed} || (email.trace -> -1)`
+      : sql`email.trace || ${refused} || ${routed} || ${traceEntry('handed_over', attempt)}`;
+  return sql`
+    update email set ${columnsOfMove(move)}, trace = ${trace}
+      where email.id = ${move.email.id} and email.status = 'SENDING'
+        and email.attempt_id = ${move.attemptId}
+      returning ${projectHasRamp()}`;
+}
+
+const columnsOfMove = ({ providerId, error }: ProviderMove) =>
+  sql`provider_id = ${providerId}, attempts = email.attempts + ${error === null ? 0 : 1}::int,
+    updated_at = now()`;
+
+/** From its first move on, the row of a message names its provider, and no longer the chunk. */
+function moveInChunk(move: ProviderMove): Moving {
+  const { email, attemptId, claimedAt } = move;
+  const { refused, routed } = entriesOfMove(move);
+  const before = sql`case when part.id is null then email.trace
+    else (${unrouted(sql`email.trace`)}) || part.trace end`;
+  const trace =
+    move.error === null
+      ? sql`(${unrouted(sql`email.trace`)}) || ${routed}`
+      : sql`(${before}) || ${handedOver(sql`${claimedAt}::timestamptz`)} || ${refused} || ${routed}`;
+  return sql`
+    with held as (
+      select attempt_id, routed from campaign_chunk where attempt_id = ${attemptId} for update
+    ), moved as (
+      update email set ${columnsOfMove(move)}, trace = ${trace}
+        from held left join ${routedIn(sql`held`)} part on part.id = ${email.id}
+        where email.id = ${email.id} and email.status = 'PENDING'
+        returning ${projectHasRamp()}
+    ), unnamed as (
+      update campaign_chunk set routed = (
+          select jsonb_agg(jsonb_set(item, '{emailIds}', item -> 'emailIds' - ${email.id}::text))
+            from jsonb_array_elements(held.routed) as item)
+        from held, moved
+        where campaign_chunk.attempt_id = held.attempt_id and held.routed is not null
+    )
+    select "hasRamp" from moved`;
 }

@@ -5,6 +5,7 @@ import { countReports } from '../../delivery/report-counts.ts';
 import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
+import { providerOf } from '../../sql/mail-claims.ts';
 import { changingMoments, momentChanges } from '../../sql/mail-moments.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { hasRamp } from '../../sql/send-policy.ts';
@@ -209,7 +210,8 @@ async function lockMessages(tx: Database, reports: readonly FoundReport[], skips
       .select(['subject', 'from_email', 'from_name', 'to_email', 'status', 'error'])
       .select(['message_id', 'sent_at', 'delivered_at', 'opened_at', 'clicked_at', 'bounced_at'])
       .select(['complained_at', 'unsubscribed_at', 'bounce_listed', 'complaint_listed'])
-      .select(['opens', 'clicks', 'derived_events', 'delivery_unreported', 'provider_id'])
+      .select(['opens', 'clicks', 'derived_events', 'delivery_unreported'])
+      .select(providerOf('email').as('provider_id'))
       .select(hasRamp(sql.ref('email.project_id')).as('has_ramp'))
       // The rows of a claimed chunk do not count its attempt before the outcome is recorded.
       .select(sql<number>`attempts + ${isClaimedByChunk('email')}::int`.as('attempts'))
@@ -382,7 +384,8 @@ async function update(
     refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
     trace,
   }));
-  // After feedback a message is not SENDING any more, so the update also clears its lease.
+  // After feedback a message is not SENDING any more, so the update also clears its lease. Its chunk no
+  // longer names its provider, so the row must.
   await sql`
     with ${was} changed as (
       update email set status = given.status, error = given.error,
@@ -394,6 +397,7 @@ async function update(
           bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed,
           opens = given.opens, clicks = given.clicks,
           delivery_unreported = given.delivery_unreported, lease_until = null,
+          provider_id = ${providerOf('email')},
           trace = email.trace || given.trace, updated_at = now()
         from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
           error text, refusal text, message_id text, sent_at timestamptz, delivered_at timestamptz,

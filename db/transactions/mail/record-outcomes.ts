@@ -193,7 +193,7 @@ async function updateSettled(
           when ${claim.isPlain} then ${claim.tracePlain}
           when outcome.kind = 'accepted' then
             ${claim.trace}
-              || ${traceEntry('accepted', acceptedDetail(sql`outcome.message_id`))}
+              || ${traceEntry('accepted', acceptedDetail(sql`outcome.message_id`, claim.providerId))}
               || case when outcome.status = 'DELIVERED'
                 then ${traceEntry('delivered')} else '[]' end
           when outcome.kind = 'refused' then
@@ -211,6 +211,7 @@ async function updateSettled(
       from jsonb_to_recordset(${outcomes}::jsonb)
         as outcome(id uuid, kind text, status text, message_id text, error text, refusal text,
           unreported boolean, delay_ms int, subject text, body text, body_template text, body_values jsonb, headers jsonb)
+        ${claim.joined}
       where email.id = outcome.id and ${among('email', emailIdsOf(attempt.outcomes))} and ${claim.isHeld}
       returning ${ledgerColumns('email')},
         case when ${hasStored} then ${eventSourceJson} end as "eventSource"
@@ -250,6 +251,7 @@ async function recordOvertaken(
         from jsonb_to_recordset(${records}::jsonb)
           as outcome(id uuid, kind text, status text, message_id text, subject text, body text,
             body_template text, body_values jsonb, headers jsonb)
+          ${claim.joined}
         where email.id = outcome.id and ${among('email', emailIdsOf(overtaken))} and ${claim.wasHeld}
         returning ${ledgerColumns('email')}, case
           when outcome.status = 'DELIVERED' and email.delivered_at is null then 'delivery'

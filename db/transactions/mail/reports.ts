@@ -1,5 +1,6 @@
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
+import { providerOf } from '../../sql/mail-claims.ts';
 import type { ClientSign } from '../../../domain/engagement/verdict.ts';
 import type { Feedback } from '../../../domain/mail/feedback.ts';
 
@@ -152,7 +153,8 @@ async function findById(db: Database, ids: readonly string[]) {
   if (ids.length === 0) return new Map<string, never>();
   const rows = await db
     .selectFrom('email')
-    .select(['id', 'message_id', 'project_id', 'contact_id', 'provider_id', 'to_email'])
+    .select(['id', 'message_id', 'project_id', 'contact_id', 'to_email'])
+    .select(providerOf('email').as('provider_id'))
     .where('source_type', '<>', 'INBOUND')
     .where('id', '=', anyOf([...new Set(ids)]))
     .execute();
@@ -165,7 +167,7 @@ async function findByProviderId(db: Database, messageIds: readonly string[]) {
     .selectFrom('provider_message')
     .innerJoin('email', 'email.id', 'provider_message.email_id')
     .select(['email.id', 'provider_message.message_id', 'email.project_id', 'email.contact_id'])
-    .select('email.provider_id')
+    .select(providerOf('email').as('provider_id'))
     .where('provider_message.message_id', '=', anyOf([...new Set(messageIds)], 'text'))
     .execute();
   return new Map(rows.map((row) => [row.message_id, row]));

@@ -6,7 +6,7 @@ import { type Database, transact } from '../../database.ts';
 import { isoTime } from '../../expressions.ts';
 import { signalCampaign } from '../../outbox/outbox.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
-import { contentArm, firstAttemptAt } from '../../sql/mail-claims.ts';
+import { contentArm, firstAttemptAt, providerOf } from '../../sql/mail-claims.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
 import type { ChunkOrigin } from './claims.ts';
 import { deliveryRunId } from '../../../domain/runs/execution.ts';
@@ -53,7 +53,7 @@ export async function findLeftClaim(db: Database, attempt: LeftAttempt): Promise
   const { attemptId, projectId, campaignId } = attempt;
   const columns = (attempts: RawBuilder<unknown>) => sql`
     mail.id, mail.contact_id, mail.status in ('PENDING', 'SENDING') as is_waiting,
-    mail.provider_id, mail.to_email, mail.source_type, mail.billed_units,
+    ${providerOf('mail')} as provider_id, mail.to_email, mail.source_type, mail.billed_units,
     mail.allowance_month, ${attempts} as attempts,
     case when ${attempts} > 1 then ${firstAttemptAt('mail')} end as first_attempt_at`;
   const { rows: messages } = await sql<LeftMessage>`
