@@ -112,6 +112,12 @@ export function routedIn(chunks: RawBuilder<unknown>): RawBuilder<unknown> {
       cross join jsonb_array_elements_text(inner_part -> 'emailIds') as inner_routed_id)`;
 }
 
+/** The same for the chunk that an attempt has claimed. */
+export function routedBy(attemptId: string): RawBuilder<unknown> {
+  return routedIn(sql`(select inner_claim.routed from campaign_chunk inner_claim
+    where inner_claim.attempt_id = ${attemptId})`);
+}
+
 /**
  * SQL that returns the mail provider that has a message, or has had it last; null: the default one,
  * without a route. The claimed chunk of a message knows it before the row does.

@@ -13,6 +13,7 @@ import {
   contentArm,
   hasRouting,
   isSenderGone,
+  providerOf,
   trackingHost,
 } from '../../db/sql/mail-claims.ts';
 import { countMoments, momentsOf } from '../../db/sql/mail-moments.ts';
@@ -143,6 +144,7 @@ function shared(): string[] {
 
 /** Fragments that take only values, so that no alias of a caller can occur in them. */
 const withoutCaller: readonly string[] = [
+  'claimOf',
   'countedTo',
   'domainColumns',
   'eventScopes',
@@ -150,6 +152,7 @@ const withoutCaller: readonly string[] = [
   'hasAddressKey',
   'judging',
   'pinnedParts',
+  'routedBy',
   'searchParts',
   'suppressed',
 ];
@@ -256,6 +259,11 @@ const plays: Readonly<Record<string, Play>> = {
     rows: both(mails),
     fragment: trackingHost,
     answers: ['go.shop.example', null],
+  },
+  providerOf: {
+    rows: both((tenant) => ({ ...mails(tenant), provider_id: 'former' })),
+    fragment: providerOf,
+    answers: ['backup', 'former'],
   },
   hasRouting: {
     rows: both(mails),
@@ -519,6 +527,7 @@ async function insertTenants(tx: Database): Promise<void> {
         email_ids: [mine(mail)],
         attempt_id: mine(12),
         lease_until: '2000-01-01T00:00:00Z',
+        routed: JSON.stringify([{ providerId: 'backup', trace: [], emailIds: [mine(mail)] }]),
       });
       await insert('domain', {
         ...own,

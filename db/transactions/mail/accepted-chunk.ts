@@ -5,7 +5,7 @@ import { retentionMsMin } from '../../emails/body-retention.ts';
 import { isRefusal } from '../../sql-state.ts';
 import { derivedEvents, loggingDerived, selectDerivable } from '../../sql/derived-events.ts';
 import { following, ledgerColumns, whenAccepted } from '../../sql/ledger.ts';
-import { routedIn } from '../../sql/mail-claims.ts';
+import { routedBy } from '../../sql/mail-claims.ts';
 import { unrouted } from '../../sql/mail-trace.ts';
 import type { Attempt } from './attempts.ts';
 import type { ChunkOrigin } from './claims.ts';
@@ -111,9 +111,10 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
   const names = sql.join(events.map(({ name }) => sql`(${sql.lit(name)})`));
   const isRouted = await lockInOrder(tx, given, names);
   // Without routes the rows need not be joined with anything.
-  const parts = sql`(select routed from campaign_chunk where attempt_id = ${chunk.attemptId})`;
   const part = {
-    joined: isRouted ? sql`left join ${routedIn(parts)} part on part.id = accepted.id` : sql``,
+    joined: isRouted
+      ? sql`left join ${routedBy(chunk.attemptId)} part on part.id = accepted.id`
+      : sql``,
     columns: isRouted
       ? sql`provider_id = case when part.id is null then email.provider_id else part.provider_id end,
           trace = case when part.id is null then email.trace

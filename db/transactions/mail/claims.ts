@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { routedIn } from '../../sql/mail-claims.ts';
+import { routedBy } from '../../sql/mail-claims.ts';
 import { handedOver, throttled, unrouted } from '../../sql/mail-trace.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
 
@@ -125,8 +125,7 @@ export function claimOf(
       from_name = ${fromName}, reply_to = ${replyTo}, content_version = ${contentVersion},
       provider_id = ${providerId},`,
     providerId,
-    joined: sql`left join ${routedIn(sql`(select routed from campaign_chunk
-      where attempt_id = ${attemptId})`)} part on part.id = outcome.id`,
+    joined: sql`left join ${routedBy(attemptId)} part on part.id = outcome.id`,
     derived: sql`case when outcome.kind <> 'accepted' then 0
       when outcome.status = 'DELIVERED' then ${derivable}::int else ${derivable & 1}::int end`,
   };

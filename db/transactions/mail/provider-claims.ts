@@ -286,7 +286,7 @@ function moveInChunk(move: ProviderMove): Moving {
         returning ${projectHasRamp()}
     ), unnamed as (
       update campaign_chunk set routed = (
-          select jsonb_agg(jsonb_set(item, '{emailIds}', item -> 'emailIds' - ${email.id}::text))
+          select jsonb_agg(jsonb_set(item, '{emailIds}', (item -> 'emailIds') - ${email.id}::text))
             from jsonb_array_elements(held.routed) as item)
         from held, moved
         where campaign_chunk.attempt_id = held.attempt_id and held.routed is not null

@@ -224,10 +224,10 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.from_email, email.from_name, email.handed_over_at, email.headers, email.hold_reason,
     email.human_clicked_at, email.human_opened_at, email.id, email.lease_until, email.link_ids,
     email.message_class, email.message_id, email.opened_at, email.opened_by_machines, email.opens,
-    email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
-    email.refusal, email.reply_to, email.retried_at, email.retry_at, email.scheduled_for,
-    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
-    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.opt_in_id, email.project_id, email.ramp_id, email.received_id, email.refusal,
+    email.reply_to, email.retried_at, email.retry_at, email.scheduled_for, email.sent_at,
+    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
+    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
     email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
     (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
@@ -256,7 +256,15 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
         held_until, coalesce(email.arm, case when email.campaign_id is not null then (
     select inner_decided.arm
     from experiment inner_decided
-    where inner_decided.campaign_id = email.campaign_id) end) as arm, coalesce(caused_by, (
+    where inner_decided.campaign_id = email.campaign_id) end) as arm, (case when email.status =
+        'PENDING' and email.campaign_id is not null then coalesce((
+      select inner_own -> 'providerId'
+      from campaign_chunk inner_holder
+      cross join jsonb_array_elements(inner_holder.routed) as inner_own
+      where inner_holder.project_id = email.project_id and inner_holder.attempt_id is not null and
+          email.id = any(inner_holder.email_ids) and inner_own -> 'emailIds' ? email.id::text),
+          to_jsonb(email.provider_id)) #>> '{}' else email.provider_id end) as provider_id,
+          coalesce(caused_by, (
     select inner_sent.sent_by
     from campaign inner_sent
     where inner_sent.id = email.campaign_id), (
@@ -279,10 +287,10 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
     email.from_email, email.from_name, email.handed_over_at, email.headers, email.hold_reason,
     email.human_clicked_at, email.human_opened_at, email.id, email.lease_until, email.link_ids,
     email.message_class, email.message_id, email.opened_at, email.opened_by_machines, email.opens,
-    email.opt_in_id, email.project_id, email.provider_id, email.ramp_id, email.received_id,
-    email.refusal, email.reply_to, email.retried_at, email.retry_at, email.scheduled_for,
-    email.sent_at, email.source_type, email.subject, email.template_id, email.to_email,
-    email.to_name, email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
+    email.opt_in_id, email.project_id, email.ramp_id, email.received_id, email.refusal,
+    email.reply_to, email.retried_at, email.retry_at, email.scheduled_for, email.sent_at,
+    email.source_type, email.subject, email.template_id, email.to_email, email.to_name,
+    email.topic_id, email.unsubscribed_at, email.updated_at, email.waits_for,
     email.workflow_execution_id, email.workflow_step_execution_id, email.workflow_step_id, case when
     (email.status = 'PENDING' and email.campaign_id is not null and email.id in (
     select unnest(inner_claimed.email_ids)
@@ -311,7 +319,15 @@ select email.allowance_month, email.attachments, email.attempt_id, email.attempt
         held_until, coalesce(email.arm, case when email.campaign_id is not null then (
     select inner_decided.arm
     from experiment inner_decided
-    where inner_decided.campaign_id = email.campaign_id) end) as arm, coalesce(caused_by, (
+    where inner_decided.campaign_id = email.campaign_id) end) as arm, (case when email.status =
+        'PENDING' and email.campaign_id is not null then coalesce((
+      select inner_own -> 'providerId'
+      from campaign_chunk inner_holder
+      cross join jsonb_array_elements(inner_holder.routed) as inner_own
+      where inner_holder.project_id = email.project_id and inner_holder.attempt_id is not null and
+          email.id = any(inner_holder.email_ids) and inner_own -> 'emailIds' ? email.id::text),
+          to_jsonb(email.provider_id)) #>> '{}' else email.provider_id end) as provider_id,
+          coalesce(caused_by, (
     select inner_sent.sent_by
     from campaign inner_sent
     where inner_sent.id = email.campaign_id), (
@@ -694,6 +710,17 @@ select id
 from campaign
 where id = $1 and status = $2 and audience_fixed = $3
 
+select id, message_id, project_id, contact_id, to_email, (case when email.status = 'PENDING' and
+    email.campaign_id is not null then coalesce((
+      select inner_own -> 'providerId'
+      from campaign_chunk inner_holder
+      cross join jsonb_array_elements(inner_holder.routed) as inner_own
+      where inner_holder.project_id = email.project_id and inner_holder.attempt_id is not null and
+          email.id = any(inner_holder.email_ids) and inner_own -> 'emailIds' ? email.id::text),
+          to_jsonb(email.provider_id)) #>> '{}' else email.provider_id end) as provider_id
+from email
+where source_type <> $1 and id = any($2::uuid[])
+
 select id, octet_length(body) + coalesce(octet_length(audience_condition::text), 0) as bytes
 from campaign
 where campaign.project_id = $1 and campaign.archived = $2 and true and (strpos(lower(campaign.name),
@@ -705,7 +732,14 @@ limit $6 offset $7
 select id, project_id, contact_id, campaign_id, template_id, source_type, subject, from_email,
     from_name, to_email, status, error, message_id, sent_at, delivered_at, opened_at, clicked_at,
     bounced_at, complained_at, unsubscribed_at, bounce_listed, complaint_listed, opens, clicks,
-    derived_events, delivery_unreported, provider_id, exists (
+    derived_events, delivery_unreported, (case when email.status = 'PENDING' and email.campaign_id
+    is not null then coalesce((
+      select inner_own -> 'providerId'
+      from campaign_chunk inner_holder
+      cross join jsonb_array_elements(inner_holder.routed) as inner_own
+      where inner_holder.project_id = email.project_id and inner_holder.attempt_id is not null and
+          email.id = any(inner_holder.email_ids) and inner_own -> 'emailIds' ? email.id::text),
+          to_jsonb(email.provider_id)) #>> '{}' else email.provider_id end) as provider_id, exists (
   select
   from ramp inner_ramp
   where inner_ramp.project_id = email.project_id and inner_ramp.status <> 'DONE') as has_ramp,

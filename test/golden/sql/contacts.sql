@@ -431,7 +431,8 @@ select (not exists (
         select
         from unnest($6::uuid[]) as receiver(id)
         join wait on wait.contact_id = receiver.id
-        where wait.event_name = named.name and wait.event_id is null)) derivable)) as "isDerivable"
+        where wait.event_name = named.name and wait.event_id is null)) derivable)) as "isDerivable",
+            routed is not null as "isRouted"
 from campaign_chunk
 where attempt_id = $7 and cardinality(email_ids) = $8 and (
   select count(*)

@@ -528,10 +528,6 @@ from (
 order by created_at desc, id desc offset $62
 limit 1
 
-select id, message_id, project_id, contact_id, provider_id, to_email
-from email
-where source_type <> $1 and id = any($2::uuid[])
-
 select key, tokens + extract(epoch from clock_timestamp() - refilled_at)::float8 * rate as tokens
 from token_bucket
 join unnest($1::text[], $2::float8[]) as wanted(key, rate) using (key)
@@ -1405,3 +1401,194 @@ with unqueued as (
   order by moment, part , arm )
 select count(*)::int as count
 from unqueued
+
+with was as (
+  select email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events
+  from email
+  where id = any($1::uuid[]) ), changed as (
+  update email
+  set status = given.status, error = given.error, refusal = given.refusal, message_id =
+      given.message_id, sent_at = given.sent_at, delivered_at = given.delivered_at, opened_at =
+      given.opened_at, clicked_at = given.clicked_at, bounced_at = given.bounced_at, complained_at =
+      given.complained_at, unsubscribed_at = given.unsubscribed_at, bounce_listed =
+      given.bounce_listed, complaint_listed = given.complaint_listed, opens = given.opens, clicks =
+      given.clicks, delivery_unreported = given.delivery_unreported, lease_until = null, provider_id
+      = (case when email.status = 'PENDING' and email.campaign_id is not null then coalesce((
+        select inner_own -> 'providerId'
+        from campaign_chunk inner_holder
+        cross join jsonb_array_elements(inner_holder.routed) as inner_own
+        where inner_holder.project_id = email.project_id and inner_holder.attempt_id is not null and
+            email.id = any(inner_holder.email_ids) and inner_own -> 'emailIds' ? email.id::text),
+            to_jsonb(email.provider_id)) #>> '{}' else email.provider_id end), trace = email.trace
+            || given.trace, updated_at = now()
+  from jsonb_to_recordset($2::jsonb) as given(id uuid, status text, error text, refusal text,
+      message_id text, sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz,
+      clicked_at timestamptz, bounced_at timestamptz, complained_at timestamptz, unsubscribed_at
+      timestamptz, bounce_listed boolean, complaint_listed boolean, opens int, clicks int,
+      delivery_unreported boolean, trace jsonb)
+  where email.id = given.id
+  returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
+      email.message_class, email.status, email.error, email.refusal, email.due_at,
+      email.lease_until, email.hold_reason, email.held_until, email.waits_for, email.ramp_id,
+      email.message_id, email.created_at, email.sent_at, email.delivered_at, email.opened_at,
+      email.clicked_at, email.bounced_at, email.complained_at, email.unsubscribed_at,
+      email.human_opened_at, email.human_clicked_at, email.bounce_listed, email.complaint_listed,
+      email.billed_units, email.allowance_month, email.derived_events ), ledger_unqueued as (
+  delete from email_queue
+  where email_id = any(array(
+      select id
+      from changed
+      where not (status = 'SENDING' or status = 'PENDING' and due_at is not null)))), ledger_queued
+          as (
+  insert into email_queue (email_id, project_id, campaign_id, due_at, lease_until, held_until,
+      hold_reason, waits_for, ramp_id)
+  select id, project_id, campaign_id, due_at, lease_until, case when status = 'PENDING' and
+      hold_reason is not null then held_until end, hold_reason, waits_for, ramp_id
+  from changed
+  where (status = 'SENDING' or status = 'PENDING' and due_at is not null)
+  on conflict (email_id) do update
+  set due_at = excluded.due_at, lease_until = excluded.lease_until, held_until =
+      excluded.held_until, hold_reason = excluded.hold_reason, waits_for = excluded.waits_for,
+      ramp_id = excluded.ramp_id), ledger_moments_before as (
+  select project_id, moment.kind, moment.at, id as email_id
+  from was
+  cross join lateral (
+    values (1::smallint, case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at
+        end), (2::smallint, delivered_at), (3::smallint, opened_at), (4::smallint, clicked_at),
+        (5::smallint, bounced_at), (6::smallint, complained_at), (7::smallint, case when
+        bounce_listed then bounced_at end), (8::smallint, case when complaint_listed then
+        complained_at end), (9::smallint, human_opened_at), (10::smallint, human_clicked_at),
+        (11::smallint, unsubscribed_at) ) as moment(kind, at)
+  where moment.at is not null), ledger_moments_after as (
+  select project_id, moment.kind, moment.at, id as email_id
+  from changed
+  cross join lateral (
+    values (1::smallint, case when status <> 'FAILED' and source_type <> 'INBOUND' then sent_at
+        end), (2::smallint, delivered_at), (3::smallint, opened_at), (4::smallint, clicked_at),
+        (5::smallint, bounced_at), (6::smallint, complained_at), (7::smallint, case when
+        bounce_listed then bounced_at end), (8::smallint, case when complaint_listed then
+        complained_at end), (9::smallint, human_opened_at), (10::smallint, human_clicked_at),
+        (11::smallint, unsubscribed_at) ) as moment(kind, at)
+  where moment.at is not null), ledger_moments_gone as (
+  delete from email_moment
+  where (project_id, kind, at, email_id) in (
+    select project_id, kind, at, email_id
+    from ledger_moments_before except
+    select project_id, kind, at, email_id
+    from ledger_moments_after)
+  returning project_id, kind, at), ledger_moments_added as (
+  insert into email_moment (project_id, kind, at, email_id)
+  select project_id, kind, at, email_id
+  from ledger_moments_after except
+  select project_id, kind, at, email_id
+  from ledger_moments_before
+  on conflict do nothing
+  returning project_id, kind, at), ledger_moments_counted as (
+  insert into email_tally (project_id, kind, day, count)
+  select project_id, kind, (at at time zone 'UTC')::date, sum(count)
+  from (
+    select project_id, kind, at, -1 as count
+    from ledger_moments_gone
+    union all
+    select project_id, kind, at, 1 as count
+    from ledger_moments_added) as moment
+  where at < now() - interval '24 hours'
+  group by 1, 2, 3 having sum(count) <> 0), ledger_ids_gone as (
+  delete from provider_message
+  where (message_id, email_id) in (
+    select message_id, id as email_id
+    from was as email
+    where source_type <> 'INBOUND' and left(message_id, 36) <> id::text except
+    select message_id, id as email_id
+    from changed as email
+    where source_type <> 'INBOUND' and left(message_id, 36) <> id::text)), ledger_ids_added as (
+  insert into provider_message (message_id, email_id)
+  select message_id, id as email_id
+  from changed as email
+  where source_type <> 'INBOUND' and left(message_id, 36) <> id::text except
+  select message_id, id as email_id
+  from was as email
+  where source_type <> 'INBOUND' and left(message_id, 36) <> id::text), ledger_late_gone as (
+  delete from late_mail
+  where (contact_id, sent_at, email_id) in (
+    select contact_id, sent_at, id as email_id
+    from was
+    where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING' and source_type
+        in ('CAMPAIGN', 'WORKFLOW') except
+    select contact_id, sent_at, id as email_id
+    from changed
+    where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING' and source_type
+        in ('CAMPAIGN', 'WORKFLOW'))), ledger_late_added as (
+  insert into late_mail (contact_id, sent_at, email_id)
+  select contact_id, sent_at, id as email_id
+  from changed
+  where sent_at - created_at > interval '24 hours' and message_class = 'MARKETING' and source_type
+      in ('CAMPAIGN', 'WORKFLOW')
+  on conflict do nothing), ledger_campaign_counted as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent)
+  select campaign_id, project_id, code, sum(count), sum(sent)
+  from (
+    select campaign_id, project_id, coalesce(refusal, error, '') as code, -1 as count, -1 * (sent_at
+        is not null)::int as sent
+    from was
+    where campaign_id is not null and status = 'FAILED'
+    union all
+    select campaign_id, project_id, coalesce(refusal, error, '') as code, 1 as count, 1 * (sent_at
+        is not null)::int as sent
+    from changed
+    where campaign_id is not null and status = 'FAILED') as row
+  group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0), ledger_allowance_changed as (
+  update allowance
+  set taken = greatest(taken + change.units, 0)
+  from (
+    select project_id, month, category, sum(units)::int as units
+    from (
+      select project_id, allowance_month as month, case was.source_type when 'WORKFLOW' then
+          'workflows' when 'CAMPAIGN' then 'campaigns' else lower(was.source_type) end as category,
+          -1 * billed_units as units
+      from was
+      where allowance_month is not null and not status = 'FAILED' and id in (
+        select id
+        from changed
+        where status = 'FAILED')
+      union all
+      select project_id, allowance_month as month, case changed.source_type when 'WORKFLOW' then
+          'workflows' when 'CAMPAIGN' then 'campaigns' else lower(changed.source_type) end as
+          category, 1 * billed_units as units
+      from changed
+      where allowance_month is not null and not status = 'FAILED' and id in (
+        select id
+        from was
+        where status = 'FAILED')) as part
+    group by 1, 2, 3) as change
+  where (allowance.project_id, allowance.month, allowance.category) = (change.project_id,
+      change.month, change.category)), ledger_billed as (
+  insert into usage_report (email_id, customer, units, sent_at)
+  select sent.id, billed.customer, sent.billed_units, sent.sent_at
+  from changed as sent
+  cross join lateral (
+    select customer
+    from project
+    where project.id = sent.project_id and customer is not null
+    limit 1) as billed
+  where sent.sent_at is not null and sent.status <> 'FAILED' and sent.id not in (
+    select id
+    from was
+    where sent_at is not null)
+  on conflict do nothing), ledger_unbilled as (
+  delete from usage_report
+  where email_id = any(array(
+      select id
+      from was
+      where sent_at is not null intersect
+      select id
+      from changed
+      where status = 'FAILED')))
+select
+from changed
