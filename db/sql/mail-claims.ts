@@ -95,13 +95,13 @@ export function hasRouting(projectId: RawBuilder<unknown>): RawBuilder<boolean> 
 export interface RoutedPart {
   /** null: the default provider, without a route. */
   providerId: string | null;
-  /** What their traces get with their outcomes. */
+  /** Entries that their traces get with their outcomes. */
   trace: readonly TraceEntry[];
   emailIds: readonly string[];
 }
 
 /**
- * SQL that selects what chunks say of the providers of their messages, as a subquery with the columns
+ * SQL that selects the providers that chunks name for their messages, as a subquery with the columns
  * `id` (of the message), `provider_id` and `trace`.
  * @param chunks SQL of a table or query with the column `routed`
  */
