@@ -5961,7 +5961,7 @@ export type CheckWorkflowRequest = {
 };
 
 export type WorkflowWarning = {
-  code: 'unreachable_step' | 'timeout_never' | 'early_event' | 'unknown_field' | 'not_by_key' | 'key_never_seen';
+  code: 'unreachable_step' | 'timeout_never' | 'unconnected_branch' | 'early_event' | 'unknown_field' | 'not_by_key' | 'key_never_seen';
   message: string;
   /** Its id, or its key if the request has keys */
   step: string;

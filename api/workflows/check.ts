@@ -3,12 +3,15 @@ import type { Database } from '../../db/database.ts';
 import { listTemplateNames } from '../../db/templates/templates.ts';
 import { listTopicNames } from '../../db/topics/topics.ts';
 import { type FieldProblem, Problem } from '../../domain/errors.ts';
-import type { GraphWarning } from '../../domain/workflow/graph-rules.ts';
+import { withoutMasked } from '../../domain/secrets/in-templates.ts';
+import type { Graph as StoredGraph } from '../../domain/workflow/graph.ts';
+import { branchWarnings, type GraphWarning } from '../../domain/workflow/graph-rules.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { JsonObject } from '../http/schemas.ts';
 import { readRequest, refuseAll } from '../http/validation.ts';
 import type { Services } from '../services/services.ts';
-import { findBrokenTemplates, findWarnings, refuseBroken } from './graph/enabling.ts';
+import { findBrokenTemplates, findWarnings, refuseBroken, warningsMax } from './graph/enabling.ts';
+import { requireGraphSize } from './graph/graph.ts';
 import { GraphWarnings } from './graph/record.ts';
 import { changedStart, newStart } from './graph/starts.ts';
 import { topicOfConfig } from './graph/steps.ts';
@@ -30,8 +33,9 @@ export const checkWorkflow = endpoint({
   summary: 'Check a graph without storing it',
   description:
     '`problems` are all reasons for which PUT …/graph would refuse the graph, or the workflow could ' +
-    'not be enabled. `warnings` are probable mistakes, such as a step that no path reaches; they ' +
-    'are looked for once the graph can be stored. Fields and warnings name a step by its key. ' +
+    'not be enabled. `warnings` are probable mistakes, such as a step that no path reaches or a ' +
+    'branch without a transition; they are looked for once the graph can be stored. Fields and ' +
+    'warnings name a step by its key. A masked header value counts as a stored one. ' +
     'Nothing is changed, and `Idempotency-Key` is ignored.',
   access: 'secret',
   idempotent: false,
@@ -66,7 +70,7 @@ export const checkWorkflow = endpoint({
     const cut = (read.parts.body ?? {}) as { graph?: Partial<Graph> };
     const problems = await problemsOf(() =>
       refuseAll(read, {
-        check: () => refuseGraph(db, projectId, null, cut.graph ?? {}, path),
+        check: () => refuseGraph(db, projectId, null, unmasked(cut.graph ?? {}), path),
         beside: () => undefined,
       }),
     );
@@ -99,17 +103,47 @@ async function checkReadable(
   const broken = await findBrokenTemplates({ db, renderer }, projectId, given.steps);
   const unknown = await findUnknown(db, projectId, given);
   const reported = new Set(unknown.map(({ step }) => step));
+  const tooLarge = await problemsOf(async () => refuseTooLarge(graph));
   const unable = await problemsOf(() =>
     inPlace(path, () => refuseBroken(db, workflow, graph, broken)),
   );
   return {
     problems: [
+      ...tooLarge,
       ...unknown.map(({ problem }) => problem),
       // A step whose template is unknown would be reported once more.
       ...unable.filter(({ field }) => !reported.has(field)),
     ],
-    warnings: await findWarnings(db, workflow, graph),
+    warnings: [...(await findWarnings(db, workflow, graph)), ...branchWarnings(graph)].slice(
+      0,
+      warningsMax,
+    ),
   };
+}
+
+/** Returns the graph without masked values, because only its workflow knows if it has them. */
+function unmasked({ steps = [], ...graph }: Partial<Graph>): Partial<Graph> {
+  return {
+    ...graph,
+    steps: steps.map((step) => ({ ...step, config: withoutMasked(step.config) })),
+  };
+}
+
+const anyId = '00000000-0000-4000-8000-000000000000';
+
+/** @throws Problem VALIDATION_ERROR when the graph would be too large with the ids of stored steps. */
+function refuseTooLarge({ steps, transitions, ...graph }: StoredGraph): void {
+  const stored = {
+    ...graph,
+    steps: steps.map((step) => ({ ...step, id: anyId })),
+    transitions: transitions.map(({ branch }) => ({
+      id: anyId,
+      fromStepId: anyId,
+      toStepId: anyId,
+      branch,
+    })),
+  };
+  requireGraphSize(stored, path.join('.'));
 }
 
 /** Finds templates and topics that the project does not have, each with the field of its step. */

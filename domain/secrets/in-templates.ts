@@ -125,6 +125,13 @@ export function keptConfig(given: Config, stored: Config): { config: Config; mis
   return { config, missing };
 }
 
+/** Returns the config of a WEBHOOK step without masked values, for a check that does not store it. */
+export function withoutMasked(config: Config): Config {
+  return withHeaders(config, (name, value) =>
+    value === hidden && isCredential(name) ? '' : value,
+  );
+}
+
 function isCredential(name: string): boolean {
   return credentialHeaders.has(name.toLowerCase());
 }

@@ -1,7 +1,7 @@
 import type { FieldProblem, ProblemCode } from '../errors.ts';
 import { type Graph, type GraphStep, reachableFrom, waysByStep, waysOut } from './graph.ts';
 import { stepModules } from './steps/registry.ts';
-import type { StepWarning, TemplateSenders } from './steps/step.ts';
+import { type StepWarning, type TemplateSenders, waitBranches } from './steps/step.ts';
 
 /** Rules about graphs: which edits are allowed, and when a graph can run. */
 
@@ -197,4 +197,32 @@ export function graphWarnings(graph: Graph): GraphWarning[] {
     const warnings = stepModules[type]?.warnings?.(step, { taken, isBehindDelay }) ?? [];
     return warnings.map((warning) => ({ ...warning, step: id }));
   });
+}
+
+/**
+ * Returns warnings about branches that end the execution, at steps that go on from their other branches.
+ * This is often meant, so only a check of the graph shows it.
+ */
+export function branchWarnings(graph: Graph): GraphWarning[] {
+  const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');
+  const reached = trigger ? reachableFrom(graph, trigger.id) : new Set<string>();
+  const ways = waysByStep(graph);
+  return graph.steps.flatMap((step): GraphWarning[] => {
+    const taken = (ways.get(step.id) ?? []).map(({ branch }) => branch);
+    if (!reached.has(step.id) || taken.length === 0 || taken.includes(null)) return [];
+    const ends = branchesOf(step).filter(
+      (branch) => !taken.includes(branch) && isTaken(step, branch),
+    );
+    if (ends.length === 0) return [];
+    const message =
+      `"${step.name}" has no transition for ${ends.map((branch) => `"${branch}"`).join(', ')}, ` +
+      'so executions end there.';
+    return [{ code: 'unconnected_branch', message, step: step.id }];
+  });
+}
+
+/** Returns false for the timeout of a wait that has none. */
+function isTaken({ type, config }: GraphStep, branch: string): boolean {
+  const isTimeout = stepModules[type].ways === 'outcomes' && branch === waitBranches.TIMEOUT;
+  return !isTimeout || config['timeout'] != null;
 }

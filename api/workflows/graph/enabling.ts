@@ -84,7 +84,7 @@ export async function refuseBroken(
 }
 
 /** Maximum number of warnings of one graph, the same as for a template. */
-const warningsMax = 100;
+export const warningsMax = 100;
 
 /**
  * Returns warnings about a graph that can run, at most 100.

@@ -84,10 +84,15 @@ export async function recordEdit<T>(
 
 /** @throws Problem VALIDATION_ERROR when the graph of a workflow has become too large. */
 export async function refuseTooLarge(tx: Database, id: string): Promise<void> {
-  const bytes = jsonBytes(await findWorkflowGraph(tx, id));
+  requireGraphSize(await findWorkflowGraph(tx, id), '');
+}
+
+/** @throws Problem VALIDATION_ERROR when the graph of a workflow is too large. */
+export function requireGraphSize(graph: Graph, field: string): void {
+  const bytes = jsonBytes(graph);
   if (bytes <= limits.graphBytes) return;
   const message = `The workflow has ${bytes} bytes as JSON, but may have at most ${limits.graphBytes}. Remove or shorten steps.`;
-  throw invalidField('', 'too_big', message);
+  throw invalidField(field, 'too_big', message);
 }
 
 export const TransitionInput = z.object({

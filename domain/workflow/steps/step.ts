@@ -133,6 +133,7 @@ export type TemplateSenders = ReadonlyMap<
 export const graphWarningCodes = [
   'unreachable_step',
   'timeout_never',
+  'unconnected_branch',
   'early_event',
   'unknown_field',
   'not_by_key',

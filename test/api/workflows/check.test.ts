@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { useShop } from '../../support/projects/shop.ts';
+import { newAddress, useShop } from '../../support/projects/shop.ts';
 
 const shop = await useShop();
 
@@ -101,6 +101,71 @@ describe('POST /workflows/check', () => {
     expect(warnings).toEqual([
       { code: 'unreachable_step', step: 'lonely', message: expect.any(String) },
     ]);
+  });
+
+  it('warns of a branch without a transition, if the step has others', async () => {
+    const isPro = { field: 'data.plan', operator: 'equals', value: 'pro' };
+    await shop.call('POST', '/contacts', { email: newAddress(), data: { plan: 'pro' } });
+    const pro = { key: 'pro', type: 'CONDITION', name: 'Pro?', config: isPro };
+    const paid = (config: object) => ({
+      key: 'paid',
+      type: 'WAIT_FOR_EVENT',
+      name: 'Paid?',
+      config: { eventName: 'paid', ...config },
+    });
+    const end = { key: 'end', type: 'EXIT', name: 'End', config: {} };
+    const transitions = [
+      { from: 'trigger', to: 'pro' },
+      { from: 'pro', to: 'paid', branch: 'yes' },
+      { from: 'paid', to: 'end', branch: 'event' },
+    ];
+    const graphWith = (config: object) => ({
+      trigger,
+      steps: [start, pro, paid(config), end],
+      transitions,
+    });
+    const no = {
+      code: 'unconnected_branch',
+      step: 'pro',
+      message: '"Pro?" has no transition for "no", so executions end there.',
+    };
+    expect(await check(graphWith({}))).toEqual({ problems: [], warnings: [no] });
+    const { warnings } = await check(graphWith({ timeout: 60 }));
+    expect(warnings.map(({ code, step }) => [code, step])).toEqual([
+      ['unconnected_branch', 'pro'],
+      ['unconnected_branch', 'paid'],
+    ]);
+  });
+
+  it('takes a graph as GET returns it, with its masked values', async () => {
+    const headers = { Authorization: 'Bearer x' };
+    const config = { url: 'https://hooks.shop.test/', method: 'POST', headers };
+    const hook = { key: 'hook', type: 'WEBHOOK', name: 'Hook', config };
+    const graph = { trigger, steps: [start, hook], transitions: [{ from: 'trigger', to: 'hook' }] };
+    const made = await shop.call('POST', '/workflows', { name: 'W', graph });
+    const { body } = await shop.call('GET', `/workflows/${made.body.id}/graph`);
+    expect(body.steps[1].config.headers).toEqual({ Authorization: '•••' });
+    expect(await check(body)).toEqual({ problems: [], warnings: [] });
+  });
+
+  it('reports a graph that is too large, as PUT does', async () => {
+    const body = 'x'.repeat(5_100);
+    const hooks = Array.from({ length: 194 }, (_, index) => ({
+      key: `hook-${index}`,
+      type: 'WEBHOOK',
+      name: `Hook ${index}`,
+      config: { url: 'https://hooks.shop.test/', method: 'POST', body },
+    }));
+    const transitions = hooks.map(({ key }, index) => ({
+      from: hooks[index - 1]?.key ?? 'trigger',
+      to: key,
+    }));
+    const graph = { trigger, steps: [start, ...hooks], transitions };
+    const { problems } = await check(graph);
+    const { id } = (await shop.call('POST', '/workflows', { name: 'W', eventName: 'e' })).body;
+    const put = await shop.call('PUT', `/workflows/${id}/graph`, graph);
+    expect(put.body.error.errors).toMatchObject([{ field: '', code: 'too_big' }]);
+    expect(problems).toMatchObject([{ field: 'graph', code: 'too_big' }]);
   });
 
   it.each([[undefined], [null], ['x'], [[]], [1]])(
