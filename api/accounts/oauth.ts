@@ -103,7 +103,7 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
     id: `finish${name}Login`,
     method: 'GET',
     path: `/oauth/${provider}/callback`,
-    summary: `Come back from ${name}`,
+    summary: `Callback of ${name} after the log-in`,
     description:
       'For browsers. Redirects to the dashboard, with the session cookie set; to its page ' +
       '/auth/second-factor if the account has a second factor; or to its ' +

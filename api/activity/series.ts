@@ -70,12 +70,12 @@ export const getSeries = endpoint({
   path: '/analytics/series',
   summary: 'Count what happened to mail by day, hour or minute',
   description:
-    'Counts the mail there is of the project, or of one campaign, workflow, step or template. ' +
+    'Counts the stored mail of the project, or of one campaign, workflow, step or template. ' +
     'Each mail counts once for each kind, when it happened first; so the points of all time add ' +
     'up to the statistics of the same mail. `startDate` and `endDate` are included: a date means ' +
     'the whole day in `timeZone`, a date-time means itself. The default is the last 30 days; of a ' +
-    'campaign, from its start to the last that happened. Points without anything are included. ' +
-    `\`interval\` is refused with \`too_big\` if there were more than ${limits.seriesPoints} points. ` +
+    'campaign, from its start to its last event. Points without events are included. ' +
+    `\`interval\` is refused with \`too_big\` if there would be more than ${limits.seriesPoints} points. ` +
     'CAMPAIGN_NOT_FOUND, WORKFLOW_NOT_FOUND, STEP_NOT_FOUND, TEMPLATE_NOT_FOUND: the project has ' +
     `none with this id. STATS_TOO_HEAVY: counting took longer than ${limits.statsTimeMs / 1000} ` +
     'seconds; ask for a shorter period.',

@@ -24,7 +24,7 @@ export const cancelCampaign = endpoint({
   summary: 'Cancel a campaign; no more of its mail is sent',
   description:
     'A second after the response, no more mail is given to the mail provider. Mail that the ' +
-    'provider has cannot be recalled. CAMPAIGN_NOT_CANCELLABLE: a campaign in ' +
+    'provider has cannot be recalled. CAMPAIGN_NOT_CANCELLABLE: a campaign with the status in ' +
     '`details.status` cannot be cancelled.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
@@ -105,8 +105,8 @@ function archiving(verb: 'archive' | 'unarchive', archived: boolean) {
       ? 'Archive a campaign, so that it leaves the list'
       : 'Take a campaign out of the archive',
     description:
-      'Returns the same if nothing changes. CAMPAIGN_NOT_ARCHIVABLE: a campaign in ' +
-      '`details.status` cannot be archived.',
+      'Returns the same if nothing changes. CAMPAIGN_NOT_ARCHIVABLE: a campaign with the ' +
+      'status in `details.status` cannot be archived.',
     access: 'secret',
     bodyBytesMax: limits.contentBodyBytes,
     wrapped: true,

@@ -53,9 +53,9 @@ export const followUpCampaign = endpoint({
   description:
     'The draft has the content and settings of the campaign, with `(Follow-up)` after its name, ' +
     'unless the request has its own. Its recipients are chosen now, and later opens and clicks ' +
-    'change nothing. `not_opened` and `not_clicked` leave out who was not sent the campaign, ' +
-    'bounced or complained. CAMPAIGN_NOT_FINISHED: the status in `details.status` is not SENT, ' +
-    'and it was not cancelled while it was sent. CAMPAIGN_NO_RECIPIENTS: no contact fits.',
+    'change nothing. `not_opened` and `not_clicked` leave out contacts that were not sent ' +
+    'the campaign, whose mail bounced, or who complained. CAMPAIGN_NOT_FINISHED: it is not SENT, ' +
+    'nor was it cancelled after sending had begun. CAMPAIGN_NO_RECIPIENTS: no contact fits.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   status: 201,

@@ -41,7 +41,7 @@ import { AudienceType, ChosenAudienceType, MessageType } from './record.ts';
 
 /** Campaigns in requests, and their columns. */
 
-const typeText = 'Instead of audienceType or messageType, by its value';
+const typeText = 'An audienceType or a messageType, in place of that field';
 
 const fields = {
   name: Name,
@@ -65,9 +65,9 @@ const fields = {
     .nullable()
     .describe('Maximum number of mails per minute; null: no limit of its own'),
   utm: UtmInput.nullable().describe(
-    'UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away',
+    'UTM parameters of its links, over those of the link policy by key; null for a key removes its parameter',
   ),
-  goal: GoalInput.nullable().describe('The event that it is sent for; null takes the goal away'),
+  goal: GoalInput.nullable().describe('The event that it is sent for; null removes the goal'),
   experiment: ExperimentInput.nullable().describe(
     'Sends several versions to a test group, and the best one to the rest; null: none',
   ),

@@ -25,9 +25,9 @@ export const retryFailedCampaign = endpoint({
   path: '/campaigns/{id}/retry-failed',
   summary: 'Try the failed mails of a sent campaign again, each at most once',
   description:
-    'Mails that failed by one of `reasons` wait again, under their ids, and all rules apply anew. ' +
-    'The campaign is SENDING until they have ended. Mails that may have arrived, and those about ' +
-    'which a person has decided, are never tried again. CAMPAIGN_NOT_FINISHED: the status in ' +
+    'Mails that failed for one of `reasons` wait again, with the same ids, and all sending rules ' +
+    'apply again. The campaign is SENDING until they have ended. Mails that may have arrived, and ' +
+    'those that a person has stopped (for example by an opt-out), are never tried again. CAMPAIGN_NOT_FINISHED: the status in ' +
     '`details.status` is not SENT. STATS_TOO_HEAVY: counting took longer than 10 seconds.',
   access: 'secret',
   wrapped: true,
@@ -44,7 +44,7 @@ export const retryFailedCampaign = endpoint({
   response: z.object({
     retried: count,
     notRetried: z.object({
-      cannotChange: count.describe('Another attempt would not help, or a person has decided'),
+      cannotChange: count.describe('Another attempt would not help, or a person has stopped the mail'),
       alreadyRetried: count,
       unknown: count.describe('The provider may have accepted them'),
     }),

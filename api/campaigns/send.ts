@@ -92,7 +92,7 @@ export const sendCampaign = endpoint({
     'the past, for all contacts. BILLING_LIMIT_EXCEEDED: the project may not send so many ' +
     'mails in the month in which sending begins. VALIDATION_ERROR `invalid_template`: its ' +
     'text, stored by an earlier version, cannot be rendered. CAMPAIGN_NOT_SENDABLE: a ' +
-    'campaign in `details.status` cannot be sent.',
+    'campaign with the status in `details.status` cannot be sent.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   params: ById,

@@ -81,7 +81,7 @@ const createDomain = endpoint({
     'Returns the DNS records to publish; they are checked every 5 minutes. With a session, ' +
     "`projectId` is the project; with a key, it is the key's. DOMAIN_EXISTS: this project " +
     'has it, or another one has verified it. FORBIDDEN: the server itself sends from it, or ' +
-    'its operator has set it up in a way that projects cannot use. SERVICE_UNAVAILABLE: the ' +
+    'its account at Amazon SES has it without DKIM records. SERVICE_UNAVAILABLE: the ' +
     'mail provider did not answer.',
   access: 'project',
   projectField: 'projectId',

@@ -33,7 +33,7 @@ export const mailCounts = {
   deliveryBasis: z
     .enum(['assumed', 'mixed'])
     .optional()
-    .describe('Absent as above. mixed: some deliveries were reported'),
+    .describe('Absent if assumedDeliveredCount is. mixed: some deliveries were reported'),
   openedCount: z.int(),
   clickedCount: z.int(),
   bouncedCount: z.int(),

@@ -15,7 +15,7 @@ export const findTrackingHost = endpoint({
   path: '/t/host',
   summary: 'Ask if a host is the tracking host of a verified sender domain',
   description:
-    'For proxies that get certificates on demand. RESOURCE_NOT_FOUND: it is none. No rate limit.',
+    'For proxies that get certificates on demand. RESOURCE_NOT_FOUND: it is not one. No rate limit.',
   access: 'open',
   limit: 'none',
   query: z.object({

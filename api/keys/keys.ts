@@ -77,8 +77,8 @@ export const removeKey = endpoint({
   path: '/api-keys/{id}',
   summary: 'Revoke a named key for ever, and all keys that it made',
   description:
-    'Both values of a rotation are invalid from the response on. Keys that it made, and that ' +
-    'these made, end with it. KEY_RESTRICTED: a key can only revoke itself and keys that it made.',
+    'During a rotation, both values become invalid with the response. The keys that it made end, ' +
+    'too, and so do the keys that those made. KEY_RESTRICTED: a key can only revoke itself and keys that it made.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,

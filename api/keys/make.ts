@@ -45,9 +45,9 @@ export const createKey = endpoint({
   summary: 'Create a named key; only this response has its whole value',
   description:
     'A key has only the scopes that it was given; the reference names the scope of each ' +
-    'endpoint. `write` does not include `read`. `*` is all scopes, `*:read` all that read. A ' +
-    'public key only tracks events. With `domains` the only other scopes are `emails:send`, ' +
-    '`emails:write`, `verify:read` and those that read. A key cannot make a key with more ' +
+    'endpoint. `write` does not include `read`. `*` stands for all scopes, `*:read` for all that ' +
+    'read. A public key only tracks events. A key with `domains` can only have the scopes ' +
+    '`emails:send`, `emails:write`, `verify:read` and those that read. A key cannot make a key with more ' +
     'rights than its own. API_KEY_LIMIT: the project has 50 keys that are not revoked.',
   access: 'secret',
   role: 'ADMIN',

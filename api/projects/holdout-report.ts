@@ -35,7 +35,7 @@ export const getHoldoutReport = endpoint({
   summary: 'Compare contacts that were held out with those that got marketing mail',
   description:
     '`heldOut` are contacts with mail that was withheld by the hold-out, `reached` those that got ' +
-    'mail of its scope, and none of whose mail was withheld by it. The period is by default the ' +
+    'mail of its scope, and had none withheld by it. The period is by default the ' +
     'last 30 days, both ends included; mail counts if it was queued in it, and events count ' +
     'after the first such mail of their contact. `liftPercent` is null if no contact that was held out ' +
     `converted. STATS_TOO_HEAVY: counting took longer than ${limits.statsTimeMs / 1000} seconds; ` +

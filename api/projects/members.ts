@@ -28,8 +28,8 @@ import { recordInvitation, recordMembersByKey } from '../accounts/mail.ts';
 import { type Database, transact } from '../../db/database.ts';
 
 const onNamingAdmins =
-  'SESSION_REQUIRED: no API key makes an administrator, unless the owner allows it to the ' +
-  'secret key of the pair (`keysMayNameAdmins` of the project).';
+  'SESSION_REQUIRED: an API key cannot make a member an administrator, except the secret key of ' +
+  'the pair if the owner has set `keysMayNameAdmins` of the project.';
 
 const NewRole = z.enum(['ADMIN', 'MEMBER']);
 const Member = named('Member', {
@@ -183,7 +183,7 @@ const removeMember = endpoint({
   summary: 'End a membership, or withdraw an invitation',
   description:
     'SELF_REMOVAL: leave the project instead. OWNER_PROTECTED: the owner cannot be removed. ' +
-    'A rule of the sign-in policy can make the member again, at the next sign-in. ' +
+    'A rule of the sign-in policy can make the user a member again, at the next sign-in. ' +
     'Every administrator gets a mail about a removal by a secret key.',
   access: 'project',
   projectParam: 'id',

@@ -92,7 +92,7 @@ const putSecret = endpoint({
   description:
     'Takes 1 to 4,096 characters and replaces a secret of this name. With `hosts` only ' +
     'requests to these hosts may contain it. A step or event subscription with another host ' +
-    'is refused, and so is a request whose host comes from variables and is another one. ' +
+    'is refused, and so is a request if its variables result in another host. ' +
     'SECRET_LIMIT: a project has at most 50.',
   access: 'secret',
   role: 'ADMIN',

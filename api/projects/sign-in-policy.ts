@@ -77,7 +77,7 @@ export const getSignInPolicy = endpoint({
   id: 'getSignInPolicy',
   method: 'GET',
   path: '/users/@me/projects/{id}/sign-in-policy',
-  summary: 'Get what a project demands of the sign-in of its members',
+  summary: 'Get the sign-in policy of a project: what its members need to sign in',
   description: 'For the roles ADMIN and OWNER.',
   access: 'session',
   projectParam: 'id',
@@ -94,7 +94,7 @@ export const setSignInPolicy = endpoint({
   id: 'setSignInPolicy',
   method: 'PUT',
   path: '/users/@me/projects/{id}/sign-in-policy',
-  summary: 'Set what a project demands of the sign-in of its members',
+  summary: 'Set the sign-in policy of a project: what its members need to sign in',
   description:
     'Only the OWNER can. With `requireSecondFactor`, every session without a second factor ' +
     'gets SECOND_FACTOR_REQUIRED at once, with `details.enrolled`: true if its user has one. API ' +

@@ -44,7 +44,7 @@ export const getProviders = endpoint({
   path: '/providers',
   summary: 'List the mail providers that the project may use',
   description:
-    'First those of the installation, which projects can name in routes but not change, then ' +
+    'First those that the operator has set up, which projects can use in routes but not change, then ' +
     "the project's own, oldest first. Passwords and keys are never shown.",
   access: 'secret',
   response: z.array(Provider),
@@ -135,7 +135,7 @@ export const getProvider = endpoint({
   method: 'GET',
   path: '/providers/{id}',
   summary: 'Get one mail provider',
-  description: "Of the installation's, projects see neither host nor user.",
+  description: 'The host and the user of a provider that the operator has set up are not shown.',
   access: 'secret',
   params: ByProviderId,
   response: Provider,
@@ -160,10 +160,10 @@ export const patchProvider = endpoint({
   summary: 'Change, disable or enable a mail provider',
   description:
     'Fields that are left out keep their value. It applies to mail that is handed over after ' +
-    'the answer, at most 5 seconds later. Another `host`, `port` or `security` needs the ' +
+    'the response, at most 5 seconds later. Another `host`, `port` or `security` needs the ' +
     '`password` again, if there is one. Another `feedback` removes the `feedbackSecret`. While ' +
-    'a provider is disabled it gets no new mail; what it has is settled. FORBIDDEN: a provider ' +
-    'of the installation.',
+    'a provider is disabled it gets no new mail; what it has is settled. FORBIDDEN: the ' +
+    'operator has set up this provider for all projects.',
   access: 'secret',
   role: 'ADMIN',
   params: ByProviderId,
@@ -211,7 +211,7 @@ const removeProvider = endpoint({
   description:
     'PROVIDER_IN_USE: `details` counts the routes and unfinished ramps that name it, and its ' +
     'messages that are being sent or whose outcome is unknown. Disable it first, and let them ' +
-    'settle. The address of its webhooks ends at once. FORBIDDEN: a provider of the installation.',
+    'settle. The address of its webhooks ends at once. FORBIDDEN: the operator has set up this provider for all projects.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,

@@ -120,7 +120,7 @@ export const ByProviderId = z.object({
         'Must be the uuid of a provider, or the name of one that the operator has set up.',
       ),
     )
-    .describe('A uuid, or the name of a provider of the installation'),
+    .describe('A uuid, or the name of a provider that the operator has set up'),
 });
 
 /** Which providers cannot take mail now, by the name of the circuit, and when the next is tried. */

@@ -24,7 +24,7 @@ export const testProvider = endpoint({
     'With `to` it also sends a message from `from`, which is not recorded. It works in every ' +
     'state, also for a disabled provider, changes no state, and takes at most 15 seconds. ' +
     '`stage` says where it failed. TEST_RECIPIENT_NOT_ALLOWED: on a server that sends real ' +
-    'mail, tests go only to members of the project. FORBIDDEN: a provider of the installation. ' +
+    'mail, tests go only to members of the project. FORBIDDEN: the operator has set up this provider for all projects. ' +
     'RATE_LIMIT_EXCEEDED also for more than 20 tests a minute.',
   access: 'secret',
   role: 'ADMIN',

@@ -80,7 +80,7 @@ const getDelivery = endpoint({
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}',
   summary: 'Get one delivery with its last attempts',
   description:
-    'If `nextAttemptAt` is in the past, it waits for its turn, or for the end of a pause.',
+    'If `nextAttemptAt` is in the past, the delivery waits for its turn, or for the end of a pause.',
   access: 'secret',
   role: 'ADMIN',
   params: DeliveryById,
@@ -100,7 +100,7 @@ export const retryOne = endpoint({
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}/retry',
   summary: 'Attempt a delivery now, in any state',
   description:
-    'Also while the subscription is paused, or its receiver has asked for a pause. A ' +
+    'Works also while the subscription is paused, or its receiver has asked for a pause. A ' +
     'finished delivery becomes pending again, with a new schedule. ' +
     'EVENT_DELIVERY_NOT_RETRYABLE: its event was deleted; `details.reason` says why.',
   access: 'secret',

@@ -219,7 +219,7 @@ const removeSubscription = endpoint({
   method: 'DELETE',
   path: '/event-subscriptions/{id}',
   summary: 'Delete an event subscription with its deliveries and secrets',
-  description: 'No request starts after the answer.',
+  description: 'No request starts after the response.',
   access: 'secret',
   role: 'ADMIN',
   status: 204,

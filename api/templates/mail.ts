@@ -33,8 +33,8 @@ export const getTemplateStats = endpoint({
   path: '/templates/{id}/stats',
   summary: 'Count the mail made from a template, by its results',
   description:
-    'Counts the mail there is that /v1/send, campaigns and steps made from the template and that ' +
-    'was created in the period, both ends included; by default all. `outcomes` add up to ' +
+    'Counts the stored mail that /v1/send, campaigns and steps have made from the template in the ' +
+    'period, both ends included; by default all. `outcomes` add up to ' +
     '`total`, and `reasons` to those that were not sent. Rates are percentages of `sentCount`, ' +
     'not rounded. TEMPLATE_NOT_FOUND: there is no such template in the project. ' +
     `STATS_TOO_HEAVY: a count took longer than ${limits.statsTimeMs / 1000} seconds; ask for a ` +

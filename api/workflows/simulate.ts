@@ -53,7 +53,7 @@ const horizonDays = 400;
 const Receiver = z.object({
   statusCode: z.int().min(100).max(599).default(200),
   response: z.unknown().optional().describe('Any JSON; absent: no body'),
-  failures: z.int().min(0).max(10).default(0).describe('Number of 503 responses before it'),
+  failures: z.int().min(0).max(10).default(0).describe('Number of 503 responses before this one'),
 });
 
 const Happening = z

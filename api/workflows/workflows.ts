@@ -236,7 +236,7 @@ const WorkflowChange = z.object({
     .optional()
     .describe('true: no step of its executions begins until it is false'),
   goal: GoalInput.nullish().describe(
-    'The event that its mail is sent for; null takes the goal away. It is no part of the version',
+    'The event that its mail is sent for; null removes the goal. It is no part of the version',
   ),
 });
 

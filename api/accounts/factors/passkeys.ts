@@ -47,7 +47,7 @@ const Response = z
     type: z.literal('public-key'),
     clientExtensionResults: z.record(z.string(), z.unknown()).default({}),
   })
-  .meta({ description: 'The answer of the browser to the options, in its JSON form' });
+  .meta({ description: 'The result of the browser for the options, in its JSON form' });
 
 const example = {
   id: 'AQIDBAUGBwgJCgsMDQ4PEA',
@@ -107,9 +107,9 @@ export const addPasskey = endpoint({
   path: '/users/@me/factors/passkey',
   summary: 'Add a passkey to the account',
   description:
-    'As a second factor, and as a login without a password. The session of this request has a ' +
-    'factor now; the cookie of the response replaces its cookie. INVALID_PASSKEY: the answer ' +
-    'does not fit the options, or they are older than 5 minutes. CONFLICT: the passkey belongs ' +
+    'It works as a second factor, and as a login without a password. The session of this request ' +
+    'has a factor now; the cookie of the response replaces its cookie. INVALID_PASSKEY: the ' +
+    '`response` does not fit the options, or the options are older than 5 minutes. CONFLICT: the passkey belongs ' +
     'to an account already.',
   access: 'session',
   fresh: true,
@@ -204,8 +204,8 @@ export const usePasskey = endpoint({
   summary: 'Log in with a passkey, or prove it as a second factor',
   description:
     'Sets the session cookie. Without a pending login or a session, the passkey alone logs in. ' +
-    'INVALID_CREDENTIALS: the answer does not fit the options, they are older than 5 minutes, ' +
-    'or no account or another one has the passkey. SSO_REQUIRED: the address of the account ' +
+    'INVALID_CREDENTIALS: the `response` does not fit the options, the options are older than 5 ' +
+    'minutes, or the passkey belongs to no account or to another one. SSO_REQUIRED: the address of the account ' +
     'must log in by its identity provider.',
   access: 'open',
   limit: 'auth',

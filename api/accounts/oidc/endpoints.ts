@@ -99,12 +99,12 @@ const callback = endpoint({
   id: 'finishOidcLogin',
   method: 'GET',
   path: '/oauth/oidc/{provider}/callback',
-  summary: 'Come back from an identity provider',
+  summary: 'Callback of an identity provider after the sign-in',
   description:
     'For browsers. Redirects to the dashboard with the session cookie set; to its page ' +
     '/auth/second-factor if the account has a second factor; or to its login ' +
     'page with `error`: oauth_failed, email_not_verified, domain_not_allowed, wrong_method ' +
-    '(the account of the address signs in in another way), not_invited or ' +
+    '(the account of the address signs in another way), not_invited or ' +
     'provider_unavailable. A browser that POST /users/@me/identities has sent is redirected to ' +
     'the page /auth/linked, with `provider`, or with `error`; identity_taken: the user of the ' +
     'provider belongs to another account.',

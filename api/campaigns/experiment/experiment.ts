@@ -25,7 +25,7 @@ import { ById, named, Time, time } from '../../http/schemas.ts';
 const numbers = {
   sent: z.int(),
   hits: z.int().describe('Sent mails that count for the metric'),
-  rate: z.number().describe('Percent of `sent` with a hit'),
+  rate: z.number().describe('`hits` as a percentage of `sent`'),
   probabilityBest: z
     .number()
     .describe('Percent: chance that this arm has the highest rate, within two points'),

@@ -26,7 +26,7 @@ export const Version = named('WorkflowVersion', {
     .array(Change)
     .describe(`Against the version before, at most ${changesMax}; values of headers are masked`),
   restoredFrom: z.int().nullable().describe('The version that it restored'),
-  active: z.int().describe('Active executions that are on it now'),
+  active: z.int().describe('Active executions that are on this version now'),
   current: z.boolean().describe('True for the version that is being edited'),
 });
 
