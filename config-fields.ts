@@ -145,13 +145,15 @@ function parseFile(variable: string, path: string): unknown {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw fileError(variable, [['', `cannot be read: ${(error as Error).message}`]]);
+    throw fileError(variable, [
+      ['', `names a file that cannot be read: ${(error as Error).message}`],
+    ]);
   }
   try {
     return JSON.parse(text) as unknown;
   } catch {
     // The message of the error quotes the text, which may have a password.
-    throw fileError(variable, [['', `is not JSON: ${path}`]]);
+    throw fileError(variable, [['', `names a file that is not valid JSON: ${path}`]]);
   }
 }
 

@@ -383,7 +383,7 @@ function missingPartners(given: Record<string, string | undefined>): string[] {
     ([name, others]) =>
       others
         .filter((other) => given[other] === undefined)
-        .map((other) => `${other} is required with ${name}`),
+        .map((other) => `${other} is required when ${name} is set`),
   );
 }
 

@@ -264,7 +264,10 @@ async function withTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> 
 /** Opens the debugger's port on loopback and waits until a debugger is attached. */
 function waitForDebugger(port: number): void {
   inspector.open(port, '127.0.0.1');
-  if (!inspector.url()) throw new Error(`Port ${port} is taken: name another after --inspect.`);
+  if (!inspector.url())
+    throw new Error(
+      `Port ${port} is in use by another program. Give another port after --inspect.`,
+    );
   inspector.waitForDebugger();
 }
 

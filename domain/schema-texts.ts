@@ -50,7 +50,7 @@ export function schemaText(issue: Issue): string {
     case 'invalid_format':
       return wrongFormat(issue);
     case 'not_multiple_of':
-      return `Must be a multiple of ${issue.divisor}.`;
+      return withGiven(`Must be a multiple of ${issue.divisor}.`, issue.input);
     case 'unrecognized_keys':
       return `Remove unknown fields: ${issue.keys.join(', ')}.`;
     case 'invalid_union':

@@ -82,14 +82,14 @@ describe('the settings', () => {
     ],
   ])('refuse billing that is set up in part: %j', (environment, missing) => {
     expect(problemsOf({ ...needed, ...environment })).toEqual(
-      missing.map((name) => `STRIPE_${name} is required with STRIPE_SECRET_KEY`),
+      missing.map((name) => `STRIPE_${name} is required when STRIPE_SECRET_KEY is set`),
     );
   });
 
   it('refuse STORAGE_DRIVER=s3 without a bucket, and half a login provider', () => {
     expect(problemsOf({ ...needed, STORAGE_DRIVER: 's3' })).toHaveLength(3);
     expect(problemsOf({ ...needed, GITHUB_OAUTH_CLIENT: 'x' })).toEqual([
-      'GITHUB_OAUTH_SECRET is required with GITHUB_OAUTH_CLIENT',
+      'GITHUB_OAUTH_SECRET is required when GITHUB_OAUTH_CLIENT is set',
     ]);
   });
 

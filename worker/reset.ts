@@ -98,7 +98,7 @@ async function refuseByRow(db: Database, id: string): Promise<{ generation: numb
   }
   if (row.isStarting) {
     throw new NotReset(
-      'The start of this execution has not reached Temporal yet: the sweep sends it.',
+      'The start of this execution has not reached Temporal yet. Wait: the sweep sends it within a minute.',
     );
   }
   return row;

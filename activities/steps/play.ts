@@ -51,7 +51,7 @@ export function enterAndPlay<T>(
         // The step waits already: its run has started again, or the end of the wait was moved.
         if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
         const { play } = stepModules[call.step.type];
-        if (!play) throw new Error(`Unexpected step: nothing is done at a ${call.step.type}.`);
+        if (!play) throw new Error(`Unexpected step: the type ${call.step.type} has no action.`);
         const effects = new RowEffects(tx, visit, { ...services, renderer }, emailId);
         return end(tx, effects, await play(call.step, effects));
       },
@@ -94,7 +94,7 @@ export async function endPlayed(
       return settle(tx, visit, call, false);
     case 'call':
       throw new Error(
-        `Unexpected step: the requests of a ${call.step.type} have an activity of their own.`,
+        `Unexpected step: another activity makes the requests of the type ${call.step.type}.`,
       );
   }
 }

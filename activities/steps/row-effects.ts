@@ -259,6 +259,6 @@ export class RowEffects implements StepEffects {
 }
 
 function required<T>(row: T | undefined): T {
-  if (!row) throw new StepFailure('The contact no longer exists.');
+  if (!row) throw new StepFailure('The contact was deleted, so this step cannot be done.');
   return row;
 }

@@ -336,7 +336,8 @@ async function tallyMail(db: Database): Promise<void> {
 }
 
 async function settleEngagement({ db, log }: SweepServices): Promise<void> {
-  const fail = (error: unknown) => log.warn({ error }, 'opens and clicks could not be settled');
+  const fail = (error: unknown) =>
+    log.warn({ error }, 'opens and clicks could not be settled yet; the next sweep tries again');
   await settleDue(db, fail, after(settlingMs));
   const isLate = after(clearingMs);
   while (!isLate() && (await removeOldClients(db)));
@@ -377,7 +378,10 @@ async function clearUploads({ db, files, log }: SweepServices): Promise<void> {
       await forgetUpload(db, key);
     } catch (error) {
       // The other files are in the same storage, so stop and try again in the next sweep.
-      log.warn({ error, key }, 'The storage did not delete an uploaded file');
+      log.warn(
+        { error, key },
+        'The storage did not delete an uploaded file; the next sweep tries again',
+      );
       return;
     }
     if (isLate()) return;

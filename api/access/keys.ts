@@ -19,7 +19,10 @@ export async function keyCaller(
   const value = readBearer(ctx.get('authorization'));
   const isPublic = /^pk_[0-9a-f]{64}$/.test(value);
   const isSecret = /^sk_[0-9a-f]{64}$/.test(value);
-  if (isPublic && access !== 'either') throw new Problem('INVALID_API_KEY');
+  if (isPublic && access !== 'either') {
+    const message = 'This endpoint needs a secret key, but the request has a public key.';
+    throw new Problem('INVALID_API_KEY', { message });
+  }
   if (!isSecret && !isPublic) throw unknownKey();
   const hash = hashKey(value);
   const owner = await keys.find(isPublic ? { hash, publicKey: value } : { hash });
@@ -43,7 +46,7 @@ export function readBearer(authorization: string): string {
 export function unknownKey(): Problem {
   const suggestion =
     'Check that the whole key was copied, and that the key was not regenerated after that.';
-  return new Problem('INVALID_API_KEY', { suggestion });
+  return new Problem('INVALID_API_KEY', { message: 'No project has this API key.', suggestion });
 }
 
 /** Hashes an API key. Only the hash of a secret or named key is stored and looked up. */

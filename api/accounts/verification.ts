@@ -144,7 +144,7 @@ export const resetPassword = endpoint({
   problems: ['INVALID_TOKEN', ...passwordProblems],
   example: {
     body: { token, newPassword: 'correct horse battery' },
-    response: { message: 'Your password is changed. Log in with it.' },
+    response: { message: 'Your password is changed. Log in with the new one.' },
   },
   async handle({ db, config, body, note }) {
     const owner = await findTokenOwner(db, ['reset_password'], hashToken(body.token));
@@ -162,7 +162,7 @@ export const resetPassword = endpoint({
       await updateEmailVerified(tx, changed.id);
       await note({ event: 'password.reset', userId: changed.id }, tx);
     });
-    return { message: 'Your password is changed. Log in with it.' };
+    return { message: 'Your password is changed. Log in with the new one.' };
   },
 });
 

@@ -339,7 +339,7 @@ function refuseFollowUp({ audience_type: before }: CampaignRow, body: Given): vo
   if (!isOther && !choosesOthers) return;
   const field = given !== undefined && !body.audienceType ? 'type' : 'audienceType';
   const message = isOne
-    ? 'The recipients of a follow-up cannot be changed.'
+    ? 'The recipients of a follow-up cannot be changed. Leave the audience out.'
     : 'A follow-up can only be created with POST /campaigns/{id}/follow-up.';
   throw invalidField(isOther ? field : 'audienceType', 'not_allowed', message);
 }

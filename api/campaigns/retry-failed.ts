@@ -44,7 +44,9 @@ export const retryFailedCampaign = endpoint({
   response: z.object({
     retried: count,
     notRetried: z.object({
-      cannotChange: count.describe('Another attempt would not help, or a person has stopped the mail'),
+      cannotChange: count.describe(
+        'Another attempt would not help, or a person has stopped the mail',
+      ),
       alreadyRetried: count,
       unknown: count.describe('The provider may have accepted them'),
     }),

@@ -89,7 +89,12 @@ export function consentWishOf(
 }
 
 export function unknownTopic(field: string, key: string): Problem {
-  return invalidField(field, 'not_found', `There is no such topic: ${key}.`, key);
+  return invalidField(
+    field,
+    'not_found',
+    `There is no topic ${key}. GET /topics lists the topics.`,
+    key,
+  );
 }
 
 /** Refuses unknown topics in a request. @throws Problem VALIDATION_ERROR */

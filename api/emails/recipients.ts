@@ -57,7 +57,9 @@ export const recipientQuery = cursorQuery(newestFirst).extend({
   reason: z
     .enum([...ReasonCode.options, ...leftOutReasons])
     .optional()
-    .describe('A reasonCode. Contacts that a campaign has left out are listed only by their reason'),
+    .describe(
+      'A reasonCode. Contacts that a campaign has left out are listed only by their reason',
+    ),
   search: z
     .string()
     .min(1)

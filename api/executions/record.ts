@@ -199,7 +199,7 @@ export function presentStepExecution(row: StepExecutionRow, steps: readonly Grap
  */
 export function stepName(steps: readonly GraphStep[], stepId: string): z.input<typeof StepName> {
   const step = steps.find(({ id }) => id === stepId);
-  if (!step) throw new Error(`No version that its execution has run on has the step ${stepId}.`);
+  if (!step) throw new Error(`No version of the execution has the step ${stepId}.`);
   return { id: step.id, name: step.name, type: step.type };
 }
 

@@ -15,7 +15,10 @@ export const ValueField = z
   .max(limits.valueFieldChars)
   .refine(
     (path) => path.split('.').every((key) => key !== ''),
-    fault('invalid_string', 'Must be a field such as total or order.total.'),
+    fault(
+      'invalid_string',
+      'Must be a field in the data of the event, such as total or order.total.',
+    ),
   );
 
 /** A goal in a request. */

@@ -142,11 +142,11 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   CONTACT_SUPPRESSED:
     'The person can subscribe again without your help. If the person has asked you for mail, remove the address with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
-  FACTOR_NEEDED: 'Add another factor first.',
+  FACTOR_NEEDED: 'First add a second factor with POST /users/@me/factors/totp.',
   LAST_SIGN_IN_METHOD: 'First link another provider with POST /users/@me/identities.',
   API_KEY_EXPIRED: 'Send a new `expiresAt` when you rotate the key.',
   RAMP_EXISTS: 'Delete the ramp in `details.id`, or wait until it is DONE.',
-  RAMP_NOT_RUNNING: 'Only a RUNNING ramp can be paused; GET /ramps/{id} shows its status.',
+  RAMP_NOT_RUNNING: 'GET /ramps/{id} shows its status. A PAUSED or STOPPED ramp can be resumed.',
   RAMP_NOT_PAUSED:
     'A RUNNING ramp needs no resume. If it is DONE, make a new one with POST /ramps.',
   TOPIC_EXISTS: 'Change that topic instead; GET /topics lists them.',

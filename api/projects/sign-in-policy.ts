@@ -120,7 +120,7 @@ export const setSignInPolicy = endpoint({
       if (known && admitsTo(known, project.publicId)) return [];
       const field = `rules.${index}.provider`;
       const message = known
-        ? `Ask the operator of this server to allow rules of "${provider}" for this project.`
+        ? `The provider "${provider}" is not allowed for this project. Ask the operator of this server to allow it.`
         : `This server has no identity provider "${provider}". GET /auth/methods lists them.`;
       return [{ field, code: 'not_allowed' as const, message }];
     });

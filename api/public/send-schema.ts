@@ -196,7 +196,8 @@ export function refuseLargeFiles(
     refusals.add(invalidField('attachments', 'too_big', message));
   }
   if (chars > base64Chars) {
-    const message = `All files together must have at most ${attachmentMegabytesMax} MB.`;
+    const megabytes = ((chars * 3) / 4 / 1_048_576).toFixed(1);
+    const message = `All files together must have at most ${attachmentMegabytesMax} MB, not ${megabytes}.`;
     refusals.add(invalidField('attachments', 'too_big', message));
   }
   refusals.throw();

@@ -43,7 +43,7 @@ export class EngagementSettler {
   async #look(): Promise<void> {
     const { signal } = this.#closing;
     const fail = (error: unknown) =>
-      this.#log.error({ error }, 'opens and clicks could not be settled');
+      this.#log.error({ error }, 'opens and clicks could not be settled yet; this is tried again');
     while (performance.now() < this.#until && !signal.aborted) {
       await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => {});
       await settleDue(this.#db, fail, () => signal.aborted).catch(fail);

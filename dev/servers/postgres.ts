@@ -135,8 +135,8 @@ async function createCluster(parts: {
   if (version?.trim() === majorVersion) return;
   if (version !== null) {
     throw new Error(
-      `${parts.cluster} was made by PostgreSQL ${version.trim()}, this is PostgreSQL ${majorVersion}: ` +
-        'move the data over with pg_dump, or choose another EVERPOST_DATA_DIR.',
+      `${parts.cluster} was made by PostgreSQL ${version.trim()}, but this is PostgreSQL ${majorVersion}. ` +
+        'Move the data with pg_dump, or choose another EVERPOST_DATA_DIR.',
     );
   }
   // Created under another name, so that an interrupted initdb is never mistaken for a database.

@@ -33,14 +33,14 @@ export function keyFaults(
     if (scopes?.some((scope) => scope !== 'events:send')) {
       refuse('scopes', 'A public key can only have the scope events:send.');
     }
-    if (domains) refuse('domains', 'Only a secret key can have `domains`. Leave them out.');
+    if (domains) refuse('domains', 'Only a secret key can have `domains`. Leave the field out.');
     return faults;
   }
   if (!scopes) {
     const message = 'Is required for a secret key.';
     faults.push({ field: 'scopes', message, code: 'invalid_type', received: 'undefined' });
   }
-  if (events) refuse('events', 'Only a public key can have `events`. Leave them out.');
+  if (events) refuse('events', 'Only a public key can have `events`. Leave the field out.');
   const past = scopes?.filter((scope) => !besideDomains.has(scope) && !scope.endsWith(':read'));
   if (domains && past && past.length > 0) {
     refuse(

@@ -36,7 +36,13 @@ export function segmentProblems(
   if (!first) return [];
   const problems = mentions.flatMap(({ field, segmentId }): FieldProblem[] => {
     if (!segments.has(segmentId)) {
-      return [{ field, code: 'not_found', message: `There is no such segment: ${segmentId}.` }];
+      return [
+        {
+          field,
+          code: 'not_found',
+          message: `There is no segment ${segmentId}. GET /segments lists the segments.`,
+        },
+      ];
     }
     if (selfId === undefined || !reachableSegments([segmentId], segments).has(selfId)) return [];
     const message = 'Must not refer to the segment itself, directly or through other segments.';
@@ -61,7 +67,7 @@ export function mailProblems(
     .map(({ field, source, id }) => ({
       field,
       code: 'not_found',
-      message: `There is no such ${source}: ${id}.`,
+      message: `There is no ${source} ${id}. Check the id.`,
     }));
 }
 

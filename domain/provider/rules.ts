@@ -140,7 +140,7 @@ function feedbackFaults(
   if ((feedback === 'ses') !== (kind === 'ses')) {
     const message =
       kind === 'ses'
-        ? 'Must be `ses` for a provider of the kind ses. You can leave it out.'
+        ? 'A provider of the kind ses must have the feedback `ses`. Leave the field out.'
         : '`ses` is only for providers of the kind ses. Choose another value, such as dsn.';
     return [fault('feedback', 'not_allowed', message)];
   }

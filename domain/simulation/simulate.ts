@@ -191,7 +191,7 @@ class Player {
 
   async #run(step: GraphStep): Promise<Outcome> {
     const { play } = moduleOf(step);
-    if (!play) throw new Error(`Unexpected step: nothing is done at a ${step.type}.`);
+    if (!play) throw new Error(`Unexpected step: the type ${step.type} has no action.`);
     return this.#end(step, await play(step, this.#effects(step)));
   }
 

@@ -73,7 +73,7 @@ export function faultOf(error: unknown, source: string): TemplateFault {
 
 /** Frequent messages of liquidjs about a template, with our replacements. */
 const syntaxMessages: readonly (readonly [RegExp, string])[] = [
-  [/^tag "([^"]+)" not found$/, 'There is no tag "$1".'],
+  [/^tag "([^"]+)" not found$/, 'Liquid has no tag "$1".'],
   [/^tag (.+) not closed$/s, 'The tag $1 is not closed.'],
   [/^output "(.+)" not closed$/s, 'The placeholder $1 is not closed.'],
   [/^undefined filter: (.+)$/, 'There is no filter "$1".'],

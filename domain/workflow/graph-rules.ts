@@ -189,7 +189,7 @@ export function graphWarnings(graph: Graph): GraphWarning[] {
   return graph.steps.flatMap((step): GraphWarning[] => {
     const { id, type, name } = step;
     if (!reached.has(id)) {
-      const message = `No path leads from the trigger to "${name}", so no execution reaches it.`;
+      const message = `No path leads from the trigger to "${name}", so no execution reaches it. Add a transition to it, or delete it.`;
       return [{ code: 'unreachable_step', message, step: id }];
     }
     const taken = (ways.get(id) ?? []).map(({ branch }) => branch);

@@ -9,7 +9,7 @@ const Agent = z
   .string()
   .min(1)
   .max(200)
-  .refine((text) => text !== '=', 'must have a user agent after =');
+  .refine((text) => text !== '=', 'must have the name of a user agent after =');
 
 const Cidr = z
   .string()

@@ -76,7 +76,10 @@ function ruleFaults({ providers }: z.output<typeof File>): FileFault[] {
     for (const domain of provider.required ? provider.domains : []) {
       const other = before.find(({ required, domains }) => required && domains.includes(domain));
       if (other)
-        found.push(['domains', `has ${domain}, which the provider ${other.id} already requires`]);
+        found.push([
+          'domains',
+          `has ${domain}, but the provider ${other.id} also has it with required: true`,
+        ]);
     }
     return found.map(([field, text]): FileFault => [`providers.${index}.${field}`, text]);
   });

@@ -156,7 +156,7 @@ function pages(
         success_url: returnUrl,
         cancel_url: returnUrl,
       });
-      if (!url) throw new Error('Stripe made a checkout without an address.');
+      if (!url) throw new Error('Stripe has returned a checkout without a URL.');
       return url;
     },
     async createPortal(customer, returnUrl) {

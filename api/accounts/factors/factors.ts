@@ -218,7 +218,8 @@ export const removeMyFactor = endpoint({
       requireFactor(caller);
       if (factors.length === 1 && (await needsFactor(tx, user.id))) {
         const message = 'One of your projects requires a second factor, and this is your last one.';
-        throw new Problem('FACTOR_NEEDED', { message });
+        const suggestion = 'First add another factor with POST /users/@me/factors/totp.';
+        throw new Problem('FACTOR_NEEDED', { message, suggestion });
       }
       await deleteFactor(tx, user.id, id);
       await note({ event: 'factor.removed', ...aboutFactor(row) }, tx);

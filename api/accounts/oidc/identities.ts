@@ -69,7 +69,10 @@ export const linkMyIdentity = endpoint({
     const { oidc } = findProvider(call, body.provider);
     if ((await listIdentities(db, caller.userId)).length >= limits.identities) {
       const message = `The account already has ${limits.identities} links to identity providers, which is the maximum.`;
-      throw new Problem('CONFLICT', { message, suggestion: 'Remove one of the links first.' });
+      throw new Problem('CONFLICT', {
+        message,
+        suggestion: 'First remove one with DELETE /users/@me/identities/{id}.',
+      });
     }
     const link = { userId: caller.userId, sessionId: caller.sessionId };
     const { attempt, cookie } = await beginAttempt(config, { provider: body.provider, link });

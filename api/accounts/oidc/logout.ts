@@ -73,7 +73,7 @@ async function tokenOf({
   if (type.split(';')[0]?.trim().toLowerCase() !== form) {
     const suggestion = 'Set the header Content-Type to this format.';
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
-      message: `Send the body as ${form}.`,
+      message: `The body must have the content type ${form}.`,
       suggestion,
     });
   }

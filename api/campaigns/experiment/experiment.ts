@@ -250,7 +250,9 @@ async function requireUndecided(db: Database, campaign: Tested): Promise<void> {
     throw new Problem('EXPERIMENT_DECIDED', { details });
   }
   if (state === 'DRAFT' || state === 'CANCELLED') {
-    throw new Problem('EXPERIMENT_NOT_RUNNING', { details: { state } });
+    const message =
+      state === 'DRAFT' ? 'The experiment has not begun.' : 'The campaign was cancelled.';
+    throw new Problem('EXPERIMENT_NOT_RUNNING', { message, details: { state } });
   }
   // Until then only a part of the test group exists, or none of it.
   if (!isFixed) {

@@ -90,7 +90,9 @@ export const ExperimentInput = z
     onTie: z
       .enum(['first', 'manual'])
       .default('first')
-      .describe('If the numbers do not decide: the first arm wins, or the experiment waits for a decision'),
+      .describe(
+        'If the numbers do not decide: the first arm wins, or the experiment waits for a decision',
+      ),
   })
   .superRefine(({ arms }, context) => {
     arms.forEach(({ id }, index) => {

@@ -46,7 +46,9 @@ export function refuseUnreadableBody(ctx: Context, endpoint: BodyRules): void {
   if (!hasBody || endpoint.asSent || !takesBody(endpoint)) return;
   const type = endpoint.upload ? 'multipart/form-data' : 'application/json';
   if (ctx.request.is(type)) return;
-  throw new Problem('UNSUPPORTED_MEDIA_TYPE', { message: `Send the body as ${type}.` });
+  throw new Problem('UNSUPPORTED_MEDIA_TYPE', {
+    message: `The body must have the content type ${type}.`,
+  });
 }
 
 /** Returns true if the body of a request is read. */

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { countActiveOn, type VersionRow } from '../../../db/workflows/versions.ts';
 import type { Database } from '../../../db/database.ts';
 import type { WorkflowRow } from '../../../db/workflows/workflows.ts';
+import { faultWithGiven } from '../../../domain/errors.ts';
 import { changeKinds, changesMax } from '../../../domain/workflow/versions/changes.ts';
 import { Actor, readActors } from '../../actors/actor.ts';
-import { fault, named, Time, time } from '../../http/schemas.ts';
+import { named, Time, time } from '../../http/schemas.ts';
 import { Step, stepExample, WorkflowById } from '../graph/record.ts';
 import { portableExample, VersionGraph } from '../portable/record.ts';
 
@@ -38,7 +39,10 @@ export const WholeVersion = named('WorkflowVersionGraph', {
 export const VersionByNumber = WorkflowById.extend({
   version: z
     .string()
-    .regex(/^0*[1-9]\d{0,14}$/, fault('invalid_string', 'Must be a whole number from 1.'))
+    .regex(
+      /^0*[1-9]\d{0,14}$/,
+      faultWithGiven('invalid_string', 'Must be a whole number of at least 1.'),
+    )
     .transform(Number)
     .meta({ type: 'integer', minimum: 1, description: 'A version of the workflow' }),
 });

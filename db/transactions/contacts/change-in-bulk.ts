@@ -243,7 +243,7 @@ async function applyTo(
   const known = contacts.map(({ id }) => id);
   const success = known.length - kept.length;
   const error =
-    'The person has opted out, and the contact was deleted. Only the person can subscribe again, ' +
+    'This person opted out before the contact was deleted. So only the person can subscribe again, ' +
     'with a link in a mail or a form.';
   return {
     success,

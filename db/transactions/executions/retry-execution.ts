@@ -88,7 +88,7 @@ export async function retryExecution(
 function noSuchStep(version: number): Problem {
   const message =
     `Version ${version} has no step that corresponds to the failed one. ` +
-    'Choose another version, or leave it out.';
+    'Choose another version, or leave `version` out.';
   return invalidField('version', 'not_allowed', message);
 }
 

@@ -118,7 +118,7 @@ function skippable(
 function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void {
   const branches = resultsOf(graph, step);
   if (branches.length > 0 && branch === null) {
-    const message = `Must be the branch of "${step.name}" to continue with: ${branches.join(', ')}.`;
+    const message = `Is required, because "${step.name}" has branches. Send one of them: ${branches.join(', ')}.`;
     throw invalidField('branch', 'required', message);
   }
   if (branch !== null && !branches.includes(branch)) {

@@ -45,7 +45,7 @@ const DigestConfig = selection({
       const message = 'Send either `for` or `until`, not both.';
       addFault(context, ['until'], 'not_allowed', message);
     } else if (!length && !until) {
-      addFault(context, ['for'], 'required', 'Send either `for` or `until`.');
+      addFault(context, ['for'], 'required', 'Is required, unless `until` is sent.');
     } else if (!length && immediateFirst) {
       addFault(context, ['immediateFirst'], 'not_allowed', 'Can only be sent together with `for`.');
     }
@@ -108,7 +108,8 @@ export function digestEnd(
   scope: Pick<DelayScope, 'contact' | 'zones'> | null,
 ): Date {
   if (length) return new Date(from.getTime() + length.amount * unitMs[length.unit]);
-  if (!until || !scope) throw new Error('Unexpected settings: a DIGEST has `for` or `until`.');
+  if (!until || !scope)
+    throw new Error('Unexpected settings: the DIGEST has neither `for` nor `until`.');
   const end = delayEnd({ until }, { ...scope, context: null, beganAt: from, now: from });
   if (end.kind !== 'rest') throw new Error('Unexpected time: the next time of day is in the past.');
   return end.until;

@@ -177,7 +177,7 @@ async function recipientOf(
   const email = normaliseEmail(written);
   if (!email)
     throw new StepFailure(
-      `"${written}" cannot be used as a recipient: it is not an email address.`,
+      `The recipient "${written}" is not an email address. Correct the step or its data, then retry the execution.`,
     );
   return { type: 'CUSTOM', email };
 }

@@ -70,7 +70,8 @@ export function limitedMailer({
 
 const noRoom: SendOutcome = {
   kind: 'retry',
-  error: 'This worker already uses the maximum number of mail servers of projects.',
+  error:
+    'This worker is connected to as many mail servers of projects as it may be. Sending is tried again soon.',
   retryAfterMs: noRoomMs,
   isAboutMessage: true,
 };

@@ -34,7 +34,7 @@ export const smtp: MailProvider = {
       where: 'everywhere',
       isBroken: (env: SmtpVariables) => !hasReturnPath(env),
       sentence:
-        'RETURN_PATH_DOMAIN or RETURN_PATH_HOST is not set: bounces and complaints about mail by SMTP are not read',
+        'RETURN_PATH_DOMAIN and RETURN_PATH_HOST are not both set: bounces and complaints about mail by SMTP are not read',
     },
     {
       effect: 'warn',

@@ -50,10 +50,10 @@ describe('the settings', () => {
   });
 
   it.each([
-    [{}, 'none', ['RETURN_PATH_DOMAIN or RETURN_PATH_HOST is not set']],
+    [{}, 'none', ['RETURN_PATH_DOMAIN and RETURN_PATH_HOST are not both set']],
     [{ RETURN_PATH_DOMAIN: 'b.shop.test' }, 'none', ['INBOUND_SMTP_PORT, INBOUND_MIME_SECRET']],
     [{ RETURN_PATH_HOST: 'mx.shop.test' }, 'none', ['INBOUND_SMTP_PORT, INBOUND_MIME_SECRET']],
-    [{ INBOUND_SMTP_PORT: '2525' }, 'none', ['RETURN_PATH_DOMAIN or RETURN_PATH_HOST']],
+    [{ INBOUND_SMTP_PORT: '2525' }, 'none', ['RETURN_PATH_DOMAIN and RETURN_PATH_HOST']],
     [{ RETURN_PATH_HOST: 'mx.shop.test', INBOUND_SMTP_PORT: '2525' }, 'dsn', []],
     [{ RETURN_PATH_DOMAIN: 'b.shop.test', INBOUND_SMTP_PORT: '2525' }, 'dsn', []],
     [{ RETURN_PATH_DOMAIN: 'b.shop.test', INBOUND_MIME_SECRET: 'x'.repeat(16) }, 'dsn', []],

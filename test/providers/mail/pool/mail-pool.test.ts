@@ -284,7 +284,7 @@ describe('a server that hangs', () => {
     expect(outcome.kind).toBe('accepted');
     const errors = (await Promise.all(held)).map((one) => ('error' in one ? one.error : ''));
     const isRefused = errors.map((error) =>
-      error.startsWith('This worker already uses the maximum'),
+      error.startsWith('This worker is connected to as many mail servers'),
     );
     // Two of four places: beside two busy ones, two are free.
     expect(isRefused).toEqual([false, false, true, true]);

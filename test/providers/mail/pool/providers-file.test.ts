@@ -123,7 +123,7 @@ describe('MAIL_PROVIDERS_FILE', () => {
 
   it('must be readable, and JSON; the error does not quote it', async () => {
     const [broken = ''] = await problemsOf('{"password": "hidden", }');
-    expect(broken).toMatch(/^MAIL_PROVIDERS_FILE is not JSON: /);
+    expect(broken).toMatch(/^MAIL_PROVIDERS_FILE names a file that is not valid JSON: /);
     expect(broken).not.toContain('hidden');
     const missing = () => readConfig({ ...required, MAIL_PROVIDERS_FILE: '/no/such/file' });
     expect(missing).toThrow(/MAIL_PROVIDERS_FILE cannot be read: ENOENT/);
