@@ -34,14 +34,14 @@ export const smtp: MailProvider = {
       where: 'everywhere',
       isBroken: (env: SmtpVariables) => !hasReturnPath(env),
       sentence:
-        'RETURN_PATH_DOMAIN and RETURN_PATH_HOST are not both set: bounces and complaints about mail by SMTP are not read',
+        'RETURN_PATH_DOMAIN and RETURN_PATH_HOST are missing: without one of them, bounces and complaints about mail by SMTP are not read',
     },
     {
       effect: 'warn',
       where: 'everywhere',
       isBroken: (env: SmtpVariables) => hasReturnPath(env) && !hasWay(env),
       sentence:
-        'INBOUND_SMTP_PORT, INBOUND_MIME_SECRET or FEEDBACK_IMAP_HOST is required with RETURN_PATH_DOMAIN and RETURN_PATH_HOST: otherwise no bounce or complaint arrives',
+        'INBOUND_SMTP_PORT, INBOUND_MIME_SECRET or FEEDBACK_IMAP_HOST is required with RETURN_PATH_DOMAIN or RETURN_PATH_HOST: otherwise no bounce or complaint arrives',
     },
   ],
   configure(env: SmtpVariables, { isProduction }) {

@@ -50,7 +50,7 @@ describe('the settings', () => {
   });
 
   it.each([
-    [{}, 'none', ['RETURN_PATH_DOMAIN and RETURN_PATH_HOST are not both set']],
+    [{}, 'none', ['RETURN_PATH_DOMAIN and RETURN_PATH_HOST are missing']],
     [{ RETURN_PATH_DOMAIN: 'b.shop.test' }, 'none', ['INBOUND_SMTP_PORT, INBOUND_MIME_SECRET']],
     [{ RETURN_PATH_HOST: 'mx.shop.test' }, 'none', ['INBOUND_SMTP_PORT, INBOUND_MIME_SECRET']],
     [{ INBOUND_SMTP_PORT: '2525' }, 'none', ['RETURN_PATH_DOMAIN and RETURN_PATH_HOST']],

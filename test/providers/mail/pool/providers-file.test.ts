@@ -126,6 +126,6 @@ describe('MAIL_PROVIDERS_FILE', () => {
     expect(broken).toMatch(/^MAIL_PROVIDERS_FILE names a file that is not valid JSON: /);
     expect(broken).not.toContain('hidden');
     const missing = () => readConfig({ ...required, MAIL_PROVIDERS_FILE: '/no/such/file' });
-    expect(missing).toThrow(/MAIL_PROVIDERS_FILE cannot be read: ENOENT/);
+    expect(missing).toThrow(/MAIL_PROVIDERS_FILE names a file that cannot be read: ENOENT/);
   });
 });
