@@ -49,7 +49,7 @@ describe('OIDC_PROVIDERS_FILE', () => {
       expect.stringMatching(/^OIDC_PROVIDERS_FILE providers\.0\.sessionHours /),
       expect.stringMatching(/^OIDC_PROVIDERS_FILE providers\.0 .*other/),
     ]);
-    expect(await problemsOf('{')).toEqual([expect.stringContaining('is not JSON')]);
+    expect(await problemsOf('{')).toEqual([expect.stringContaining('is not valid JSON')]);
     expect(await problemsOf({ providers: [{ ...corp, clientSecret: { env: 'NONE' } }] })).toEqual([
       'OIDC_PROVIDERS_FILE providers.0.clientSecret needs the environment variable NONE, which is not set',
     ]);
