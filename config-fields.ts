@@ -42,7 +42,7 @@ export const optionalNumber = z
 export const hostName = z
   .string()
   .transform((value) => value.toLowerCase())
-  .pipe(z.hostname('must be the name of a host'))
+  .pipe(z.hostname('must be a host name, such as mail.example.com'))
   .optional();
 /** Values of the kind `part`, separated by commas. */
 export const listOf = (part: z.ZodType<string, string>) =>

@@ -51,7 +51,7 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
     ...refused,
     isBroken: ({ DASHBOARD_URL: url, CONSOLE: hasConsole }) => url === undefined && !hasConsole,
     sentence:
-      'DASHBOARD_URL is required with NODE_ENV=production and CONSOLE=false: without it, any page on port 3000 of a user’s machine could use the session of this user',
+      'DASHBOARD_URL is required when NODE_ENV=production and CONSOLE=false: otherwise any page on http://localhost:3000 of a user could use the session of this user',
   },
   encrypted('API_URL', 'otherwise someone in the network could read session cookies and keys'),
   encrypted('DASHBOARD_URL', actsInSessions),

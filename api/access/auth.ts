@@ -106,15 +106,16 @@ function refuseForeignOrigin(ctx: Context, { config }: Services): void {
     const isOwn = ['', 'same-origin', 'none'].includes(site);
     // The dashboard may have another host or port of the same site.
     const isDashboard = site === 'same-site' && origin !== '' && ours.includes(origin);
-    if (logsOut && !isOwn && !isDashboard) throw foreignOrigin();
+    if (logsOut && !isOwn && !isDashboard) throw foreignOrigin(origin);
     return;
   }
   const foreign = origin === '' ? site === 'cross-site' : !ours.includes(origin);
-  if (foreign) throw foreignOrigin();
+  if (foreign) throw foreignOrigin(origin);
 }
 
-function foreignOrigin(): Problem {
-  return new Problem('ORIGIN_NOT_ALLOWED');
+function foreignOrigin(origin: string): Problem {
+  const from = origin === '' ? 'another site' : `the origin ${origin}`;
+  return new Problem('ORIGIN_NOT_ALLOWED', { message: `Requests from ${from} are not allowed.` });
 }
 
 async function memberCaller(

@@ -33,7 +33,7 @@ export async function sendTest(
   requireSenderDomain(caller, domainOf(mail.from_email));
   const isAllowed =
     !config.mail.sender.testsToMembersOnly || (await isMemberAddress(db, projectId, to));
-  if (!isAllowed) throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
+  if (!isAllowed) throw notTestable(to);
   await requireVerifiedSender(db, projectId, mail.from_email);
   const project = found('PROJECT', projectId, await findProject(db, projectId));
   const answer = { success: true as const, message: `A test is on its way to ${to}.` };
@@ -49,4 +49,10 @@ export async function sendTest(
     await keyUse?.completeIn(tx, answer);
   });
   return answer;
+}
+
+/** Returns the refusal of a test to an address that no member of the project has. */
+export function notTestable(to: string): Problem {
+  const message = `A test can only be sent to members of the project, and ${to} is none of them.`;
+  return new Problem('TEST_RECIPIENT_NOT_ALLOWED', { message });
 }

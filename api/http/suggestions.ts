@@ -140,7 +140,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   MEMBER_EXISTS: 'Change the role with PATCH /projects/{id}/members/{userId}.',
   CONTACT_EXISTS: 'Change that contact instead; POST /contacts/lookup finds it.',
   CONTACT_SUPPRESSED:
-    'The person can subscribe again without your help. If the person has asked you for mail, remove the address with DELETE /suppression-list/{email}.',
+    'Ask the person to subscribe again, by a link or a form. If the person has already asked you for mail, remove the address with DELETE /suppression-list/{email}.',
   EMAIL_TAKEN: 'Log in with POST /auth/login, or reset the password.',
   FACTOR_NEEDED: 'First add a second factor with POST /users/@me/factors/totp.',
   LAST_SIGN_IN_METHOD: 'First link another provider with POST /users/@me/identities.',

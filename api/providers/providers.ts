@@ -104,7 +104,7 @@ const createProvider = endpoint({
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
       await lockProviders(tx, projectId);
-      if (await isNameTaken(tx, projectId, name)) throw new Problem('PROVIDER_EXISTS');
+      if (await isNameTaken(tx, projectId, name)) throw nameTaken(name);
       if ((await listProviders(tx, projectId)).length >= limits.providers) {
         const message = `The project already has ${limits.providers} mail providers, which is the maximum.`;
         throw new Problem('PROVIDER_LIMIT', { message, details: { limit: limits.providers } });
@@ -186,7 +186,7 @@ export const patchProvider = endpoint({
       const before = found('PROVIDER', id, await lockProvider(tx, projectId, id));
       await checkProvider(call, body, before);
       const { name = before.name } = body;
-      if (await isNameTaken(tx, projectId, name, id)) throw new Problem('PROVIDER_EXISTS');
+      if (await isNameTaken(tx, projectId, name, id)) throw nameTaken(name);
       const columns = columnsOfGiven(cipher, body, before);
       const isElsewhere = isNewServer(body);
       const changed = await updateProvider(tx, id, columns, { isNewServer: isElsewhere });
@@ -246,3 +246,8 @@ export const providerEndpoints = [
   rotateProviderToken,
   testProvider,
 ];
+
+function nameTaken(name: string): Problem {
+  const message = `The project already has a mail provider named "${name}".`;
+  return new Problem('PROVIDER_EXISTS', { message });
+}

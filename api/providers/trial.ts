@@ -5,11 +5,12 @@ import { requireVerifiedSender } from '../../db/domains/domains.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { storedProvider } from '../../db/providers/providers.ts';
 import { domainOf } from '../../domain/email-address.ts';
-import { found, Problem, whenRight } from '../../domain/errors.ts';
+import { found, whenRight } from '../../domain/errors.ts';
 import { escapeHtml, wrapDocument } from '../../domain/template/html.ts';
 import type { OutgoingMessage } from '../../providers/mail/mailer.ts';
 import { composeMessage } from '../../providers/mail/mime.ts';
 import { trialFailures } from '../../providers/mail/trial.ts';
+import { notTestable } from '../emails/test-mail.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Email, fault } from '../http/schemas.ts';
 import type { Services } from '../services/services.ts';
@@ -88,7 +89,7 @@ async function requireAllowed(
   const isReal =
     config.mail.sender.testsToMembersOnly || config.environment === 'production' || kind === 'ses';
   if (isReal && !(await isMemberAddress(db, projectId, to))) {
-    throw new Problem('TEST_RECIPIENT_NOT_ALLOWED');
+    throw notTestable(to);
   }
   await requireVerifiedSender(db, projectId, from);
 }

@@ -232,6 +232,7 @@ export async function recordMail(
   });
   if (messageClass === 'MARKETING' && !contact.subscribed) {
     throw new Problem('CONTACT_UNSUBSCRIBED', {
+      message: `The contact ${contact.email} is unsubscribed and cannot receive marketing mail.`,
       details: { contact: contact.id, email: contact.email },
     });
   }

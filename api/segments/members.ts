@@ -67,7 +67,10 @@ function readEmails(given: readonly string[]) {
 async function lockStatic(tx: Database, projectId: string, id: string): Promise<SegmentRow> {
   const row = await lockSegment(tx, projectId, id, { for: 'edit' });
   const segment = found('SEGMENT', id, row);
-  if (segment.type !== 'STATIC') throw new Problem('SEGMENT_NOT_STATIC');
+  if (segment.type !== 'STATIC') {
+    const message = `Only a STATIC segment has members that can be added or removed; this one is ${segment.type}.`;
+    throw new Problem('SEGMENT_NOT_STATIC', { message });
+  }
   return segment;
 }
 

@@ -83,7 +83,10 @@ const createTopic = endpoint({
       await holdProject(tx, projectId);
       await lockTopics(tx, projectId);
       const topics = await listRows(tx, projectId);
-      if (topics.some(({ key }) => key === fields.key)) throw new Problem('TOPIC_EXISTS');
+      if (topics.some(({ key }) => key === fields.key)) {
+        const message = `The project already has a topic with the key "${fields.key}".`;
+        throw new Problem('TOPIC_EXISTS', { message });
+      }
       if (topics.length >= limits.topics) {
         const message = `The project already has ${limits.topics} topics, which is the maximum.`;
         throw new Problem('TOPIC_LIMIT', { message, details: { limit: limits.topics } });

@@ -6,7 +6,7 @@ import { type FileFault, readSettingsFile } from '../../config-fields.ts';
 const Domain = z
   .string()
   .transform((value) => value.toLowerCase())
-  .pipe(z.hostname('must be the name of a host'));
+  .pipe(z.hostname('must be a domain name, such as example.com'));
 
 const Provider = z.strictObject({
   id: z

@@ -591,9 +591,7 @@ describe('one answer names the problems of the schema, between fields and of ref
     const answer = await shop.call('PATCH', missing, { type: 'STATIC' });
     expect([answer.status, answer.body.error.code]).toEqual([404, 'SEGMENT_NOT_FOUND']);
     const [, , segmentId] = missing.split('/');
-    expect(answer.body.error.message).toBe(
-      `There is no such segment: ${segmentId}.`,
-    );
+    expect(answer.body.error.message).toBe(`There is no such segment: ${segmentId}.`);
     const past = { to: newAddress(), scheduledFor: '2020-01-01' };
     const senderMissing = await shop.call('POST', '/v1/send', { ...past, template: senderless });
     expect(refusal(senderMissing)).toEqual([422, 'VALIDATION_ERROR', 'from required']);

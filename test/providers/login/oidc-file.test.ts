@@ -60,9 +60,9 @@ describe('OIDC_PROVIDERS_FILE', () => {
     const providers = [corp, { ...corp, ...trusting, id: 'second' }];
     expect(await problemsOf({ providers })).toEqual([
       'OIDC_PROVIDERS_FILE providers.1.issuer is used twice: https://login.corp.example',
-      'OIDC_PROVIDERS_FILE providers.1.required needs domains',
-      'OIDC_PROVIDERS_FILE providers.1.adopt needs domains',
-      'OIDC_PROVIDERS_FILE providers.1.trustEmail needs domains',
+      'OIDC_PROVIDERS_FILE providers.1.required needs at least one domain in domains',
+      'OIDC_PROVIDERS_FILE providers.1.adopt needs at least one domain in domains',
+      'OIDC_PROVIDERS_FILE providers.1.trustEmail needs at least one domain in domains',
     ]);
   });
 
