@@ -90,7 +90,7 @@ export interface Api {
           deliveredCount: number;
           /** Accepted by SMTP, which reports no deliveries, and not bounced; absent if no mail went that way */
           assumedDeliveredCount?: number;
-          /** Absent as above. mixed: some deliveries were reported */
+          /** Absent if assumedDeliveredCount is. mixed: some deliveries were reported */
           deliveryBasis?: 'assumed' | 'mixed';
           openedCount: number;
           clickedCount: number;
@@ -168,7 +168,7 @@ export interface Api {
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
-          /** A reasonCode. Who was left out of a campaign is listed only when asked for */
+          /** A reasonCode. Contacts that a campaign has left out are listed only by their reason */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
@@ -285,7 +285,7 @@ export interface Api {
           quiet_hours: number;
           /** Waits because of a frequency cap */
           frequency_cap: number;
-          /** Waits because of a ramp; absent: none does */
+          /** Messages that wait because of a ramp; absent: none */
           warm_up?: number;
           /** Waits for the next attempt */
           retry: number;
@@ -1118,7 +1118,7 @@ export interface Api {
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
-          /** A reasonCode. Who was left out of a campaign is listed only when asked for */
+          /** A reasonCode. Contacts that a campaign has left out are listed only by their reason */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
@@ -1404,7 +1404,7 @@ export interface Api {
     '/providers/{id}': {
       request: {
         path: {
-          /** A uuid, or the name of a provider of the installation */
+          /** A uuid, or the name of a provider that the operator has set up */
           id: string;
         };
       };
@@ -1623,7 +1623,7 @@ export interface Api {
       request: {};
       answer: ConsentPolicy;
     };
-    /** Get what a project demands of the sign-in of its members */
+    /** Get the sign-in policy of a project: what its members need to sign in */
     '/users/@me/projects/{id}/sign-in-policy': {
       request: {
         path: {
@@ -1688,7 +1688,7 @@ export interface Api {
           page?: number;
           /** Items per page */
           pageSize?: number;
-          /** Absent: newest contact first; the newest member of a STATIC segment */
+          /** Default: the newest contact first; for a STATIC segment, the newest member first */
           sort?: 'createdAt' | 'email';
           /** By default asc for email, desc otherwise */
           dir?: 'asc' | 'desc';
@@ -1775,7 +1775,7 @@ export interface Api {
           deliveredCount: number;
           /** Accepted by SMTP, which reports no deliveries, and not bounced; absent if no mail went that way */
           assumedDeliveredCount?: number;
-          /** Absent as above. mixed: some deliveries were reported */
+          /** Absent if assumedDeliveredCount is. mixed: some deliveries were reported */
           deliveryBasis?: 'assumed' | 'mixed';
           openedCount: number;
           clickedCount: number;
@@ -1848,7 +1848,7 @@ export interface Api {
           cursor?: string;
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
-          /** A reasonCode. Who was left out of a campaign is listed only when asked for */
+          /** A reasonCode. Contacts that a campaign has left out are listed only by their reason */
           reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
@@ -2199,7 +2199,7 @@ export interface Api {
         data: {
           retried: number;
           notRetried: {
-            /** Another attempt would not help, or a person has decided */
+            /** Another attempt would not help, or a person has stopped the mail */
             cannotChange: number;
             alreadyRetried: number;
             /** The provider may have accepted them */
@@ -3129,7 +3129,7 @@ export interface Api {
     '/providers/{id}/rotate-token': {
       request: {
         path: {
-          /** A uuid, or the name of a provider of the installation */
+          /** A uuid, or the name of a provider that the operator has set up */
           id: string;
         };
         idempotencyKey?: string;
@@ -3142,7 +3142,7 @@ export interface Api {
     '/providers/{id}/test': {
       request: {
         path: {
-          /** A uuid, or the name of a provider of the installation */
+          /** A uuid, or the name of a provider that the operator has set up */
           id: string;
         };
         body?: TestProviderRequest;
@@ -3416,7 +3416,7 @@ export interface Api {
       };
       answer: Transition;
     };
-    /** Draw a workflow as it was in a version */
+    /** Restore a version of a workflow, as its newest version */
     '/workflows/{id}/versions/{version}/restore': {
       request: {
         path: {
@@ -3514,7 +3514,7 @@ export interface Api {
       };
       answer: ConsentPolicy;
     };
-    /** Set what a project demands of the sign-in of its members */
+    /** Set the sign-in policy of a project: what its members need to sign in */
     '/users/@me/projects/{id}/sign-in-policy': {
       request: {
         path: {
@@ -3650,7 +3650,7 @@ export interface Api {
     '/providers/{id}': {
       request: {
         path: {
-          /** A uuid, or the name of a provider of the installation */
+          /** A uuid, or the name of a provider that the operator has set up */
           id: string;
         };
         body?: UpdateProviderRequest;
@@ -3947,7 +3947,7 @@ export interface Api {
     '/providers/{id}': {
       request: {
         path: {
-          /** A uuid, or the name of a provider of the installation */
+          /** A uuid, or the name of a provider that the operator has set up */
           id: string;
         };
       };
@@ -4437,7 +4437,7 @@ export type CreateCampaignRequestExperiment = {
   minPerArm?: number;
   /** Percent that `probabilityBest` of the best arm must reach; null: none */
   minProbability?: number | null;
-  /** If the numbers do not decide: the first arm wins, or it waits for a decision */
+  /** If the numbers do not decide: the first arm wins, or the experiment waits for a decision */
   onTie?: 'first' | 'manual';
 };
 
@@ -4462,13 +4462,13 @@ export type CreateCampaignRequest = {
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
   /** Maximum number of mails per minute; null: no limit of its own */
   maxPerMinute?: number | null;
-  /** UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away */
+  /** UTM parameters of its links, over those of the link policy by key; null for a key removes its parameter */
   utm?: UtmInput | null;
-  /** The event that it is sent for; null takes the goal away */
+  /** The event that it is sent for; null removes the goal */
   goal?: GoalInput | null;
   /** Sends several versions to a test group, and the best one to the rest; null: none */
   experiment?: CreateCampaignRequestExperiment | null;
-  /** Instead of audienceType or messageType, by its value */
+  /** An audienceType or a messageType, in place of that field */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
 
@@ -4496,7 +4496,7 @@ export type UpdateCampaignRequestExperiment = {
   minPerArm?: number;
   /** Percent that `probabilityBest` of the best arm must reach; null: none */
   minProbability?: number | null;
-  /** If the numbers do not decide: the first arm wins, or it waits for a decision */
+  /** If the numbers do not decide: the first arm wins, or the experiment waits for a decision */
   onTie?: 'first' | 'manual';
 };
 
@@ -4521,13 +4521,13 @@ export type UpdateCampaignRequest = {
   messageType?: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
   /** Maximum number of mails per minute; null: no limit of its own */
   maxPerMinute?: number | null;
-  /** UTM parameters of its links, over those of the link policy by key; null in a key takes its parameter away */
+  /** UTM parameters of its links, over those of the link policy by key; null for a key removes its parameter */
   utm?: UtmInput | null;
-  /** The event that it is sent for; null takes the goal away */
+  /** The event that it is sent for; null removes the goal */
   goal?: GoalInput | null;
   /** Sends several versions to a test group, and the best one to the rest; null: none */
   experiment?: UpdateCampaignRequestExperiment | null;
-  /** Instead of audienceType or messageType, by its value */
+  /** An audienceType or a messageType, in place of that field */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'FOLLOW_UP' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
 };
 
@@ -4683,7 +4683,7 @@ export type ExperimentArm = {
   value: number;
   /** Sent mails that count for the metric */
   hits: number;
-  /** Percent of `sent` with a hit */
+  /** `hits` as a percentage of `sent` */
   rate: number;
   /** Percent: chance that this arm has the highest rate, within two points */
   probabilityBest: number;
@@ -4704,7 +4704,7 @@ export type ArmNumbers = {
   sent: number;
   /** Sent mails that count for the metric */
   hits: number;
-  /** Percent of `sent` with a hit */
+  /** `hits` as a percentage of `sent` */
   rate: number;
   /** Percent: chance that this arm has the highest rate, within two points */
   probabilityBest: number;
@@ -4742,7 +4742,7 @@ export type Link = {
 
 export type CountCampaignAudienceRequest = {
   audienceType?: 'ALL' | 'SEGMENT' | 'FILTERED';
-  /** Instead of audienceType or messageType, by its value */
+  /** An audienceType or a messageType, in place of that field */
   type?: 'ALL' | 'SEGMENT' | 'FILTERED' | 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
   /** Only with SEGMENT */
   segmentId?: string | null;
@@ -4890,7 +4890,7 @@ export type Email = {
   reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
-  /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
+  /** null: the body is not rendered yet, or was deleted after its retention time. Or a worker stopped while it sent a campaign, before the body was recorded: then the trace has `settled`, and the subject is the campaign's template */
   body: string | null;
   /** Every state it had and why, oldest first */
   trace: Array<{
@@ -5078,7 +5078,7 @@ export type ContactExport = {
     reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
-    /** null: it was not rendered yet, was deleted after its retention time, or was not recorded, because a worker stopped while it sent a campaign. In the last case the trace has `settled`, and the subject is the campaign's template */
+    /** null: the body is not rendered yet, or was deleted after its retention time. Or a worker stopped while it sent a campaign, before the body was recorded: then the trace has `settled`, and the subject is the campaign's template */
     body: string | null;
     /** Every state it had and why, oldest first */
     trace: Array<{
@@ -6432,7 +6432,7 @@ export type SimulateExecutionRequest = {
     statusCode?: number;
     /** Any JSON; absent: no body */
     response?: unknown;
-    /** Number of 503 responses before it */
+    /** Number of 503 responses before this one */
     failures?: number;
   }>;
   /** The arms that SPLIT steps draw, by the id or the key of the step */
@@ -6608,7 +6608,7 @@ export type ProveSecondFactorRequest = {
 
 export type AddPasskeyRequest = {
   name?: string;
-  /** The answer of the browser to the options, in its JSON form */
+  /** The result of the browser for the options, in its JSON form */
   response: {
     id: string;
     rawId: string;
@@ -6622,7 +6622,7 @@ export type AddPasskeyRequest = {
 export type UsePasskeyOptionsRequest = Record<string, unknown>;
 
 export type UsePasskeyRequest = {
-  /** The answer of the browser to the options, in its JSON form */
+  /** The result of the browser for the options, in its JSON form */
   response: {
     id: string;
     rawId: string;
@@ -7465,7 +7465,7 @@ export type SecurityEvent = {
   target: SecurityEventTarget | null;
   /** The fields that changed. Secret values are `•••`; of a value longer than 200 characters, `{length, sha256}` is kept */
   changes: Array<SecurityEventChangesItem> | null;
-  /** Further ids and short texts */
+  /** More about the event: ids and short texts */
   details: Record<string, unknown>;
   /** Number of equal events within a minute that the entry stands for */
   count: number;
@@ -7517,7 +7517,7 @@ export type Ramp = {
   cap: number | null;
   /** Messages of this day that were accepted, or may be */
   used: number;
-  /** Messages that wait because of it */
+  /** Messages that wait because of this ramp */
   held: number;
   /** null: days do not pass */
   nextDayAt: string | null;
@@ -8007,7 +8007,7 @@ export type CountedWorkflow = {
   /** Path of the key in the data of the event */
   executionKey: string | null;
   reentry: {
-    /** When a contact may enter again, with the same key: never, when no execution is active, always */
+    /** When a contact may enter again with the same key: never (`once`), when no execution is active (`after_end`), or always (`parallel`) */
     mode: 'once' | 'after_end' | 'parallel';
     /** Seconds after a start in which the next one is refused; null: none */
     minIntervalSeconds: number | null;
@@ -8155,7 +8155,7 @@ export type Workflow = {
   /** Path of the key in the data of the event */
   executionKey: string | null;
   reentry: {
-    /** When a contact may enter again, with the same key: never, when no execution is active, always */
+    /** When a contact may enter again with the same key: never (`once`), when no execution is active (`after_end`), or always (`parallel`) */
     mode: 'once' | 'after_end' | 'parallel';
     /** Seconds after a start in which the next one is refused; null: none */
     minIntervalSeconds: number | null;
@@ -8208,7 +8208,7 @@ export type WorkflowGraph = {
   /** Path of the key in the data of the event */
   executionKey: string | null;
   reentry: {
-    /** When a contact may enter again, with the same key: never, when no execution is active, always */
+    /** When a contact may enter again with the same key: never (`once`), when no execution is active (`after_end`), or always (`parallel`) */
     mode: 'once' | 'after_end' | 'parallel';
     /** Seconds after a start in which the next one is refused; null: none */
     minIntervalSeconds: number | null;
@@ -8272,7 +8272,7 @@ export type PortableGraph = {
   /** Path of the key in the data of the event */
   executionKey: string | null;
   reentry: {
-    /** When a contact may enter again, with the same key: never, when no execution is active, always */
+    /** When a contact may enter again with the same key: never (`once`), when no execution is active (`after_end`), or always (`parallel`) */
     mode: 'once' | 'after_end' | 'parallel';
     /** Seconds after a start in which the next one is refused; null: none */
     minIntervalSeconds: number | null;
@@ -8362,7 +8362,7 @@ export type UpdateWorkflowRequest = {
   }>;
   /** true: no step of its executions begins until it is false */
   paused?: boolean;
-  /** The event that its mail is sent for; null takes the goal away. It is no part of the version */
+  /** The event that its mail is sent for; null removes the goal. It is no part of the version */
   goal?: GoalInput | null;
 };
 
@@ -8648,7 +8648,7 @@ export type WorkflowVersion = {
   changes: Array<VersionChange>;
   /** The version that it restored */
   restoredFrom: number | null;
-  /** Active executions that are on it now */
+  /** Active executions that are on this version now */
   active: number;
   /** True for the version that is being edited */
   current: boolean;
@@ -8673,7 +8673,7 @@ export type WorkflowVersionGraph = {
   changes: Array<VersionChange>;
   /** The version that it restored */
   restoredFrom: number | null;
-  /** Active executions that are on it now */
+  /** Active executions that are on this version now */
   active: number;
   /** True for the version that is being edited */
   current: boolean;

@@ -67,8 +67,8 @@ export const getTimeline = endpoint({
     'should have reached this contact but did not, with `detail.reason` as in ' +
     'GET /campaigns/{id}/recipients/{contactId}. For these and for mail, `detail.reasonCode` ' +
     'says why it was not sent; null: it was sent. `detail.explanation` says which event an execution ' +
-    'waits for, if that has conditions. A page may have fewer items than `limit`, ' +
-    'even none, while `hasMore` is true. `total` counts all matches on the first page and is ' +
+    'waits for, if that has conditions. A page can have fewer items than `limit`, ' +
+    'or none, although `hasMore` is true. `total` counts all matches on the first page and is ' +
     '0 on later ones.',
   access: 'secret',
   params: ById,

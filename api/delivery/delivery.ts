@@ -61,7 +61,7 @@ export const getDelivery = endpoint({
         schedule: z.int().describe('Waits for its send time'),
         quiet_hours: z.int().describe('Waits for the end of quiet hours'),
         frequency_cap: z.int().describe('Waits because of a frequency cap'),
-        warm_up: z.int().optional().describe('Waits because of a ramp; absent: none does'),
+        warm_up: z.int().optional().describe('Messages that wait because of a ramp; absent: none'),
         retry: z.int().describe('Waits for the next attempt'),
       })
       .describe('By the reason why it is not due'),

@@ -35,8 +35,8 @@ import {
 
 /** A removed body is not rendered again, because it would show the contact's current data. */
 const bodyIsNull =
-  'null: it was not rendered yet, was deleted after its retention time, or was not recorded, ' +
-  'because a worker stopped while it sent a campaign. In the last case the trace has `settled`, ' +
+  'null: the body is not rendered yet, or was deleted after its retention time. Or a worker ' +
+  'stopped while it sent a campaign, before the body was recorded: then the trace has `settled`, ' +
   "and the subject is the campaign's template";
 
 export const Email = named('Email', {

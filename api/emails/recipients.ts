@@ -75,9 +75,9 @@ export const recipientQuery = cursorQuery(newestFirst).extend({
 });
 
 export const recipientsDescription =
-  'A cursor list, newest mail first. All filters must hold. A page may have fewer items than ' +
-  '`limit`, even none, while `hasMore` is true, if few of very many match. `total` counts all ' +
-  'matches on the first page and is 0 on later ones.';
+  'A cursor list, newest mail first. All filters must hold. If few of very many mails match, a ' +
+  'page can have fewer items than `limit`, or none, although `hasMore` is true. `total` counts ' +
+  'all matches on the first page and is 0 on later ones.';
 
 export const recipientExample = {
   response: {

@@ -40,7 +40,7 @@ export const Ramp = named('Ramp', {
   day: z.int(),
   cap: z.int().nullable().describe('Messages of this day; null: the ramp is DONE'),
   used: z.int().describe('Messages of this day that were accepted, or may be'),
-  held: z.int().describe('Messages that wait because of it'),
+  held: z.int().describe('Messages that wait because of this ramp'),
   nextDayAt: Time.nullable().describe('null: days do not pass'),
   history: z.array(RampDay).describe('The days that are over'),
   startedAt: Time,

@@ -65,7 +65,7 @@ export const getRequests = endpoint({
   description:
     'A cursor list of the requests with a key of the project, or of its members, also refused ' +
     'ones. All filters must hold. A request is listed within 10 seconds, for REQUEST_LOG_DAYS. ' +
-    'Of successfully tracked events a sample is listed: see `sample`. `total` counts up to ' +
+    'Only a sample of the successfully tracked events is listed: see `sample`. `total` counts up to ' +
     '10,000 matches on the first page and is 0 on later ones. STATS_TOO_HEAVY: the search took ' +
     'longer than 5 seconds; ask for a shorter period with `from` and `to`.',
   access: 'secret',

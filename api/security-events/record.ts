@@ -33,7 +33,7 @@ export const SecurityEventRecord = named('SecurityEvent', {
       'The fields that changed. Secret values are `•••`; of a value longer than 200 characters, ' +
         '`{length, sha256}` is kept',
     ),
-  details: z.record(z.string(), z.unknown()).describe('Further ids and short texts'),
+  details: z.record(z.string(), z.unknown()).describe('More about the event: ids and short texts'),
   count: z
     .int()
     .describe('Number of equal events within a minute that the entry stands for')

@@ -31,7 +31,7 @@ export const listSegmentContacts = endpoint({
     sort: z
       .enum(['createdAt', 'email'])
       .optional()
-      .describe('Absent: newest contact first; the newest member of a STATIC segment'),
+      .describe('Default: the newest contact first; for a STATIC segment, the newest member first'),
     dir: z.enum(['asc', 'desc']).optional().describe('By default asc for email, desc otherwise'),
   }),
   response: pageOf(Contact),

@@ -269,7 +269,7 @@ export const deleteTransition = endpoint({
   method: 'DELETE',
   path: '/workflows/{id}/transitions/{transitionId}',
   summary: 'Remove a transition',
-  description: 'The steps at its ends stay.',
+  description: 'The two steps that it connects stay.',
   access: 'secret',
   status: 204,
   params: TransitionById,

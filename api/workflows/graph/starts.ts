@@ -58,7 +58,7 @@ export const StartRecord = {
       mode: z
         .enum(reentryModes)
         .describe(
-          'When a contact may enter again, with the same key: never, when no execution is active, always',
+          'When a contact may enter again with the same key: never (`once`), when no execution is active (`after_end`), or always (`parallel`)',
         ),
       minIntervalSeconds: z
         .int()

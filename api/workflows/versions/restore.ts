@@ -22,11 +22,11 @@ export const restoreVersion = endpoint({
   id: 'restoreVersion',
   method: 'POST',
   path: '/workflows/{id}/versions/{version}/restore',
-  summary: 'Draw a workflow as it was in a version',
+  summary: 'Restore a version of a workflow, as its newest version',
   description:
-    'Restores steps, transitions, trigger and exit rules, all or nothing, as one more version. Steps that ' +
-    'are still there keep their id, and removed ones get theirs back, so that waits, numbers and migrations ' +
-    'know them. If nothing differs, nothing changes. Open executions stay on their version. ' +
+    'Restores steps, transitions, trigger and exit rules, all or none of them. Steps that still ' +
+    'exist keep their id, and removed ones get theirs back, so that waits, statistics and ' +
+    'migrations know them. If nothing differs, nothing changes. Open executions stay on their version. ' +
     'WORKFLOW_INVALID: the workflow is enabled, and the graph cannot run.',
   access: 'secret',
   params: VersionByNumber,

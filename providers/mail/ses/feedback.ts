@@ -23,9 +23,10 @@ export const sesFeedback: FeedbackDefinition = {
   summary: 'Feedback on sent mail and received mail, from Amazon SNS',
   description:
     'Confirms SNS subscriptions automatically. A repeated notification has effect once. ' +
-    'INVALID_SIGNATURE: it is not signed by SNS. FORBIDDEN: its topic is neither configured on this ' +
-    'server nor the `snsTopicArn` of a mail provider; such a topic reports on mail of this provider. EMAIL_NOT_FOUND: this server does not have the mail. SERVICE_UNAVAILABLE: send it ' +
-    'again.',
+    'INVALID_SIGNATURE: it is not signed by SNS. FORBIDDEN: its topic is neither in ' +
+    'SNS_TOPIC_ARN nor the `snsTopicArn` of a mail provider. The topic of a provider reports only on ' +
+    'mail of this provider. EMAIL_NOT_FOUND: this server does not have the mail. ' +
+    'SERVICE_UNAVAILABLE: send it again.',
   problems: [
     'INVALID_REQUEST_BODY',
     'VALIDATION_ERROR',
