@@ -79,7 +79,7 @@ export function momentsIn(row: string): RawBuilder<unknown> {
 }
 
 /** The columns of a message that its moments depend on, as far as they are known. */
-type MomentState = { [Column in TimeColumn]?: Date | null } & {
+export type MomentState = { [Column in TimeColumn]?: Date | null } & {
   bounce_listed?: boolean;
   complaint_listed?: boolean;
 };
@@ -93,6 +93,11 @@ export interface MomentChange {
   is_gone: boolean;
 }
 
+const momentList = Object.entries(momentColumns).map(([name, columns]) => ({
+  kind: momentKinds[name as Moment],
+  ...columns,
+}));
+
 /**
  * Returns the changes of moments of a message that stays sent.
  * @param email the message before
@@ -102,18 +107,20 @@ export function momentChanges(
   email: MomentState & { id: string; project_id: string },
   changed: MomentState,
 ): MomentChange[] {
-  const after = { ...email, ...changed };
-  return Object.entries(momentColumns).flatMap(([name, { at, onlyIf }]) => {
-    const timeIn = (state: MomentState) => ((onlyIf ? state[onlyIf] : true) && state[at]) || null;
-    const [was, is] = [timeIn(email), timeIn(after)];
-    if (was?.getTime() === is?.getTime()) return [];
-    const { id: email_id, project_id } = email;
-    const moment = { project_id, email_id, kind: momentKinds[name as Moment] };
-    return [
-      ...(was ? [{ ...moment, at: was, is_gone: true }] : []),
-      ...(is ? [{ ...moment, at: is, is_gone: false }] : []),
-    ];
-  });
+  const { id: email_id, project_id } = email;
+  const changes: MomentChange[] = [];
+  for (const { kind, at, onlyIf } of momentList) {
+    const was = (!onlyIf || email[onlyIf]) && email[at];
+    const is = (!onlyIf || (changed[onlyIf] ?? email[onlyIf])) && valueAfter(email, changed, at);
+    if ((was || null)?.getTime() === (is || null)?.getTime()) continue;
+    if (was) changes.push({ project_id, email_id, kind, at: was, is_gone: true });
+    if (is) changes.push({ project_id, email_id, kind, at: is, is_gone: false });
+  }
+  return changes;
+}
+
+function valueAfter(email: MomentState, changed: MomentState, at: TimeColumn) {
+  return changed[at] === undefined ? email[at] : changed[at];
 }
 
 /**

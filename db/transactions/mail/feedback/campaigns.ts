@@ -17,16 +17,6 @@ interface MessageChange {
   isUnreported: boolean;
 }
 
-const counters = [
-  'sent_count',
-  'delivered_count',
-  'opened_count',
-  'clicked_count',
-  'bounced_count',
-  'complained_count',
-  'unsubscribed_count',
-] as const satisfies CampaignCounter[];
-
 /**
  * Counts the changes for the campaigns, and signals the runs of those that may have waited for the
  * outcome of a message.
@@ -56,18 +46,19 @@ async function countForCampaign(
   const unreported = changes.filter(
     ({ email, isUnreported }) => isUnreported && !email.delivery_unreported,
   ).length;
-  const plus = (counter: CampaignCounter) =>
-    sql<number>`${sql.ref(counter)} + ${counted.filter((one) => one === counter).length}::int`;
-  const campaign = await tx
-    .updateTable('campaign')
-    .set(Object.fromEntries(counters.map((counter) => [counter, plus(counter)])))
-    .set({
-      assumed_count: sql`assumed_count + ${assumed}::int`,
-      unreported_count: sql`unreported_count + ${unreported}::int`,
-    })
-    .where('id', '=', id)
-    .returning(['id', 'project_id', 'name', 'status'])
-    .executeTakeFirst();
+  const more = (counter: CampaignCounter) => counted.filter((one) => one === counter).length;
+  const { rows } = await sql<{ id: string; project_id: string; name: string; status: string }>`
+    update campaign set sent_count = sent_count + ${more('sent_count')}::int,
+        delivered_count = delivered_count + ${more('delivered_count')}::int,
+        opened_count = opened_count + ${more('opened_count')}::int,
+        clicked_count = clicked_count + ${more('clicked_count')}::int,
+        bounced_count = bounced_count + ${more('bounced_count')}::int,
+        complained_count = complained_count + ${more('complained_count')}::int,
+        unsubscribed_count = unsubscribed_count + ${more('unsubscribed_count')}::int,
+        assumed_count = assumed_count + ${assumed}::int,
+        unreported_count = unreported_count + ${unreported}::int
+      where id = ${id} returning id, project_id, name, status`.execute(tx);
+  const [campaign] = rows;
   if (campaign && isOver) await signalCampaign(tx, campaign);
 }
 
