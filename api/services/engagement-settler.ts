@@ -4,12 +4,12 @@ import type { Database } from '../../db/database.ts';
 import { settleDue } from '../../db/transactions/engagement/settle.ts';
 
 /** Milliseconds between two looks at what is due. */
-const pauseMs = 1_000;
+const pauseMs = 2_000;
 /**
  * Milliseconds after the last request for which this process looks. Requests are due after six
  * seconds.
  */
-const lookingMs = 9_000;
+const lookingMs = 10_000;
 
 /**
  * Settles the opens and clicks that this process has recorded. It makes no query while there are

@@ -35,13 +35,10 @@ export interface NewEngagement {
 const mayBeRevised = sql<boolean>`at > now() - make_interval(secs => ${sql.lit(revisionSeconds)})`;
 
 /**
- * Inserts requests, in a transaction that has locked their messages. Clicks all count, so each has a
- * row.
+ * SQL that inserts requests, in a transaction that has locked their messages. Clicks all count, so each
+ * has a row.
  */
-export async function insertEngagement(
-  tx: Database,
-  rows: readonly NewEngagement[],
-): Promise<void> {
+export function insertingEngagement(rows: readonly NewEngagement[]): RawBuilder<unknown> {
   const given = withoutRepeats(rows).map((row) => ({
     project_id: row.projectId,
     email_id: row.emailId,
@@ -53,8 +50,7 @@ export async function insertEngagement(
     client: row.client,
     signs: row.signs,
   }));
-  if (given.length === 0) return;
-  await sql`
+  return sql`
     insert into engagement
         (project_id, email_id, at, kind, link, link_id, link_count, client, signs, settle_at)
       select project_id, email_id, at, kind, link, link_id, link_count, client, signs,
@@ -68,7 +64,7 @@ export async function insertEngagement(
               and inner_same.at > given.at - make_interval(secs => ${sql.lit(mergeSeconds)})
               and inner_same.at <= given.at
               and inner_same.kind = given.kind and inner_same.client = given.client
-              and inner_same.link_id is not distinct from given.link_id)`.execute(tx);
+              and inner_same.link_id is not distinct from given.link_id)`;
 }
 
 /** Leaves out repeated opens and HEAD requests of one client. */
@@ -95,16 +91,23 @@ export async function judgeAgain(tx: Database, emailIds: readonly string[]): Pro
         and ${mayBeRevised}`.execute(tx);
 }
 
-/** Messages of which requests must be judged. */
+/** A message of which requests must be judged. */
+export interface DueMail {
+  id: string;
+  contactId: string;
+  projectId: string;
+}
+
+/** Messages of some projects. */
 export interface DuePage {
-  emailIds: string[];
+  mails: DueMail[];
   /** The last project that was looked at; null: there is none after it. */
   last: string | null;
 }
 
 /** Maximum number of projects, and of requests, in one page. */
 const projectsMax = 50;
-const pageMax = 200;
+const pageMax = 500;
 
 /**
  * Finds messages with requests that are due: an equal number from each of the next projects that have
@@ -116,7 +119,7 @@ export async function findDue(db: Database, after: string | null): Promise<DuePa
     select inner_next.project_id from engagement inner_next
       where inner_next.settle_at is not null and inner_next.project_id > ${above}
       order by inner_next.project_id limit 1`;
-  const { rows } = await sql<{ projectId: string; emailIds: string[] }>`
+  const { rows } = await sql<{ projectId: string; ids: string[]; contactIds: string[] }>`
     with recursive active as (
       (${next(sql`${after ?? noProject}::uuid`)})
       union all
@@ -126,16 +129,21 @@ export async function findDue(db: Database, after: string | null): Promise<DuePa
       select project_id, count(*) over () as projects
         from (select project_id from active limit ${projectsMax}) listed
     )
-    select page.project_id as "projectId", coalesce(array_agg(distinct due.email_id)
-          filter (where due.email_id is not null), '{}') as "emailIds"
+    select page.project_id as "projectId", coalesce(due.ids, '{}') as ids,
+        coalesce(due.contact_ids, '{}') as "contactIds"
       from page left join lateral (
-        select email_id from engagement
-          where settle_at is not null and settle_at <= now()
-            and engagement.project_id = page.project_id
-          order by settle_at limit greatest(${pageMax} / page.projects, 1)) due on true
-      group by page.project_id order by page.project_id`.execute(db);
+        select array_agg(email.id) as ids, array_agg(email.contact_id) as contact_ids
+          from (select distinct email_id from (
+              select email_id from engagement
+                where settle_at is not null and settle_at <= now()
+                  and engagement.project_id = page.project_id
+                order by settle_at limit greatest(${pageMax} / page.projects, 1)) earliest) known
+          join email on email.id = known.email_id) due on true
+      order by page.project_id`.execute(db);
   return {
-    emailIds: rows.flatMap(({ emailIds }) => emailIds),
+    mails: rows.flatMap(({ projectId, ids, contactIds }) =>
+      ids.map((id, index) => ({ id, contactId: contactIds[index]!, projectId })),
+    ),
     last: rows.length === projectsMax ? rows.at(-1)!.projectId : null,
   };
 }

@@ -3,6 +3,7 @@ import { lockContacts } from '../../contacts/contacts.ts';
 import { type Database, limitLockWaits, transact } from '../../database.ts';
 import {
   deleteSurplus,
+  type DueMail,
   type EngagementRow,
   findDue,
   listAroundDue,
@@ -47,7 +48,7 @@ type Stop = () => boolean;
 export type ReportFailure = (error: unknown, emailIds: readonly string[]) => void;
 
 /**
- * Settles all requests that are due, in transactions of up to 200 requests: an equal number of each
+ * Settles all requests that are due, in transactions of up to 500 requests: an equal number of each
  * project that has some. Messages and contacts that others have locked are left for the next call.
  */
 export async function settleDue(db: Database, fail: ReportFailure, isLate: Stop): Promise<void> {
@@ -55,7 +56,7 @@ export async function settleDue(db: Database, fail: ReportFailure, isLate: Stop)
     settled = 0;
     for (let after: string | null = null; !isLate();) {
       const page = await findDue(db, after);
-      settled += await settlePage(db, page.emailIds, fail);
+      settled += await settlePage(db, page.mails, fail);
       after = page.last;
       if (after === null) break;
     }
@@ -65,21 +66,19 @@ export async function settleDue(db: Database, fail: ReportFailure, isLate: Stop)
 /** Settles requests of many projects together; if that fails, each project apart. */
 async function settlePage(
   db: Database,
-  emailIds: readonly string[],
+  mails: readonly DueMail[],
   fail: ReportFailure,
 ): Promise<number> {
-  if (emailIds.length === 0) return 0;
+  if (mails.length === 0) return 0;
   try {
-    return await settleMails(db, emailIds, sharedLockMs);
+    return await settleMails(db, mails, sharedLockMs);
   } catch {
-    const { rows } = await sql<{ ids: string[] }>`
-      select array_agg(id) as ids from email where id = ${anyOf(emailIds)}
-        group by project_id`.execute(db);
     let settled = 0;
-    for (const { ids } of rows) {
+    for (const own of groupBy(mails, ({ projectId }) => projectId).values()) {
       try {
-        settled += await settleMails(db, ids, ownLockMs);
+        settled += await settleMails(db, own, ownLockMs);
       } catch (error) {
+        const ids = own.map(({ id }) => id);
         fail(error, ids);
       }
     }
@@ -92,39 +91,30 @@ async function settlePage(
  * `recordFeedback`: contacts, messages, campaigns. The lock of a message is that of its requests.
  * @returns number of settled requests
  */
-function settleMails(db: Database, emailIds: readonly string[], lockMs: number): Promise<number> {
+function settleMails(db: Database, due: readonly DueMail[], lockMs: number): Promise<number> {
   return transact(db, async (tx) => {
     await limitLockWaits(tx, lockMs);
-    const mails = await lockMails(tx, emailIds);
+    const mails = await lockMails(tx, due);
     if (mails.length === 0) return 0;
     const ids = mails.map(({ id }) => id);
     const rows = await listAroundDue(tx, ids, headSeconds + allLinksSeconds);
-    const changes = mails.flatMap((mail) =>
-      changesOf(
-        mail,
-        rows.filter(({ emailId }) => emailId === mail.id),
-      ),
-    );
-    const due = rows.filter(({ isDue }) => isDue);
-    await updateVerdicts(tx, verdictsOf(due, changes));
+    const byMail = groupBy(rows, ({ emailId }) => emailId);
+    const changes = mails.flatMap((mail) => changesOf(mail, byMail.get(mail.id) ?? []));
+    const settled = rows.filter(({ isDue }) => isDue);
+    await updateVerdicts(tx, verdictsOf(settled, changes));
     if (changes.length > 0) await applyChanges(tx, changes);
     await deleteSurplus(tx, ids);
-    return due.length;
+    return settled.length;
   });
 }
 
 type LockedMail = Awaited<ReturnType<typeof lockMails>>[number];
 
 /** Locks messages and their contacts, except those that others have locked. */
-async function lockMails(tx: Database, emailIds: readonly string[]) {
-  const known = await tx
-    .selectFrom('email')
-    .select(['id', 'contact_id'])
-    .where('id', '=', anyOf(emailIds))
-    .execute();
-  const contactIds = known.map(({ contact_id: id }) => id);
+async function lockMails(tx: Database, mails: readonly DueMail[]) {
+  const contactIds = mails.map(({ contactId }) => contactId);
   const contacts = new Set(await lockContacts(tx, contactIds, { skipsLocked: true }));
-  const free = known.filter(({ contact_id: id }) => contacts.has(id)).map(({ id }) => id);
+  const free = mails.filter(({ contactId }) => contacts.has(contactId)).map(({ id }) => id);
   return tx
     .selectFrom('email')
     .select(['id', 'project_id', 'contact_id', 'campaign_id', 'template_id', 'source_type'])
@@ -175,24 +165,22 @@ interface MailChange {
 
 /** Writes what follows from verdicts: messages, events and campaigns. */
 async function applyChanges(tx: Database, changes: readonly VerdictChange[]): Promise<void> {
-  const mails = [...new Set(changes.map(({ mail }) => mail))];
-  const summaries = await summariseVerdicts(
-    tx,
-    mails.map(({ id }) => id),
-  );
-  const states = mails.map((mail) => ({
+  const byMail = [...groupBy(changes, ({ mail }) => mail)];
+  const ids = byMail.map(([{ id }]) => id);
+  const summaries = groupBy(await summariseVerdicts(tx, ids), ({ emailId }) => emailId);
+  const states = byMail.map(([mail, own]) => ({
     mail,
     state: stateOf(
       mail,
-      summaries.filter(({ emailId }) => emailId === mail.id),
-      changes.filter((change) => change.mail === mail && change.before === 'human'),
+      summaries.get(mail.id) ?? [],
+      own.filter(({ before }) => before === 'human'),
     ),
   }));
   await updateMails(
     tx,
     states.filter(({ mail, state }) => hasChanged(mail, state)),
   );
-  const events = mails.flatMap((mail) => eventsOf(changes.filter((one) => one.mail === mail)));
+  const events = byMail.flatMap(([, own]) => eventsOf(own));
   if (events.length > 0) await recordEventsOfProjects(tx, events);
   // Late, because every attempt of a campaign waits for the lock of its row.
   await countForCampaigns(tx, states);
@@ -289,9 +277,10 @@ const counters = [
 
 /** Counts the changes for the campaigns, one after the other by id. */
 async function countForCampaigns(tx: Database, changes: readonly MailChange[]): Promise<void> {
-  const ids = new Set(changes.flatMap(({ mail }) => mail.campaign_id ?? []));
-  for (const id of [...ids].toSorted()) {
-    const own = changes.filter(({ mail }) => mail.campaign_id === id);
+  const byCampaign = groupBy(changes, ({ mail }) => mail.campaign_id ?? '');
+  byCampaign.delete('');
+  for (const id of [...byCampaign.keys()].toSorted()) {
+    const own = byCampaign.get(id)!;
     const more = counters.map(([name, counts]) => {
       const count = (pick: (one: MailChange) => HumanState) =>
         own.filter((one) => counts(pick(one))).length;
@@ -309,4 +298,16 @@ async function countForCampaigns(tx: Database, changes: readonly MailChange[]): 
       .where('id', '=', id)
       .execute();
   }
+}
+
+/** Groups items by a key, in order. */
+function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
 }

@@ -1,19 +1,18 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { lockContacts } from '../../contacts/contacts.ts';
 import { type Database, transact } from '../../database.ts';
 import { countReports } from '../../delivery/report-counts.ts';
 import { storeDerived } from '../../events/derived.ts';
 import { anyOf } from '../../expressions.ts';
-import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { providerOf } from '../../sql/mail-claims.ts';
-import { changingMoments, momentChanges } from '../../sql/mail-moments.ts';
 import { isClaimedByChunk } from '../../sql/mail-status.ts';
 import { hasRamp } from '../../sql/send-policy.ts';
 import type { NewEngagement } from '../../engagement/engagement.ts';
 import { type BadAddress, suppressBadAddresses } from '../../suppression/feedback.ts';
 import { type ProjectEvent, recordEventsOfProjects } from '../events/record-events.ts';
 import { countForCampaigns } from './feedback/campaigns.ts';
-import { recordRequests, requestOf } from './feedback/engagement.ts';
+import { judgeDelivered, requestOf } from './feedback/engagement.ts';
+import { updateMessages } from './feedback/messages.ts';
 import { unsubscribe } from './feedback/opt-outs.ts';
 import { stopRamps } from './feedback/ramps.ts';
 import {
@@ -27,15 +26,12 @@ import {
   applyFeedback,
   type Feedback,
   type FeedbackEffects,
-  isAccepted,
   isSimulator,
   type MessageState,
   simulatedFeedback,
   wasHandedOver,
 } from '../../../domain/mail/feedback.ts';
-import type { Refusal } from '../../../domain/outcomes/outcome.ts';
 import type { Measure } from '../../../domain/sender/reputation.ts';
-import { cutText } from '../../../domain/text-rules.ts';
 
 /**
  * Seconds within which opens of one message count once, because proxies and previews load the pixel
@@ -115,20 +111,26 @@ export async function recordFeedback(
     reports.filter((_, index) => answers[index] === 'recorded'),
     options,
   );
-  const changed = [...changes.values()].filter(
+  const all = [...changes.values()];
+  const changed = all.filter(
     ({ events, trace, unsubscribes }) => events.length + trace.length > 0 || unsubscribes,
   );
-  if (changed.length > 0) {
-    // Events of messages that have failed cannot be read from their rows.
-    const failed = changed.filter(
-      ({ email, state }) => state.status === 'FAILED' && email.derived_events > 0,
+  // Events of messages that have failed cannot be read from their rows.
+  const failed = changed.filter(
+    ({ email, state }) => state.status === 'FAILED' && email.derived_events > 0,
+  );
+  if (failed.length > 0)
+    await storeDerived(
+      tx,
+      failed.map(({ email }) => email.id),
     );
-    if (failed.length > 0)
-      await storeDerived(
-        tx,
-        failed.map(({ email }) => email.id),
-      );
-    await updateMessages(tx, changed);
+  await judgeDelivered(tx, changed);
+  await updateMessages(
+    tx,
+    changed,
+    all.flatMap(({ requests }) => requests),
+  );
+  if (changed.length > 0) {
     const left = await unsubscribe(tx, changed);
     await suppressBadAddresses(tx, changed.flatMap(badAddressesOf));
     const events = [...changed.flatMap(eventsOf), ...left];
@@ -138,8 +140,7 @@ export async function recordFeedback(
     await countForCampaigns(tx, changed);
     await stopRamps(tx, changed);
   }
-  await recordRequests(tx, [...changes.values()]);
-  const reported = [...changes.values()].flatMap(({ email, reported: kinds }) =>
+  const reported = all.flatMap(({ email, reported: kinds }) =>
     kinds.map((kind) => ({ projectId: email.project_id, kind })),
   );
   await countReports(tx, reported);
@@ -342,73 +343,6 @@ function apply(
   if (feedback.kind === 'bounce' && feedback.bounceType === 'Permanent') {
     change.badAddress.push('hard_bounce');
   }
-}
-
-/** Maximum number of characters stored of a provider's text. */
-const errorCharsMax = 500;
-
-/** Stores changes of messages, and of the tables that follow them. */
-async function updateMessages(tx: Database, changes: readonly MessageChange[]): Promise<void> {
-  const staysSent = ({ email, state }: MessageChange) => isAccepted(email) && isAccepted(state);
-  const sent = changes.filter(staysSent);
-  if (sent.length > 0) {
-    const moments = sent.flatMap(({ email, state }) => momentChanges(email, state));
-    await update(tx, sent, { was: sql``, now: sql`email.id`, followed: changingMoments(moments) });
-  }
-  const others = changes.filter((change) => !staysSent(change));
-  if (others.length > 0) {
-    const ids = others.map(({ email }) => email.id);
-    const was = sql`
-      was as (select ${ledgerColumns('email')} from email where id = any(${ids}::uuid[])),`;
-    const followed = following({ was: 'was', now: 'changed' });
-    await update(tx, others, { was, now: ledgerColumns('email'), followed });
-  }
-}
-
-/**
- * Stores the states of messages.
- * @param parts what the statement selects before the update, returns from it, and does after it, so
- *   that other tables follow
- */
-async function update(
-  tx: Database,
-  changes: readonly MessageChange[],
-  { was, now, followed }: Record<'was' | 'now' | 'followed', RawBuilder<unknown>>,
-): Promise<void> {
-  const given = changes.map(({ email, state, trace, isUnreported }) => ({
-    id: email.id,
-    ...state,
-    delivery_unreported: isUnreported,
-    error: state.error && cutText(state.error, errorCharsMax),
-    // Feedback fails a message only when the provider rejects it.
-    refusal: state.status === 'FAILED' ? ('provider_refused' satisfies Refusal) : null,
-    trace,
-  }));
-  // After feedback a message is not SENDING any more, so the update also clears its lease. Its chunk no
-  // longer names its provider, so the row must.
-  await sql`
-    with ${was} changed as (
-      update email set status = given.status, error = given.error,
-          refusal = given.refusal, message_id = given.message_id,
-          sent_at = given.sent_at, delivered_at = given.delivered_at,
-          opened_at = given.opened_at, clicked_at = given.clicked_at,
-          bounced_at = given.bounced_at, complained_at = given.complained_at,
-          unsubscribed_at = given.unsubscribed_at,
-          bounce_listed = given.bounce_listed, complaint_listed = given.complaint_listed,
-          opens = given.opens, clicks = given.clicks,
-          delivery_unreported = given.delivery_unreported, lease_until = null,
-          provider_id = ${providerOf('email')},
-          trace = email.trace || given.trace, updated_at = now()
-        from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given(id uuid, status text,
-          error text, refusal text, message_id text, sent_at timestamptz, delivered_at timestamptz,
-          opened_at timestamptz, clicked_at timestamptz, bounced_at timestamptz,
-          complained_at timestamptz, unsubscribed_at timestamptz, bounce_listed boolean,
-          complaint_listed boolean, opens int, clicks int, delivery_unreported boolean,
-          trace jsonb)
-        where email.id = given.id
-        returning ${now}
-    ), ${followed}
-    select`.execute(tx);
 }
 
 function badAddressesOf({ email, badAddress }: MessageChange): BadAddress[] {

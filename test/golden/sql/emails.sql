@@ -550,14 +550,7 @@ with changed as (
       given.complained_at, unsubscribed_at = given.unsubscribed_at, bounce_listed =
       given.bounce_listed, complaint_listed = given.complaint_listed, opens = given.opens, clicks =
       given.clicks, delivery_unreported = given.delivery_unreported, lease_until = null, provider_id
-      = (case when email.status = 'PENDING' and email.campaign_id is not null then coalesce((
-        select inner_own -> 'providerId'
-        from campaign_chunk inner_holder
-        cross join jsonb_array_elements(inner_holder.routed) as inner_own
-        where inner_holder.project_id = email.project_id and inner_holder.attempt_id is not null and
-            email.id = any(inner_holder.email_ids) and inner_own -> 'emailIds' ? email.id::text),
-            to_jsonb(email.provider_id)) #>> '{}' else email.provider_id end), trace = email.trace
-            || given.trace, updated_at = now()
+      = email.provider_id, trace = email.trace || given.trace, updated_at = now()
   from jsonb_to_recordset($1::jsonb) as given(id uuid, status text, error text, refusal text,
       message_id text, sent_at timestamptz, delivered_at timestamptz, opened_at timestamptz,
       clicked_at timestamptz, bounced_at timestamptz, complained_at timestamptz, unsubscribed_at
@@ -1080,6 +1073,42 @@ select (
     order by created_at desc, id desc))[1] as id, false as "isMoved", clock_timestamp()::text as
         "fixedAt"
 from page
+
+with recursive active as ( (
+    select inner_next.project_id
+    from engagement inner_next
+    where inner_next.settle_at is not null and inner_next.project_id > $1::uuid
+    order by inner_next.project_id
+    limit 1)
+  union all
+  select found.project_id
+  from active
+  cross join lateral (
+    select inner_next.project_id
+    from engagement inner_next
+    where inner_next.settle_at is not null and inner_next.project_id > active.project_id
+    order by inner_next.project_id
+    limit 1) found ), page as materialized (
+  select project_id, count(*) over () as projects
+  from (
+    select project_id
+    from active
+    limit $2) listed )
+select page.project_id as "projectId", coalesce(due.ids, '{}') as ids, coalesce(due.contact_ids,
+    '{}') as "contactIds"
+from page
+left join lateral (
+  select array_agg(email.id) as ids, array_agg(email.contact_id) as contact_ids
+  from (
+    select distinct email_id
+    from (
+      select email_id
+      from engagement
+      where settle_at is not null and settle_at <= now() and engagement.project_id = page.project_id
+      order by settle_at
+      limit greatest($3 / page.projects, 1)) earliest) known
+  join email on email.id = known.email_id) due on true
+order by page.project_id
 
 with recursive awaited(id) as (
   select (

@@ -159,8 +159,6 @@ select routes, updated_at as "updatedAt"
 from mail_routing
 where project_id = $1
 
-select set_config('lock_timeout', $1, true)
-
 select set_config('statement_timeout', $1, true)
 
 select stopped_at is null and seen_at > now() - make_interval(secs => $1) as "isAlive",
@@ -276,35 +274,3 @@ with page as materialized (
       (page.email_id, page.at, page.id) )
 select count(*)::int as count
 from page
-
-with recursive active as ( (
-    select inner_next.project_id
-    from engagement inner_next
-    where inner_next.settle_at is not null and inner_next.project_id > $1::uuid
-    order by inner_next.project_id
-    limit 1)
-  union all
-  select found.project_id
-  from active
-  cross join lateral (
-    select inner_next.project_id
-    from engagement inner_next
-    where inner_next.settle_at is not null and inner_next.project_id > active.project_id
-    order by inner_next.project_id
-    limit 1) found ), page as materialized (
-  select project_id, count(*) over () as projects
-  from (
-    select project_id
-    from active
-    limit $2) listed )
-select page.project_id as "projectId", coalesce(array_agg(distinct due.email_id) filter (
-    where due.email_id is not null), '{}') as "emailIds"
-from page
-left join lateral (
-  select email_id
-  from engagement
-  where settle_at is not null and settle_at <= now() and engagement.project_id = page.project_id
-  order by settle_at
-  limit greatest($3 / page.projects, 1)) due on true
-group by page.project_id
-order by page.project_id

@@ -1,9 +1,5 @@
 import type { Database } from '../../../database.ts';
-import {
-  insertEngagement,
-  judgeAgain,
-  type NewEngagement,
-} from '../../../engagement/engagement.ts';
+import { judgeAgain, type NewEngagement } from '../../../engagement/engagement.ts';
 import type { Feedback, MessageState } from '../../../../domain/mail/feedback.ts';
 import type { ClientSign } from '../../../../domain/engagement/verdict.ts';
 
@@ -12,7 +8,6 @@ interface MessageChange {
   /** The message before it. */
   email: { id: string } & Pick<MessageState, 'delivered_at' | 'opens' | 'clicks'>;
   state: Pick<MessageState, 'delivered_at'>;
-  requests: readonly NewEngagement[];
 }
 
 /** A report of a message that exists. */
@@ -33,8 +28,11 @@ export function requestOf(report: Report, feedback: Feedback): NewEngagement | n
   return { projectId, emailId, at, kind, link, linkId, linkCount, client, signs };
 }
 
-/** Records the requests, and lets those of messages whose delivery was reported be judged again. */
-export async function recordRequests(
+/**
+ * Lets recent requests of messages be judged again whose delivery was reported, before new ones are
+ * recorded.
+ */
+export async function judgeDelivered(
   tx: Database,
   changes: readonly MessageChange[],
 ): Promise<void> {
@@ -43,14 +41,9 @@ export async function recordRequests(
       email.opens + email.clicks > 0 &&
       email.delivered_at?.getTime() !== state.delivered_at?.getTime(),
   );
-  if (delivered.length > 0) {
-    await judgeAgain(
-      tx,
-      delivered.map(({ email }) => email.id),
-    );
-  }
-  await insertEngagement(
+  if (delivered.length === 0) return;
+  await judgeAgain(
     tx,
-    changes.flatMap(({ requests }) => requests),
+    delivered.map(({ email }) => email.id),
   );
 }
