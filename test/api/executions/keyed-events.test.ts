@@ -115,7 +115,7 @@ describe('events of a workflow with an executionKey', () => {
     expect(items).toHaveLength(7);
     expect(items[0]).toMatchObject({
       type: 'not_started',
-      title: 'Order did not start: the key of the event is too long',
+      title: 'Order did not start: the execution key of the event is too long',
       detail: { reason: 'key_too_long', eventName },
       links: { workflow: id },
     });

@@ -54,7 +54,7 @@ describe('a WEBHOOK step with a bound secret', () => {
     const { id } = await shop.createWorkflow();
     const made = await call('POST', `/workflows/${id}/steps`, stepOf(config));
     expect(refusal(made)).toEqual([422, 'config.url not_allowed']);
-    expect(JSON.stringify(made.body)).toContain('must not be sent to evil.example: CRM.');
+    expect(JSON.stringify(made.body)).toContain('do not allow evil.example: CRM.');
     const fitting = { ...config, url: config.url.replace('evil', 'crm') };
     const step = await call('POST', `/workflows/${id}/steps`, stepOf(fitting));
     expect(step.status).toBe(201);

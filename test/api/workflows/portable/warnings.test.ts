@@ -67,7 +67,7 @@ describe('the warnings of a graph', () => {
     expect(textsOf(shown.warnings)).toEqual(byId);
     expect(shown.warnings.map(({ message }: Warning) => message)).toEqual([
       expect.stringMatching(/"Paid\?" has no timeout.*never taken/),
-      'No path leads from the trigger to "Lost", so no execution reaches it.',
+      'No path leads from the trigger to "Lost", so no execution reaches it. Add a transition to it, or delete it.',
       'None of the newest 5,000 contacts has the field "data.plna". Did you mean "plan"?',
     ]);
     expect(textsOf((await call('PATCH', path, { enabled: true })).body.warnings)).toEqual(byId);
