@@ -321,7 +321,11 @@ class Reader {
       return null;
     }
     if (input.length > limits.filterFieldChars) {
-      this.add(field, 'too_big', `Must have at most ${limits.filterFieldChars} characters.`);
+      this.add(
+        field,
+        'too_big',
+        `Must have at most ${limits.filterFieldChars} characters, not ${input.length}.`,
+      );
       return null;
     }
     const place = this.#grammar.fieldOf(input, operator as Operator);

@@ -57,7 +57,10 @@ export interface CronFault {
 export function parseCron(given: string): Cron | CronFault {
   const text = given.trim();
   if (text.length > charsMax) {
-    return { code: 'too_big', message: `Must have at most ${charsMax} characters.` };
+    return {
+      code: 'too_big',
+      message: `Must have at most ${charsMax} characters, not ${text.length}.`,
+    };
   }
   const parts = text.split(/ +/);
   const sets = parts.map((part, index) => parseField(part, fieldRules[index]));

@@ -136,6 +136,6 @@ it('ends with a reason when nothing can be moved', async () => {
   const broken = await useMove('"email\nada@shop.example\n');
   expect(await broken.move('plunk')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('A quotation mark opens a cell and is not closed, in line 1.'),
+    stderr: expect.stringContaining('In line 1, a quotation mark opens a cell and is not closed.'),
   });
 });

@@ -75,7 +75,7 @@ describe('startPostgres', () => {
     await mkdir(join(dataDir, 'cluster'), { recursive: true });
     await writeFile(join(dataDir, 'cluster/PG_VERSION'), '16\n');
     await expect(startPostgres({ dataDir, port: 1, log })).rejects.toThrow(
-      /was made by PostgreSQL 16, this is PostgreSQL 18: .*pg_dump/,
+      /was made by PostgreSQL 16, but this is PostgreSQL 18\. .*pg_dump/,
     );
   });
 
