@@ -5,11 +5,13 @@ import { RouterProvider } from '@tanstack/react-router';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/queries.ts';
 import { Confirmations } from './design/confirm.tsx';
+import { shareNonce } from './design/nonce.ts';
 import { Notices } from './design/notices.tsx';
 import { applyTheme } from './shell/theme.ts';
 import { router } from './router.tsx';
 
 applyTheme();
+shareNonce();
 createRoot(document.getElementById('root')!).render(
   <QueryClientProvider client={queryClient}>
     <Notices>

@@ -9,6 +9,7 @@ import { base } from './api/session.ts';
 import { accountPages } from './pages/account/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
 import type { Pages } from './pages/pages.ts';
+import { templatePages } from './pages/templates/pages.ts';
 import { FailedPage } from './shell/failed-page.tsx';
 import { NotFoundPage } from './shell/not-found-page.tsx';
 import { PlainLayout } from './shell/plain-layout.tsx';
@@ -36,7 +37,7 @@ const project = createRoute({
 });
 
 /** All pages of projects, one list per room. */
-const projectPages: Pages = { ...overviewPages };
+const projectPages: Pages = { ...overviewPages, ...templatePages };
 
 function routesOf(parent: typeof root, pages: Pages) {
   return Object.entries(pages).map(([path, load]) =>

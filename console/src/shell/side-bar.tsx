@@ -82,6 +82,7 @@ function Navigation({ onLeave }: { onLeave: (() => void) | undefined }) {
         <Link
           key={page}
           to={path(page)}
+          activeOptions={{ exact: true, includeSearch: false }}
           aria-current={isAt(page) ? 'page' : undefined}
           onClick={onLeave}
         >

@@ -1,0 +1,59 @@
+import { useEffect, useRef, useState } from 'react';
+import { base } from '../api/session.ts';
+
+/**
+ * Shows the HTML of a mail. Its frame has no origin: the mail cannot reach the console, and none of
+ * its scripts runs. Pictures of other servers are loaded only with `hasImages`.
+ */
+export function MailFrame({
+  title,
+  html,
+  hasImages = false,
+  isDark = false,
+  isPicture = false,
+}: {
+  /** Name of the frame. */
+  title: string;
+  html: string;
+  hasImages?: boolean;
+  isDark?: boolean;
+  /** True: a small picture that cannot be read or reached. */
+  isPicture?: boolean;
+}) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const latest = useRef(html);
+  const isReady = useRef(false);
+  const [height, setHeight] = useState(320);
+  useEffect(() => {
+    latest.current = html;
+    if (isReady.current) frame.current?.contentWindow?.postMessage(html, '*');
+  }, [html]);
+  useEffect(() => {
+    const receive = ({ source, data }: MessageEvent<{ isReady?: boolean; height?: number }>) => {
+      if (source === null || source !== frame.current?.contentWindow) return;
+      if (data.isReady) {
+        isReady.current = true;
+        frame.current.contentWindow.postMessage(latest.current, '*');
+      } else if (typeof data.height === 'number') {
+        setHeight(Math.min(Math.max(data.height, 320), 20_000));
+      }
+    };
+    addEventListener('message', receive);
+    return () => removeEventListener('message', receive);
+  }, []);
+  return (
+    <iframe
+      // A frame keeps its policy: with another one it is loaded anew.
+      key={String(hasImages)}
+      ref={frame}
+      title={title}
+      className={isPicture ? 'mail-picture' : 'mail-frame'}
+      sandbox="allow-scripts"
+      src={`${base}/mail-frame${hasImages ? '?images=true' : ''}`}
+      loading={isPicture ? 'lazy' : 'eager'}
+      tabIndex={isPicture ? -1 : undefined}
+      aria-hidden={isPicture || undefined}
+      style={{ colorScheme: isDark ? 'dark' : 'light', ...(!isPicture && { height }) }}
+    />
+  );
+}
