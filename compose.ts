@@ -68,18 +68,18 @@ import { describeSweep, hasSweep, updateSchedule } from './workflows/client/sche
 import { readQueueLags } from './workflows/client/task-queues.ts';
 
 /**
- * Puts together, from the settings, the services that the processes pass to their handlers and
- * activities. The services connect to nothing and start no thread before they are used, with one
- * exception: `composeWorker` may ask the mail provider for its quota.
+ * Creates, from the settings, the services that the processes pass to their handlers and
+ * activities. A service connects and starts threads only when it is used, with one exception:
+ * `composeWorker` may ask the mail provider for its quota.
  */
 
-/** Connections and settings that a process has opened before its services are made. */
+/** Connections and settings that a process has opened before its services are created. */
 export interface Opened {
   config: Config;
   db: Database;
   client: Client;
   log: Logger;
-  /** Absent: the process gets metrics of its own. */
+  /** Absent: the process gets its own metrics. */
   metrics?: Metrics;
 }
 
@@ -123,7 +123,7 @@ function composeShared(
   };
 }
 
-/** Creates the mail providers that a process can use. They connect when they are used. */
+/** Creates the mail providers that a process can use. Each connects when it is first used. */
 function composePool(
   { config, db }: Pick<Opened, 'config' | 'db'>,
   services: {
@@ -163,7 +163,7 @@ function composePool(
   });
 }
 
-/** Connections and settings that the API has opened before its services are made. */
+/** Connections and settings that the API has opened before its services are created. */
 export interface OpenedByApi extends Omit<Opened, 'db' | 'client'> {
   database: OpenDatabase;
   watch: DatabaseWatch;
@@ -232,8 +232,8 @@ export async function composeWorker(opened: Opened): Promise<{
   close(): Promise<void>;
 }> {
   const { config, db, client, log } = opened;
-  // Fewer than in the API: bulk actions, imports and the sweep start thousands of runs, and no
-  // request waits for them.
+  // Fewer than in the API, because bulk actions, imports and the sweep start thousands of runs, and
+  // no request waits for them.
   const shared = composeShared(opened, { callsMax: 4, platformKeys: platformKeys(config) });
   const { mailer } = shared.mailPool.default;
   const { taskQueue } = config.temporal;
@@ -300,7 +300,7 @@ export async function composeWorker(opened: Opened): Promise<{
   };
 }
 
-/** Returns a function that finds the keys of a sender domain, and the host of its own return path. */
+/** Returns a function that finds the signing keys of a sender domain, and its own return path. */
 function senderFinder(db: Database, { host, subdomain }: ReturnPathSettings) {
   return async (projectId: string, domain: string) => {
     const name = `${subdomain}.${domain}`;
@@ -310,7 +310,10 @@ function senderFinder(db: Database, { host, subdomain }: ReturnPathSettings) {
   };
 }
 
-/** @throws Error with a sentence for the operator when the file cannot be read. */
+/**
+ * Reads the keys that sign mail of the platform; null: none are configured.
+ * @throws Error with a sentence for the operator when the file cannot be read.
+ */
 function platformKeys({ mail: { platformDkim }, platformDomain }: Config): SigningKeys | null {
   if (!platformDkim || !platformDomain) return null;
   const { file, selector } = platformDkim;
@@ -319,7 +322,7 @@ function platformKeys({ mail: { platformDkim }, platformDomain }: Config): Signi
 
 /**
  * Returns the sending quota of the account at the mail provider, in messages per second; null: the
- * account has none, or the quota cannot be read now.
+ * provider has no quota, or it cannot be read now.
  */
 async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
   return mailer.quotaPerSecond().catch((error: unknown) => {
@@ -331,13 +334,13 @@ async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
   });
 }
 
-/** Time limits of the database for the backlog, in milliseconds: only the metrics wait for it. */
+/** Database timeouts for reading the backlog, in milliseconds; only the metrics wait for it. */
 const backlogTimeouts = { lockMs: 1_000, statementMs: 3_000, connectionMs: 2_000 };
 
 /**
  * Serves the metrics of this process if METRICS_PORT is set. Resolves with a function that stops
  * serving.
- * @param more returns the text of other metrics of this process
+ * @param more returns further metrics of this process, as text
  * @throws Error with a sentence for the operator when the port is not available.
  */
 export async function serveMetrics(
@@ -346,8 +349,8 @@ export async function serveMetrics(
   more?: () => Promise<string>,
 ): Promise<() => Promise<void>> {
   if (config.metricsPort === null) return async () => {};
-  // The metrics have a connection of their own, because they must be readable while all connections
-  // of the pool are in use.
+  // The metrics have their own connection, so that they can be read while all connections of the
+  // pool are in use.
   const database = openDatabase(config.databaseUrl, { poolMax: 1, timeouts: backlogTimeouts });
   metrics.addReadings('process', () => readPool(pool()));
   metrics.addReadings('database', async () => {
@@ -403,7 +406,7 @@ function readPool(pool: Pool | null): Reading[] {
   ];
 }
 
-/** These readings are about the whole installation, so each process reports the same. */
+/** Returns metrics about the whole installation: each process reports the same values. */
 function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Reading[] {
   const counted = (what: string) => `${what}; counted up to ${backlogMax}.`;
   return [

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** The kinds of values that settings have: each reads the text of an environment variable. */
+/** The types of settings. Each parses the text of an environment variable. */
 
 export const text = z.string().optional();
 export const url = z.url({
@@ -44,14 +44,14 @@ export const hostName = z
   .transform((value) => value.toLowerCase())
   .pipe(z.hostname('must be a host name, such as mail.example.com'))
   .optional();
-/** Values of the kind `part`, separated by commas. */
+/** A list of values with the schema `part`, separated by commas. */
 export const listOf = (part: z.ZodType<string, string>) =>
   z
     .string()
     .transform((value) => value.split(',').flatMap((item) => item.trim() || []))
     .pipe(z.array(part))
     .optional();
-/** 1 to 20 whole numbers from 1 on, separated by commas. */
+/** 1 to 20 positive whole numbers, separated by commas. */
 export const seconds = (fallback: number[]) =>
   z
     .string()
@@ -88,7 +88,7 @@ export const nameServers = z
     'must be IP addresses separated by commas, for example 10.0.0.2 or [::1]:53',
   );
 
-/** The settings are invalid. `problems` has one line per variable. */
+/** Thrown when the settings are invalid. `problems` has one line for each variable. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -99,19 +99,19 @@ export class ConfigError extends Error {
   }
 }
 
-/** Files of settings, in JSON, that a variable names. */
+/** Settings files, in JSON: a variable contains the path. */
 
-/** The path in the file, with what is wrong there. */
+/** The path inside the file, and what is wrong there. */
 export type FileFault = readonly [path: string, text: string];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads a file and checks its content.
- * @param variable the environment variable that names the file
- * @param environment has the values that the file names by `{"env": "NAME"}`
- * @param faultsOf returns what the schema cannot see
- * @throws ConfigError with one line for each fault
+ * Reads a settings file and checks its content.
+ * @param variable the environment variable with the path of the file
+ * @param environment contains the values that the file refers to by `{"env": "NAME"}`
+ * @param faultsOf returns errors that the schema cannot find
+ * @throws ConfigError with one line for each error
  */
 export function readSettingsFile<Schema extends z.ZodType>(
   { variable, path, schema }: { variable: string; path: string; schema: Schema },
@@ -131,7 +131,7 @@ export function readSettingsFile<Schema extends z.ZodType>(
   return parsed.data;
 }
 
-/** Returns the error of a file, with one line for each fault. */
+/** Returns the error for a file, with one line for each fault. */
 function fileError(variable: string, faults: readonly FileFault[]): ConfigError {
   return new ConfigError(
     faults.map(([path, text]) => `${variable} ${path === '' ? '' : `${path} `}${lowered(text)}`),
@@ -152,7 +152,7 @@ function parseFile(variable: string, path: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // The message of the error quotes the text, which may have a password.
+    // The original message is dropped, because it quotes the text, which may contain a password.
     throw fileError(variable, [['', `names a file that is not valid JSON: ${path}`]]);
   }
 }

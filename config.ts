@@ -26,7 +26,7 @@ import { mailProviders, providerSettings } from './providers/mail-providers.ts';
 import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/provider.ts';
 
 /**
- * Reads all settings from the environment. An empty variable counts as not set, except for
+ * Reads all settings from the environment. An empty variable counts as not set, except those in
  * `offIfEmpty`. All errors are reported at once.
  */
 
@@ -35,7 +35,7 @@ export const webhookAttemptsDefault = 5;
 
 const databaseUrlText = 'a PostgreSQL URL, for example postgres://user:password@host:5432/everpost';
 
-/** Providers that can insert their own pixel and links. */
+/** Kinds of mail providers that can insert their own pixel and tracked links. */
 const trackers = mailProviders.flatMap(({ kind, tracks }) => (tracks ? [kind] : []));
 
 const Environment = z.object({
@@ -152,15 +152,15 @@ const Environment = z.object({
   EVENT_DELIVERY_FAILING_SECONDS: number(259_200, 1),
 });
 
-/** All variables: those of the mail providers are declared in their folders. */
+/** All variables. Those of mail providers are declared in the providers' folders. */
 const AllVariables = z.object({
   ...Object.assign({}, ...mailProviders.map(({ variables }) => variables)),
   ...Environment.shape,
 });
 
 /**
- * Returns the default of every variable; undefined: the variable has none. The two required
- * variables have example values.
+ * Returns the default of every variable; undefined: there is none. The two required variables get
+ * example values.
  */
 export function settingDefaults(): Record<string, unknown> {
   const needed = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: 'x'.repeat(32) };
@@ -170,10 +170,13 @@ export function settingDefaults(): Record<string, unknown> {
 
 type Settings = z.output<typeof Environment>;
 
-/** Variables that turn something off if they are empty. */
+/** Variables that disable a feature if they are empty. */
 const offIfEmpty: ReadonlySet<string> = new Set(['JOURNAL_DIR']);
 
-/** @throws ConfigError with one line per wrong variable. */
+/**
+ * Parses the variables.
+ * @throws ConfigError with one line for each invalid variable.
+ */
 function readEnvironment(environment: Record<string, string | undefined>): Settings {
   const given = Object.fromEntries(
     Object.entries(environment).filter(
@@ -192,7 +195,8 @@ function readEnvironment(environment: Record<string, string | undefined>): Setti
 }
 
 /**
- * Returns warnings about unsafe settings. @throws ConfigError with a sentence for each refused one.
+ * Returns warnings about unsafe settings. @throws ConfigError with a sentence for each setting that
+ * is not allowed.
  */
 function refuseUnsafe(env: Settings, rules: MailProvider['rules']): string[] {
   const key = env.DATA_ENCRYPTION_KEY;
@@ -204,7 +208,7 @@ function refuseUnsafe(env: Settings, rules: MailProvider['rules']): string[] {
 
 /**
  * Reads and checks the settings.
- * @throws ConfigError with one line per wrong variable.
+ * @throws ConfigError with one line for each invalid variable.
  */
 export function readConfig(environment: Record<string, string | undefined>) {
   const env = readEnvironment(environment);
@@ -213,7 +217,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   const mail = { ...mailSettings(env, provider, sender), ...providerSettings(env, environment) };
   return {
     environment: env.NODE_ENV,
-    /** Logged at the start of a process: settings that are allowed but unsafe. */
+    /** Warnings about unsafe settings, which a process logs at its start. */
     warnings: refuseUnsafe(env, provider.rules),
     port: env.PORT,
     host: env.HOST,
@@ -225,28 +229,34 @@ export function readConfig(environment: Record<string, string | undefined>) {
     docsUrl: env.DOCS_URL ?? null,
     /** True: the pages below `/console` are available. */
     console: env.CONSOLE,
-    /** Address of the Temporal UI, for links; null: pages name runs without a link. */
+    /** Address of the Temporal UI, for links; null: pages show run ids without a link. */
     temporalUiUrl: env.TEMPORAL_UI_URL ? withoutSlashes(env.TEMPORAL_UI_URL) : null,
     jwtSecret: env.JWT_SECRET,
-    /** Former secrets: what was signed with them is still valid. */
+    /** Previous secrets: what was signed with them is still valid. */
     jwtSecretsPrevious: env.JWT_SECRET_PREVIOUS ?? [],
     dataEncryptionKey: env.DATA_ENCRYPTION_KEY ?? null,
-    /** Former keys: what was encrypted with them can still be read. */
+    /** Previous keys: what was encrypted with them can still be decrypted. */
     dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
-    /** Minutes after a login in which dangerous requests are allowed; 0: as long as the session. */
+    /**
+     * Minutes after a sign-in in which irreversible requests are allowed; 0: as long as the
+     * session.
+     */
     reauthenticationMinutes: env.REAUTHENTICATION_MINUTES,
-    /** The host that passkeys belong to; null: the host of the dashboard. */
+    /** The host for which passkeys are valid; null: the host of the dashboard. */
     webauthnRpId: env.WEBAUTHN_RP_ID ?? null,
     securityLogDays: env.SECURITY_LOG_RETENTION_DAYS,
     databaseUrl: env.DATABASE_URL,
     databasePoolMax: env.DATABASE_POOL_MAX,
     databaseMigrateOnStart: env.DATABASE_MIGRATE_ON_START,
-    /** Time limits of the database, in milliseconds; 0: no limit. */
+    /** Database timeouts, in milliseconds; 0: no limit. */
     databaseTimeouts: databaseTimeouts(env),
     trustProxy: env.TRUST_PROXY,
     logLevel: env.LOG_LEVEL,
     requestLogging: env.REQUEST_LOGGING,
-    /** Days for which requests are kept (0: none are), and of how many tracked events one is. */
+    /**
+     * Days for which requests are kept (0: none are kept), and the sampling of tracked events: one
+     * of `trackSample` is kept.
+     */
     requestLog: { days: env.REQUEST_LOG_DAYS, trackSample: env.REQUEST_LOG_TRACK_SAMPLE },
     temporal: {
       address: env.TEMPORAL_ADDRESS,
@@ -256,7 +266,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       tlsCert: env.TEMPORAL_TLS_CERT ?? null,
       tlsKey: env.TEMPORAL_TLS_KEY ?? null,
       tlsCa: env.TEMPORAL_TLS_CA ?? null,
-      /** The worker deployment version; null: the workers take the tasks of all versions. */
+      /** The worker deployment version; null: workers accept the tasks of all versions. */
       version:
         env.TEMPORAL_DEPLOYMENT_NAME && env.TEMPORAL_WORKER_BUILD_ID
           ? { deploymentName: env.TEMPORAL_DEPLOYMENT_NAME, buildId: env.TEMPORAL_WORKER_BUILD_ID }
@@ -264,7 +274,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     /** Port on which workers answer health checks; null: none. */
     workerHealthPort: env.WORKER_HEALTH_PORT || null,
-    /** Port on which this process answers Prometheus, on 127.0.0.1; null: none. */
+    /** Port of the metrics for Prometheus, on 127.0.0.1; null: none. */
     metricsPort: env.METRICS_PORT || null,
     /** True: a worker replays open runs before it starts. */
     replayOpenRuns: env.WORKER_REPLAY_OPEN_RUNS,
@@ -275,21 +285,23 @@ export function readConfig(environment: Record<string, string | undefined>) {
     eventWorkerConcurrency: env.EVENT_WORKER_CONCURRENCY,
     /** Settings of event subscriptions. */
     eventDelivery: {
-      /** Seconds to wait after each failed attempt. So there is one more attempt than waits. */
+      /**
+       * Seconds to wait after each failed attempt. There is one attempt more than there are waits.
+       */
       retrySeconds: env.EVENT_DELIVERY_RETRY_SECONDS,
       /** Seconds for which all requests must fail before the subscription is disabled. */
       failingSeconds: env.EVENT_DELIVERY_FAILING_SECONDS,
     },
     mail,
     journal: journalSettings(env),
-    /** Resolvers as `ip[:port]`; null: those of the system. */
+    /** DNS resolvers as `ip[:port]`; null: those of the system. */
     dnsServers: env.DNS_SERVERS ?? null,
     domainLists: domainListFiles(env),
-    /** How opens and clicks by machines are recognised. */
+    /** Rules by which opens and clicks by machines are recognised. */
     machineRules: readMachineRules(env.MACHINE_RULES_FILE),
-    /** True: a project is disabled when its bounces or complaints become critical. */
+    /** True: a project is disabled when its bounce or complaint rate becomes critical. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
-    /** Length of a day of new ramps. */
+    /** Seconds in a day of new ramps. */
     rampDaySeconds: env.RAMP_DAY_SECONDS,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
     attachmentMegabytesMax: env.MAX_ATTACHMENT_SIZE_MB,
@@ -298,13 +310,13 @@ export function readConfig(environment: Record<string, string | undefined>) {
     idempotencyTtlHours: env.IDEMPOTENCY_KEY_TTL_HOURS,
     /** Sender of account mail; null: no account mail is sent, and addresses count as verified. */
     platformFrom: env.PLATFORM_FROM_ADDRESS ?? null,
-    /** Domain of `platformFrom`, which no project can claim. */
+    /** Domain of `platformFrom`. No project can claim it. */
     platformDomain: normaliseDomainName(domainOf(env.PLATFORM_FROM_ADDRESS ?? '')),
     verifyEmailOnSignup: env.VERIFY_EMAIL_ON_SIGNUP,
     ...signInSettings(env, environment),
     billing: billingSettings(env),
     storage: storageSettings(env),
-    /** Maximum number of bytes of the files of one project; null: no limit. */
+    /** Maximum bytes of all files of a project; null: no limit. */
     uploadQuotaBytes: env.UPLOAD_QUOTA_MB === 0 ? null : env.UPLOAD_QUOTA_MB * 1024 * 1024,
     webhook: webhookSettings(env, provider),
   };
@@ -316,7 +328,7 @@ function webhookSettings(env: Settings, { mode }: MailProvider) {
     timeoutMs: env.WEBHOOK_TIMEOUT_MS,
     attemptsMax: env.WEBHOOK_MAX_ATTEMPTS,
     allowPrivate: env.WEBHOOK_ALLOW_PRIVATE === true,
-    /** On a laptop, the receivers of webhooks usually run on the laptop, too. */
+    /** On a developer's machine, the receivers of webhooks usually run on the same machine. */
     allowLoopback: isLaptop && env.WEBHOOK_ALLOW_PRIVATE === undefined,
   };
 }
@@ -332,9 +344,9 @@ function rateLimitSettings(env: Settings) {
 
 function journalSettings(env: Settings) {
   return {
-    /** null: workers keep no journal. */
+    /** Folder of the journals; null: workers keep no journal. */
     dir: (env.JOURNAL_DIR ?? `${env.EVERPOST_DATA_DIR}/journal`) || null,
-    /** Days for which files are kept when the database has all their outcomes. */
+    /** Days for which a journal is kept after all its outcomes are in the database. */
     retentionDays: env.JOURNAL_RETENTION_DAYS,
   };
 }
@@ -359,7 +371,7 @@ function databaseTimeouts(env: Settings) {
   };
 }
 
-/** Variables that need other variables, with the names of these. */
+/** Variables that require other variables, with the names of these. */
 const partners: [name: string, needs: string[]][] = [
   [
     'STRIPE_SECRET_KEY',
@@ -387,7 +399,7 @@ function missingPartners(given: Record<string, string | undefined>): string[] {
   );
 }
 
-/** null: no billing and no limits. */
+/** Returns the billing settings; null: no billing and no limits. */
 function billingSettings(env: Settings) {
   if (!env.STRIPE_SECRET_KEY) return null;
   return {
@@ -402,8 +414,8 @@ function billingSettings(env: Settings) {
 }
 
 /**
- * Storage of uploaded files: STORAGE_DRIVER, if it is set. Otherwise S3 when its bucket and keys
- * are set, else the disk.
+ * Returns the storage of uploaded files: STORAGE_DRIVER, if it is set. Otherwise S3 when its bucket
+ * and keys are set, else the disk.
  */
 function storageSettings(env: Settings) {
   const s3 =
@@ -425,19 +437,19 @@ function storageSettings(env: Settings) {
   return { driver: 'local', dir } as const;
 }
 
-/** Returns an address without trailing slashes, because paths are appended to it. */
+/** Returns an address without slashes at its end, because paths are appended to it. */
 function withoutSlashes(address: string): string {
   return address.endsWith('/') ? withoutSlashes(address.slice(0, -1)) : address;
 }
 
-/** Default address of a publicly readable bucket. */
+/** Returns the default address of a publicly readable bucket. */
 function bucketUrl(bucket: string, env: Settings): string {
   return env.S3_ENDPOINT
     ? `${withoutSlashes(env.S3_ENDPOINT)}/${bucket}`
     : `https://${bucket}.s3.${env.S3_REGION}.amazonaws.com`;
 }
 
-/** The provider that sends: the first that the settings configure. */
+/** Returns the mail provider: the first one for which there are settings. */
 function chooseMail(env: Settings): { provider: MailProvider; sender: MailSender } {
   for (const provider of mailProviders) {
     const sender = provider.configure(env, { isProduction: isProduction(env) });
@@ -450,17 +462,15 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
   return {
     sender,
     mode,
-    /** The kind of the provider that sends. */
+    /** The kind of the mail provider. */
     transport: kind,
-    /**
-     * Topics whose reports are accepted, by the kind of provider; null: no reports are accepted.
-     */
+    /** Topics whose reports are accepted, by kind of provider; null: no reports are accepted. */
     trustedTopics: trustedTopics(env, kind),
     mailFromSubdomain: env.MAIL_FROM_SUBDOMAIN,
     dkimTargetHost: env.DKIM_TARGET_HOST,
     ...incomingSettings(env),
     ...signingSettings(env, sender.spfMechanism),
-    /** null: the quota of the provider, or its default rate. */
+    /** Messages per second; null: the quota of the provider, or its default rate. */
     ratePerSecond: env.EMAIL_RATE_LIMIT_PER_SECOND ?? null,
     ratePerProjectPerSecond:
       env.EMAIL_RATE_PER_PROJECT_PER_SECOND ?? sender.defaultRatePerProjectPerSecond,
@@ -475,7 +485,9 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
     /** 0: bodies are kept forever. */
     bodyRetentionDays: env.EMAIL_BODY_RETENTION_DAYS,
     messageBytesMax: env.MAX_MESSAGE_SIZE_MB * 1024 * 1024,
-    /** Who inserts pixel and links into tracked mail: Everpost, or a kind of provider. */
+    /**
+     * Who inserts the pixel and tracked links into mail: Everpost (`own`), or a kind of provider.
+     */
     tracking: env.TRACKING_MODE ?? (tracks ? kind : 'own'),
   };
 }

@@ -18,10 +18,10 @@ import { pipeline } from './http/pipeline.ts';
 import { logRefusedAccess } from './access/security-log.ts';
 import { recordRequests } from './requests/recording.ts';
 
-/** The API as a Koa application, not listening yet. */
+/** Returns the API as a Koa application, not listening yet. */
 export function createApp(services: Services): Koa {
   const { config } = services;
-  // The proxy adds the last address of X-Forwarded-For. The client may have written the others.
+  // The proxy adds the last address in X-Forwarded-For. The client may have written the others.
   const app = new Koa({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.silent = true;
   const router = new Router();
@@ -53,7 +53,10 @@ function endpointsOf({ console: hasConsole }: Services['config']): readonly AnyE
   return endpoints.filter(({ id }) => id !== showConsole.id);
 }
 
-/** Paths without parameters are looked up, because the router would try each path in turn. */
+/**
+ * Finds endpoints whose paths have no parameters by look-up, because the router would try each path
+ * in turn.
+ */
 function withoutParameters(exact: ReadonlyMap<string, Middleware>): Middleware {
   return (ctx, next) => {
     const run = exact.get(`${ctx.method} ${ctx.path}`);
@@ -68,19 +71,22 @@ function routePath(endpoint: AnyEndpoint): string {
   return endpoint.path.replace('{key}', '*key').replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
-/** Sorts fixed words before parameters, so that `/contacts/fields` is never read as an id. */
+/**
+ * Sorts fixed words before parameters, so that `fields` in `/contacts/fields` is never read as an
+ * id.
+ */
 function byPrecision(list: readonly AnyEndpoint[]): AnyEndpoint[] {
   const key = (endpoint: AnyEndpoint) => endpoint.path.replaceAll(/\{\w+\}/g, '\u{10ffff}');
   return list.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
-/** A route whose pattern matches the path of a request, whatever its methods are. */
+/** A route whose pattern matches the path of a request, for any method. */
 interface Matched {
   path: string;
   methods: string[];
 }
 
-/** Returns the routes that match the path, the most precise first. */
+/** Returns the routes that match the path, the most specific first. */
 const matchedBy = (ctx: Context) => (ctx['matched'] ?? []) as Matched[];
 
 /**
@@ -90,8 +96,8 @@ const matchedBy = (ctx: Context) => (ctx['matched'] ?? []) as Matched[];
 const namedByCustomers = /\{(eventName|field)\}/;
 
 /**
- * Refuses a method that a path of fixed words does not have. Otherwise the fixed word would be read
- * as an id, although `PATCH /contacts/fields` is not about a contact.
+ * Refuses a method that a path of fixed words does not have. Otherwise the router would read the
+ * fixed word as an id, for example in `PATCH /contacts/fields`.
  */
 const refuseWordAsId: Middleware = (ctx, next) => {
   const [first] = matchedBy(ctx);
@@ -124,7 +130,7 @@ function loggedPath(ctx: Context): string {
   return endpoint ? endpoint.path : maskUnknownPath(ctx.path);
 }
 
-/** Counts by the declared path, so ids and addresses do not create new series. */
+/** Counts by the declared path, so that ids and addresses create no new series. */
 function requestMetrics({ metrics }: Services): Middleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -137,8 +143,8 @@ function requestMetrics({ metrics }: Services): Middleware {
 }
 
 function requestLog({ config, log: whole }: Services): Middleware {
-  // None of these fields has the name of a secret. Searching for such names would take longer than
-  // writing the line.
+  // None of these fields has the name of a secret, and searching for such names would take longer
+  // than writing the line.
   const log = whole.child({}, { redact: [] });
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -160,12 +166,12 @@ function requestLog({ config, log: whole }: Services): Middleware {
 }
 
 /**
- * Content-Security-Policy of all responses but pages. A browser that shows such a response as a page
- * loads and runs nothing.
+ * Content-Security-Policy of all responses except pages. If a browser shows such a response as a
+ * page, it loads and runs nothing.
  */
 const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The headers of every response. Pages replace the policy by one that fits them. */
+/** Sets the headers of every response. Pages replace the policy by their own. */
 function securityHeaders(apiUrl: string): Middleware {
   const headers = Object.entries({
     'X-Content-Type-Options': 'nosniff',
@@ -215,7 +221,9 @@ function errors({ log, config }: Services): Middleware {
   };
 }
 
-/** Returns the path and query of the page that a browser has asked for, or whose form it has sent. */
+/**
+ * Returns the path and query of the page that a browser has requested, or whose form it has sent.
+ */
 function pageUrl(ctx: Context): string {
   if (ctx.method !== 'POST') return ctx.url;
   const referer = ctx.get('referer');
@@ -224,20 +232,20 @@ function pageUrl(ctx: Context): string {
   return `${pathname}${search}`;
 }
 
-/** Returns the error page for a path without an endpoint. Only paths below the console have one. */
+/** Returns the error page for a path without an endpoint; only paths of the console have one. */
 function problemPageOf(path: string, { console: hasConsole }: Services['config']) {
   return hasConsole && path.startsWith('/console/') ? showConsole.problemPage : undefined;
 }
 
 /**
- * Returns true if the caller is unknown or has no permission. Wrong passwords have log events of
- * their own.
+ * Returns true if the caller is unknown or has no permission. Wrong passwords have their own
+ * events.
  */
 function isRefusedAccess({ status, code }: Problem): boolean {
   return (status === 401 || status === 403) && code !== 'INVALID_CREDENTIALS';
 }
 
-/** No endpoint ran: the path is unknown, or has other methods. */
+/** Handles a request for which no endpoint ran: the path is unknown, or has other methods. */
 const unmatched: Middleware = (ctx: Context) => {
   if (matchedBy(ctx).length === 0) throw new Problem('ROUTE_NOT_FOUND');
   refuseMethod(ctx);

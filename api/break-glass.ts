@@ -5,7 +5,9 @@ import { isConnectionRefused } from '../db/sql-state.ts';
 import { normaliseEmail } from '../domain/email-address.ts';
 import { issueLink } from './accounts/factors/break-glass.ts';
 
-/** The command of an operator who lets a user in. It needs only the database. */
+/**
+ * The command with which an operator creates a sign-in link for a user. It needs only the database.
+ */
 
 const usage = `Usage: npm run break-glass -- ADDRESS [--remove-factors]
 
@@ -48,7 +50,7 @@ function readArguments(): { address: string; removeFactors: boolean } {
   }
 }
 
-/** Returns a sentence for errors that the operator can fix, and the stack of all others. */
+/** Returns a sentence for errors that the operator can fix, and the stack of all other errors. */
 function sentenceOf(error: unknown): unknown {
   if (error instanceof ConfigError) return error.message;
   if (!isConnectionRefused(error)) return error;

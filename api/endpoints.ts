@@ -94,7 +94,7 @@ import { restoreVersion } from './workflows/versions/restore.ts';
 import { getVersion, listVersions } from './workflows/versions/versions.ts';
 import { workflowEndpoints } from './workflows/workflows.ts';
 
-/** The endpoints by the chapter of the documentation that describes them. */
+/** The endpoints, by chapter of the documentation. */
 const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoint[]])[] = [
   ['Public API', [send, sendBatch, track, verify]],
   ['Contacts', contactEndpoints],

@@ -5,7 +5,7 @@ try {
   await serve(readConfig(process.env));
   process.exit(0);
 } catch (error) {
-  // The error of a name with several addresses, such as localhost, has a code and no message.
+  // The error for a host name with several addresses, such as localhost, has a code but no message.
   const { message = '', code = '' } = error as { message?: string; code?: string };
   const text = message || code || String(error);
   process.stderr.write(

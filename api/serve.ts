@@ -16,32 +16,36 @@ import { composeApi, serveMetrics } from '../compose.ts';
 import { receiverHandler } from './services/receiver.ts';
 import type { Services } from './services/services.ts';
 
-/** Milliseconds that running requests may take to end when the process is asked to stop. */
+/** Milliseconds that running requests have to end when the process is asked to stop. */
 const requestsEndMs = 10_000;
-/** Milliseconds that running requests may take to answer after `stopping` was aborted. */
+/** Milliseconds that running requests have to respond after `stopping` was aborted. */
 const requestsAnswerMs = 2_000;
 /**
- * Milliseconds after which a process that was asked to stop exits in any case. Runs that it has not
- * started or signalled by then are left to the sweep.
+ * Milliseconds after which a process that was asked to stop exits in any case. The sweep starts or
+ * signals the runs that are left.
  */
 const stopMs = 20_000;
 export const serverOptions: ServerOptions = {
-  /** Longer than the 60 s for which load balancers keep idle connections: they must close first. */
+  /**
+   * Longer than the 60 s for which load balancers keep idle connections, because they must close
+   * first.
+   */
   keepAliveTimeout: 65_000,
-  /** Headers come in a few packets. A slower client would hold the connection for nothing. */
+  /** Headers come in a few packets, so a slower client is cut off. */
   headersTimeout: 15_000,
   /**
-   * Enough for the largest body, 50 MB, at 3.5 megabits per second. `body.ts` ends very slow bodies
-   * earlier.
+   * Enough for the largest body, 50 MB, at 3.5 megabits per second. `body.ts` rejects very slow
+   * bodies earlier.
    */
   requestTimeout: 120_000,
-  /** Milliseconds between checks of the two limits. */
+  /** Milliseconds between two checks of these timeouts. */
   connectionsCheckingInterval: 5_000,
 };
 
 /**
- * Serves the API until the process is asked to stop. Any number of processes may run.
- * @param overrides services to use instead of the usual ones, for example in a benchmark
+ * Serves the API until the process is asked to stop. Any number of processes may run at the same
+ * time.
+ * @param overrides services that replace the usual ones, for example in a benchmark
  */
 export async function serve(config: Config, overrides: Partial<Services> = {}): Promise<void> {
   const stopped = stopAsked();
@@ -114,7 +118,7 @@ async function stopAsked(): Promise<void> {
 }
 
 /**
- * Accepts no new requests and waits for the running ones. After `requestsEndMs` it aborts `stopping`,
+ * Refuses new requests and waits for the running ones. After `requestsEndMs` it aborts `stopping`,
  * which ends long requests.
  */
 async function endRequests(server: Server, stopping: AbortController): Promise<void> {
@@ -122,7 +126,7 @@ async function endRequests(server: Server, stopping: AbortController): Promise<v
   server.close();
   setTimeout(() => stopping.abort(), requestsEndMs).unref();
   const deadline = Date.now() + requestsEndMs + requestsAnswerMs;
-  // A keep-alive connection becomes idle when its request ends, without an event.
+  // Repeated, because a keep-alive connection becomes idle without an event when its request ends.
   while (Date.now() < deadline) {
     server.closeIdleConnections();
     const isClosed = await Promise.race([closed.then(() => true), sleep(100, false)]);

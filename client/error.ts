@@ -2,22 +2,22 @@ import type { ErrorAnswer } from './api.ts';
 
 type ErrorBody = ErrorAnswer['error'];
 
-/** A response that is no success, or no response at all. */
+/** An error response, or a missing response. */
 export class EverpostError extends Error {
   override readonly name = 'EverpostError';
-  /** For programs: a code of the API, or one of the client. */
+  /** A code of the API, or one of the client. Programs can rely on it. */
   readonly code: ErrorBody['code'] | 'TIMEOUT' | 'CONNECTION_FAILED' | 'UNEXPECTED_ANSWER';
   /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** Id of the request in the server's log; null: no response had one. */
+  /** Id of the request in the server's log; null: the response had none. */
   readonly requestId: string | null;
   /** The invalid fields of a `VALIDATION_ERROR`. */
   readonly errors: NonNullable<ErrorBody['errors']>;
-  /** More about the error for some codes, such as the domain that is not verified. */
+  /** Details of the error for some codes, such as the domain that is not verified. */
   readonly details: Record<string, unknown>;
-  /** The next thing to do, in a sentence. */
+  /** The next thing to do, in a sentence; null: unknown. */
   readonly suggestion: string | null;
-  /** Seconds after which to try again, if the server has said so. */
+  /** Seconds to wait before the next attempt, if the server has sent them. */
   readonly retryAfter: number | null;
 
   constructor(
@@ -40,7 +40,9 @@ export class EverpostError extends Error {
     this.retryAfter = error.retryAfter ?? null;
   }
 
-  /** Returns the error in a response, even if another program than Everpost has responded. */
+  /**
+   * Returns the error in a response, even if another program than Everpost has sent the response.
+   */
   static of(
     { status, headers }: Response,
     body: Partial<ErrorAnswer> | string | undefined,
@@ -63,7 +65,7 @@ function notOurs(status: number): string {
   return `The response (${status}) is not one of Everpost. Check baseUrl, and proxies before the server.`;
 }
 
-/** Returns the message with its fields, because often a log keeps only this. */
+/** Returns the message with the invalid fields, because a log often keeps only the message. */
 function messageOf({ message, errors = [] }: ErrorBody): string {
   const fields = errors.map(({ field, message: fault }) => `${field}: ${fault}`);
   return [message, ...fields].join(' ');

@@ -7,21 +7,21 @@ export type * from './api.ts';
 export interface EverpostOptions {
   /** The URL of the API: `https://mail.example.com`. */
   baseUrl: string;
-  /** A secret key (`sk_…`) for everything, or a public one (`pk_…`) for `/v1/track` alone. */
+  /** A secret key (`sk_…`) for all endpoints, or a public key (`pk_…`) only for `/v1/track`. */
   apiKey?: string;
-  /** How often a failed request is sent again, if that is safe. Default: 3. */
+  /** How often a failed request is repeated, if repeating it is safe. Default: 3. */
   retries?: number;
-  /** Time limit of one try, in milliseconds. Default: 30,000. */
+  /** Timeout of one attempt, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
   /** True: the server refuses unknown keys; otherwise it ignores them. */
   strict?: boolean;
-  /** Replaces the global `fetch`: for a proxy, a log, a test. */
+  /** Replaces the global `fetch`, for example to use a proxy, or in a test. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** Options that every call takes, whatever its endpoint. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the request, its retries and the pauses between them. */
+  /** Aborts the request, with its retries and pauses. */
   signal?: AbortSignal;
   headers?: Record<string, string>;
 }
@@ -33,7 +33,7 @@ interface Shape {
 }
 type Request<E> = E extends Shape ? E['request'] & CallOptions : never;
 type Answer<E> = E extends Shape ? E['answer'] : never;
-/** The request of a path. It may be left out if all its fields are optional. */
+/** The request of a path. It is optional if all its fields are optional. */
 type Given<E> = object extends Request<E> ? [request?: Request<E>] : [request: Request<E>];
 
 interface Page<Item> {
@@ -47,7 +47,7 @@ export type ListPath = {
 }[keyof Api['get']];
 type ItemOf<P extends ListPath> = Api['get'][P] extends { answer: Page<infer Item> } ? Item : never;
 
-/** A request inside the client, after the types were checked. */
+/** A request without the types of its path. */
 interface AnyRequest extends CallOptions {
   path?: Record<string, string | number>;
   query?: Record<string, unknown>;
@@ -56,12 +56,12 @@ interface AnyRequest extends CallOptions {
   ifMatch?: string;
 }
 
-/** The tags of the responses that have one. */
+/** The entity tags of responses that have one. */
 const etags = new WeakMap<object, string>();
 
 /**
- * Returns the ETag of a response, for the `ifMatch` of a later change: the change is refused with the
- * code PRECONDITION_FAILED if the record has changed since.
+ * Returns the ETag of a response, for `ifMatch` of a later change. The change is refused with the
+ * code PRECONDITION_FAILED if the record has changed in the meantime.
  * @param response as a method has returned it, not a copy
  * @throws TypeError if the response has no ETag
  */
@@ -72,8 +72,8 @@ export function etagOf(response: object): string {
 }
 
 /**
- * Longest pause before a repeat, in seconds: as long as the window of a rate limit. If the server
- * asks for a longer one, the caller gets the error.
+ * Maximum pause before a retry, in seconds: the window of a rate limit. If the server requests a
+ * longer pause, the caller gets the error.
  */
 const longestPause = 60;
 
@@ -140,9 +140,7 @@ export class Everpost {
     return this.#call('delete', path, request);
   }
 
-  /**
-   * Yields all items of a cursor list, one by one. The next page is requested when it is needed.
-   */
+  /** Yields all items of a list with a cursor. Each page is requested when it is needed. */
   async *list<P extends ListPath>(
     path: P,
     ...[request]: Given<Api['get'][P]>
@@ -160,7 +158,7 @@ export class Everpost {
     }
   }
 
-  /** Sends the request, and repeats it while that is safe and may help. */
+  /** Sends the request, and repeats it while this is safe and may help. */
   async #call<T>(method: Method, path: string, request: AnyRequest = {}): Promise<T> {
     const { signal, idempotencyKey } = request;
     const url = this.#baseUrl + filled(path, request.path ?? {}) + queryOf(request.query ?? {});
@@ -172,8 +170,8 @@ export class Everpost {
         signal?.throwIfAborted();
         if (!(error instanceof EverpostError) || repeats >= this.#retries) throw error;
         if (!mayBeRepeated(error, isSafe)) throw error;
-        // Random, between half and all of 0.5, 1, 2, … seconds, so that clients do not return all
-        // at once.
+        // Random, between half and all of 0.5, 1, 2, … seconds, so that not all clients retry at
+        // the same time.
         const pause = error.retryAfter ?? 2 ** repeats * (0.25 + Math.random() / 4);
         if (pause > longestPause) throw error;
         await rest(pause, signal);
@@ -181,7 +179,7 @@ export class Everpost {
     }
   }
 
-  /** One try. Its response must be read within the time limit, too. */
+  /** Makes one attempt. The timeout includes reading the response. */
   async #try(method: Method, url: string, request: AnyRequest): Promise<unknown> {
     const limit = AbortSignal.timeout(this.#timeoutMs);
     const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit;
@@ -189,7 +187,8 @@ export class Everpost {
     let text: string;
     try {
       const init = { method: method.toUpperCase(), ...this.#content(request), signal };
-      // A redirect would turn a POST into a GET, or send the key to another server.
+      // Redirects are not followed, because they would turn a POST into a GET, or send the key to
+      // another server.
       response = await this.#fetch(url, { ...init, redirect: 'manual' });
       text = await response.text();
     } catch (cause) {
@@ -215,7 +214,7 @@ export class Everpost {
         ...(this.#apiKey === undefined ? {} : { authorization: `Bearer ${this.#apiKey}` }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
         ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
-        // `fetch` sets a form's type itself, with the boundary of its parts.
+        // For a form, `fetch` sets the content type itself, with the boundary of the parts.
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
         ...(this.#strict ? { prefer: 'handling=strict' } : {}),
         ...headers,
@@ -226,25 +225,28 @@ export class Everpost {
 }
 
 /**
- * Returns true if sending the same request again may help, and cannot do the work twice. A request
- * over a rate limit has done nothing. After a lost response or a server error, the work may be done.
+ * Returns true if repeating the request may help, and cannot do the work twice. A request over a
+ * rate limit has done nothing. After a lost response or a server error, the work may be done.
  */
 function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolean {
   if (status === 429) return true;
-  // A success that cannot be read is a lost response, too.
+  // A successful response that cannot be read counts as lost, too.
   const isLost = status === 0 || (status < 300 && code === 'UNEXPECTED_ANSWER');
   return isSafe && (isLost || status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS');
 }
 
-/** The code of the error below `fetch failed`, because a log often keeps only the message. */
+/**
+ * Returns the code of the error that caused `fetch failed`. It becomes part of the message, because
+ * a log often keeps only the message.
+ */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: { code?: unknown } };
   return typeof cause?.code === 'string' ? ` (${cause.code})` : '';
 }
 
 /**
- * Returns the path with its parameters.
- * @throws TypeError when one of them is missing, or would lead to another path.
+ * Returns the path with its parameters filled in.
+ * @throws TypeError when a parameter is missing, or would lead to another path.
  */
 function filled(path: string, values: Record<string, string | number>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -269,8 +271,8 @@ function queryOf(values: Record<string, unknown>): string {
 }
 
 /**
- * Returns the parsed JSON; the text of any other content; undefined without content.
- * `isBroken`: the JSON cannot be parsed, for example because a proxy has cut it off.
+ * Returns the parsed JSON; the text of any other content; undefined without content. `isBroken`:
+ * the JSON cannot be parsed, for example because a proxy has truncated it.
  */
 function bodyOf({ headers }: Response, text: string): { body?: unknown; isBroken?: true } {
   if (text === '') return {};
@@ -283,7 +285,10 @@ function bodyOf({ headers }: Response, text: string): { body?: unknown; isBroken
   }
 }
 
-/** Resolves after the seconds; rejects at once, with the reason, when the signal is aborted. */
+/**
+ * Resolves after this number of seconds; rejects at once, with the reason, when the signal is
+ * aborted.
+ */
 function rest(seconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

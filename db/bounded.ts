@@ -4,7 +4,7 @@ import { Problem, type ProblemCode } from '../domain/errors.ts';
 import { limits } from '../domain/limits.ts';
 
 /**
- * Runs queries whose cost a customer decides, in one transaction, each for at most `ms`
+ * Runs queries whose cost depends on a customer's input, in one transaction, each for at most `ms`
  * milliseconds.
  * @throws Problem `problem` when a query takes longer, or is nested too deeply for PostgreSQL.
  */
@@ -23,7 +23,7 @@ export async function withinTime<Result>(
   }
 }
 
-/** Ends each further statement of a transaction that takes longer than `ms` milliseconds. */
+/** Sets a statement timeout of `ms` milliseconds for the rest of a transaction. */
 export async function limitStatements(tx: Database, ms: number): Promise<void> {
   await sql`select set_config('statement_timeout', ${String(ms)}, true)`.execute(tx);
 }

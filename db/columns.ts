@@ -3,8 +3,7 @@ import { columns, type DB } from './tables.ts';
 
 /**
  * Lists the columns of a table for `select` and `returning`, each prefixed with the table's name.
- * They are named instead of `*`, because a column that a later migration adds must not change what
- * this version reads.
+ * `*` is not used, because a later migration may add a column, and this version must not read it.
  * @param alias the table's name in the statement, if it has another one.
  */
 export function columnsOf<T extends keyof DB, A extends string = T>(
@@ -14,7 +13,7 @@ export function columnsOf<T extends keyof DB, A extends string = T>(
   return columns[table].map((column) => `${alias}.${column as keyof DB[T] & string}` as const);
 }
 
-/** The columns of a table, as a list for a statement that is written by hand. */
+/** Returns the columns of a table as an SQL list. */
 export function columnList(table: keyof DB, alias: string = table): RawBuilder<unknown> {
   return references(columns[table], alias);
 }
@@ -24,7 +23,7 @@ export function references(names: readonly string[], source: string): RawBuilder
   return sql.join(names.map((name) => sql.ref(`${source}.${name}`)));
 }
 
-/** The column of a field of the API: `sentAt` is `sent_at`. */
+/** The column name of an API field: `sentAt` becomes `sent_at`. */
 export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
   : Name;
@@ -52,9 +51,9 @@ type ColumnsFrom<T> = {
 };
 
 /**
- * Returns the columns of a request's fields: `{ fromName }` becomes `{ from_name }`. Undefined
- * fields are left out. Every key becomes a column, so the fields must have been parsed by a schema,
- * which drops unknown keys.
+ * Converts a request's fields to columns: `{ fromName }` becomes `{ from_name }`. Undefined fields
+ * are left out. Every key becomes a column, so a schema must have parsed the fields and dropped
+ * unknown keys.
  */
 export function columnsFrom<T extends object>(fields: T): ColumnsFrom<T> {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);

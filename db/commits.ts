@@ -10,16 +10,16 @@ const owners = new WeakMap<Handle, Handle>();
 const notedIn = new WeakMap<Handle, RunNotice[]>();
 
 /**
- * Sets the receiver of run notices for transactions on `db`, which is the dispatcher of this process.
- * After each commit it gets the runs that the transaction has noted. A handle has one receiver.
+ * Sets the receiver of run notices for transactions on `db`. After each commit, the receiver gets
+ * the notices of the transaction. A handle has one receiver, the dispatcher of this process.
  */
 export function onCommitted(db: Handle, receiver: Receiver): void {
   receivers.set(db, receiver);
 }
 
 /**
- * Makes `owner` the owner of `handle`, for example a share of its connections. Commits on `handle` are
- * then passed to the receiver of `owner`.
+ * Makes `owner` the owner of `handle` (for example of a tenant's share of the pool). Notices of
+ * commits on `handle` are then passed to the receiver of `owner`.
  */
 export function commitLike(handle: Handle, owner: Handle): void {
   owners.set(handle, owner);
@@ -32,16 +32,16 @@ export function ownerOf(handle: Handle): Handle {
 }
 
 /**
- * Notes runs that must be signalled after the commit of `tx`. A rollback drops the notes. A note may
- * be lost, so the same transaction must write the row from which a run learns its work.
+ * Notes that runs must be signalled after the commit of `tx`. A rollback drops the notices. A
+ * notice may be lost, so the same transaction must write the row from which a run learns its work.
  */
 export function notifyAfterCommit(tx: Handle, runs: readonly RunNotice[]): void {
   notedIn.get(tx)?.push(...runs);
 }
 
 /**
- * Runs `work` and collects the notes of `tx`. Returns its result, and a function that passes the
- * notes to the receiver.
+ * Runs `work` and collects the notices of `tx`. Returns the result, and a function that passes the
+ * notices to the receiver.
  */
 export async function withNotes<T>(
   db: Handle,

@@ -8,43 +8,44 @@ import { Shares } from './shares.ts';
 import { isOutdatedPlan, isSilence, isTransient } from './sql-state.ts';
 import type { DB } from './tables.ts';
 
-/** The database handle that every query takes: the pool, or the caller's transaction. */
+/** The database handle that every query takes: the pool, or the transaction of the caller. */
 export type Database = Kysely<DB>;
 
 export interface OpenDatabase {
   db: Database;
-  /** The underlying pool, for libraries that bring their own SQL. */
+  /** The pool itself, for libraries that send their own SQL. */
   pool: Pool;
-  /** Handles on the pool for one tenant each, so that none takes all connections. */
+  /** A handle on the pool for each tenant, so that no tenant takes all connections. */
   shares: Shares;
   close(): Promise<void>;
 }
 
-/** How long this process waits for the database, in milliseconds. 0: without limit. */
+/** How long this process waits for the database, in milliseconds; 0: without limit. */
 export interface Timeouts {
-  /** For a lock that another transaction holds. */
+  /** Wait for a lock that another transaction holds. */
   lockMs: number;
-  /** For a whole statement. */
+  /** Duration of a whole statement. */
   statementMs: number;
-  /** For a connection: for a free one of the pool, and for a new one to be made. */
+  /** Wait for a connection: a free one of the pool, or a new one. */
   connectionMs: number;
 }
 
 /**
- * Milliseconds without a statement after which PostgreSQL ends a transaction and frees its locks. By
- * then, its process has stopped or lost the network, or exports data to a client that reads too slowly.
+ * Milliseconds without a statement after which PostgreSQL ends a transaction and releases its
+ * locks. Its process has then stopped, lost the network, or exports data to a client that reads too
+ * slowly.
  */
 const idleInTransactionMs = 60_000;
 /**
- * Milliseconds that this process waits for a reply beyond the longest timeout of a statement.
- * PostgreSQL has ended the statement by then. So if no reply arrives, the network or the server is at
- * fault, and the connection is closed.
+ * Milliseconds that this process waits for a reply beyond the longest statement timeout. PostgreSQL
+ * has ended the statement by then, so the network or the server has failed, and the connection is
+ * closed.
  */
 const silenceMs = 10_000;
 
 /**
  * Opens a pool on `url`.
- * @param options.poolMax maximum connections, 20 by default.
+ * @param options.poolMax maximum number of connections, 20 by default.
  * @param options.timeouts none by default, as for `npm run re-encrypt`.
  */
 export function openDatabase(
@@ -66,7 +67,8 @@ export function openDatabase(
   // the pool listens only on idle connections, not on those inside a transaction.
   pool.on('error', () => {});
   pool.on('connect', (client) => void client.on('error', () => {}));
-  // Ends a connection with outdated prepared statements when it is released. The pool replaces it.
+  // Closes a connection with outdated prepared statements when it is released. The pool opens
+  // another one.
   pool.on('release', (_error, client) => {
     if (client instanceof PreparingClient && client.isOutdated) void client.end();
   });
@@ -81,21 +83,21 @@ function settingsOf({ lockMs, statementMs, connectionMs }: Timeouts): PoolConfig
     statement_timeout: statementMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     connectionTimeoutMillis: connectionMs,
-    // Some statements have a timeout of their own (`withinConditionTime`).
+    // Some statements set their own timeout (`withinConditionTime`).
     ...(statementMs > 0 && {
       query_timeout: Math.max(statementMs, limits.conditionTimeMs) + silenceMs,
     }),
   };
 }
 
-/** Names of prepared statements by text, and use counts of the others. */
+/** By statement text: the name of a prepared statement, or the number of uses of another one. */
 const statementNames = new Map<string, string | number>();
-/** Number of uses of a statement, from which on it is prepared. */
+/** A statement is prepared from this use on. */
 const preparedFrom = 3;
 /** Maximum number of prepared statements. More would fill the memory of every connection. */
 const preparedMax = 500;
 
-/** The name of a statement that is worth preparing. Equal texts get equal names. */
+/** Returns the name of a statement that is worth preparing. Equal texts have equal names. */
 function statementName(text: string): string | undefined {
   const known = statementNames.get(text) ?? 0;
   if (typeof known === 'string') return known;
@@ -107,16 +109,16 @@ function statementName(text: string): string | undefined {
 
 const noRows = { rows: [], rowCount: 0 };
 
-/** Number of attempts of a statement before its error reaches the caller. */
+/** Maximum number of attempts of a statement. */
 const statementAttemptsMax = 3;
 
 /**
- * Prepares frequent statements, so that PostgreSQL plans them once per connection. Planning was two
- * thirds of the cost of recording an event. A statement outside a transaction that failed with a
- * transient error is retried here; inside a transaction, `transact` retries.
+ * Prepares frequent statements, so that PostgreSQL plans them once per connection: planning was two
+ * thirds of the cost of recording an event. Retries statements outside a transaction after a
+ * transient error; inside a transaction, `transact` retries.
  */
 class PreparingClient extends Client {
-  /** True from when a migration has changed the result type of a prepared statement. */
+  /** Set when a migration has changed the result type of a prepared statement. */
   isOutdated = false;
   /** The start of a transaction that has not been sent to the server yet; empty: there is none. */
   #opening = '';
@@ -179,18 +181,19 @@ const answerMs = 2_000;
 
 /** See `watchDatabase`. */
 export interface DatabaseWatch {
-  /** Returns true if the database responds within two seconds. */
+  /** Returns true if the database responds within `answerMs`. */
   answers(): Promise<boolean>;
   /**
-   * Milliseconds since the newest sweep began; null: none ever did, or the database is unavailable.
+   * Milliseconds since the newest sweep began; null: none ever began, or the database is
+   * unavailable.
    */
   sweepAgeMs(): Promise<number | null>;
   close(): Promise<void>;
 }
 
 /**
- * Watches the database at `url` over a connection of its own, so that a busy pool does not look
- * like an unavailable database. It connects on first use.
+ * Watches the database at `url` over its own connection, so that a busy pool does not look like an
+ * unavailable database. Connects on first use.
  */
 export function watchDatabase(url: string): DatabaseWatch {
   const pool = new Pool({
@@ -228,11 +231,11 @@ export function watchDatabase(url: string): DatabaseWatch {
   };
 }
 
-/** Number of attempts of a transaction before its error reaches the caller. */
+/** Maximum number of attempts of a transaction. */
 const transactionAttemptsMax = 5;
 /**
- * Half of the longest pause before the second attempt, in milliseconds. The longest pause doubles
- * with each further attempt.
+ * Half of the maximum pause before the second attempt, in milliseconds. The maximum doubles with
+ * each further attempt.
  */
 const pauseMs = 20;
 
@@ -250,7 +253,7 @@ export async function transact<T>(db: Database, work: (tx: Database) => Promise<
       return result;
     } catch (error) {
       if (attempt === transactionAttemptsMax || !isTransient(error)) throw error;
-      // Random, so that the two transactions of a deadlock do not collide again.
+      // The pause is random, so that the two transactions of a deadlock do not collide again.
       await sleep(Math.random() * pauseMs * 2 ** attempt);
     }
   }

@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { deletePage } from './pages.ts';
 import { limits } from '../domain/limits.ts';
 
-/** A row expires `hours` hours after the time in its column `since`. */
+/** A row expires `hours` hours after the time in the column `since`. */
 interface Expiry {
   since: string;
   hours: number;
@@ -13,15 +13,15 @@ interface Expiry {
 
 /** The tables whose rows expire after a fixed time. */
 const expiring = {
-  // The links of account mails work for an hour: see `tokenLife`.
+  // The links in mail about accounts work for an hour: see `tokenLife`.
   account_token: { since: 'created_at', hours: 1, rows: 1_000 },
   break_glass: { since: 'expires_at', hours: 0, rows: 1_000 },
-  // A request fills a list within minutes, unless its process dies.
+  // A request fills a list within minutes; a list that expires belongs to a process that died.
   follow_up_list: { since: 'expires_at', hours: 0, rows: 100 },
   job: { since: 'finished_at', hours: limits.jobDays * 24, rows: 500 },
   not_started: { since: 'at', hours: 30 * 24, rows: 5_000 },
-  // Amazon SNS repeats a notification for hours, mail servers and Stripe repeat for days, none for
-  // 30 days.
+  // Amazon SNS repeats a notification for hours, mail servers and Stripe for days. None of them
+  // does after 30 days.
   payment_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
   pending_sign_in: { since: 'expires_at', hours: 0, rows: 1_000 },
   report_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
@@ -41,7 +41,7 @@ export async function deleteExpired(
   await deleteInPages(db, table, expiring[table], isOver);
 }
 
-/** Deletes the rows of a table that are older than `hours`, a setting, page by page. */
+/** Deletes the rows of a table that are older than `hours`, page by page. `hours` is a setting. */
 export async function deleteOlder(
   db: Database,
   table: 'idempotency' | 'security_event',

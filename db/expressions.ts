@@ -1,18 +1,17 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 
 /**
- * Returns SQL that matches any of the values, for the right side of `=`. They are one parameter, so
- * the statement is the same for any number of them.
+ * Returns SQL that matches any of the values, for the right side of `=`. The values are one
+ * parameter, so the statement text is the same for any number of values.
  */
 export function anyOf(values: readonly string[], type: 'uuid' | 'text' | 'bigint' = 'uuid') {
   return sql<string>`any(${values}::${sql.raw(type)}[])`;
 }
 
 /**
- * Returns SQL that is true for rows of a table with one of these ids. Use it beside a join with a
- * list of records by id and a condition about open work. The statistics of a table come from
- * finished rows, so PostgreSQL expects one open row, and in a small table it would compare each
- * open row with each record.
+ * Returns SQL that is true for rows of a table with one of these ids. Use it with a join on a list
+ * of ids and a condition on open work: table statistics come from finished rows, so PostgreSQL
+ * expects one open row, and would compare each open row with each id.
  */
 export function among(table: string, ids: readonly string[]): RawBuilder<boolean> {
   return sql<boolean>`${sql.ref(`${table}.id`)} = ${anyOf(ids)}`;
@@ -31,7 +30,7 @@ export function addressDomain(address: RawBuilder<unknown>): RawBuilder<string> 
   return sql<string>`split_part(${address}, '@', -1)`;
 }
 
-/** The number of rows of a query. */
+/** Returns the number of rows of a query. */
 export async function countRows<D, T extends keyof D>(
   query: SelectQueryBuilder<D, T, object>,
 ): Promise<number> {
@@ -42,14 +41,14 @@ export async function countRows<D, T extends keyof D>(
   return total;
 }
 
-/** The id and size of a row, read first to decide which rows to read. */
+/** The id and size of a row. They are read first, to decide which rows to read. */
 export interface RowSize {
   id: string;
   /** Bytes of the columns that may be large. */
   bytes: number;
 }
 
-/** Returns an order that sorts rows as their ids are sorted in a list. */
+/** Returns SQL that sorts rows in the order of a list of ids. */
 export function orderOf(ids: readonly string[], column: string) {
   return sql`array_position(${ids}::uuid[], ${sql.ref(column)})`;
 }
@@ -59,7 +58,7 @@ export interface ListQuery {
   search?: string | undefined;
   sort: 'name' | 'createdAt' | 'updatedAt';
   dir: 'asc' | 'desc';
-  /** The first page is 1. */
+  /** Number of the page, from 1. */
   page: number;
   pageSize: number;
 }
@@ -71,20 +70,23 @@ export const sortColumns = {
   updatedAt: 'updated_at',
 } as const;
 
-/** A timestamp in the API's format, formatted by the database. */
+/** Returns SQL of a timestamp as text in the format of the API. */
 export function isoTime(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** A timestamp to the microsecond, to compare with others or to mark a position in a list. */
+/**
+ * Returns SQL of a timestamp as text with microseconds, for comparisons and as a position in a
+ * list.
+ */
 export function isoInstant(moment: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`to_char(${moment} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
 /**
- * Whole milliseconds from now until a moment: 0 when it has passed, null without one. A bare
- * `greatest(0, …)` would return 0 for null, because PostgreSQL's `greatest` ignores nulls. A run
- * that waits for "no moment" would then read again at once, forever.
+ * Returns SQL of the whole milliseconds until a time: 0 when it has passed, null if it is null. A
+ * bare `greatest(0, …)` would return 0 for null, because PostgreSQL's `greatest` ignores nulls; a
+ * run would then read again at once, forever.
  */
 export function millisecondsUntil(moment: RawBuilder<unknown>): RawBuilder<number | null> {
   const until = sql`ceil(extract(epoch from ${moment} - clock_timestamp()) * 1000)::float8`;
@@ -92,12 +94,12 @@ export function millisecondsUntil(moment: RawBuilder<unknown>): RawBuilder<numbe
 }
 
 /**
- * Longest wait of a run in milliseconds, for mail that is held without an end. After it, the run
- * waits again.
+ * Maximum milliseconds for which a run waits, for mail that is held without an end. After that, the
+ * run checks and waits again.
  */
 const longestWaitMs = 30 * 24 * 3_600_000;
 
-/** The same as `millisecondsUntil` for a run that waits, so at most `longestWaitMs`. */
+/** The same as `millisecondsUntil`, at most `longestWaitMs`. */
 export function millisecondsToWait(moment: RawBuilder<unknown>): RawBuilder<number | null> {
   const until = millisecondsUntil(moment);
   return sql<
@@ -105,13 +107,13 @@ export function millisecondsToWait(moment: RawBuilder<unknown>): RawBuilder<numb
   >`case when ${moment} is not null then least(${until}, ${longestWaitMs}) end`;
 }
 
-/** SQL that counts the milliseconds since a moment; 0 before it, and without one. */
+/** Returns SQL of the milliseconds since a time; 0 if it is in the future or null. */
 export function millisecondsSince(moment: RawBuilder<unknown>): RawBuilder<number> {
   const since = sql`extract(epoch from clock_timestamp() - ${moment}) * 1000`;
   return sql<number>`coalesce(greatest(0, ${since}), 0)::float8`;
 }
 
-/** Limits a number to those that JSON has. */
+/** Replaces infinity by the largest finite number, because JSON has no infinity. */
 export function finite(value: number): number {
   return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
 }

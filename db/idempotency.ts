@@ -5,8 +5,8 @@ import { limits } from '../domain/limits.ts';
 import { type Database, transact } from './database.ts';
 
 /**
- * A key that one request holds, until it stores its response, releases it, or another request takes
- * it over.
+ * A claim of a key by one request. It ends when the request stores its response or releases the
+ * key, or another request takes the key over.
  */
 export interface KeyClaim {
   ownerId: string;
@@ -16,13 +16,16 @@ export interface KeyClaim {
 
 export interface ClaimedKey {
   claimedAt: Date;
-  /** The seed for the ids of its mails: the same for every request that continues this one. */
+  /**
+   * The ids of the request's mails are derived from this id. It is the same for every request that
+   * continues this one.
+   */
   useId: string;
   /** Mail that earlier, unfinished requests with this key have accepted. */
   accepted: AcceptedEmail[];
 }
 
-/** A mail that a request has accepted under its key. */
+/** A mail that a request has accepted under an idempotency key. */
 export interface AcceptedEmail {
   /** Index of the mail in the request, from 0. */
   position: number;
@@ -30,7 +33,7 @@ export interface AcceptedEmail {
   contactId: string;
 }
 
-/** An earlier use of a key, which prevents a new one. */
+/** An earlier use of a key, which prevents a new claim. */
 export interface EarlierUse {
   request: string;
   body_hash: Buffer;
@@ -43,21 +46,23 @@ export interface EarlierUse {
 interface NewUse {
   ownerId: string;
   key: string;
-  /** Method and path. */
+  /** Method and path of the earlier request. */
   request: string;
   bodyHash: Buffer;
-  /** A new UUIDv7. It identifies a claim whose response was lost. */
+  /** A new UUIDv7. If the response of the database is lost, the claim is recognised by it. */
   useId: string;
   ttlHours: number;
-  /** The actor that alone may get the response; null: everyone with the right to make the request. */
+  /**
+   * The only actor that may get the response; null: everyone with the right to make the request.
+   */
   shownTo: string | null;
 }
 
 /**
- * Claims a key for one request. An expired key is new again. If an earlier request ended without a
- * response, or took too long, its key can be claimed again by a request with the same body. The
- * claim then includes the mail that the earlier request has accepted. Returns the claim, or the row
- * of the earlier use.
+ * Claims a key for one request. An expired key counts as new. If an earlier request ended without a
+ * response, or took too long, a request with the same body can claim its key. The claim then
+ * includes the mail that the earlier request has accepted. Returns the claim, or the row of the
+ * earlier use.
  */
 export async function claimIdempotencyKey(
   db: Database,
@@ -81,7 +86,8 @@ export async function claimIdempotencyKey(
       .executeTakeFirst();
     if (fresh) return { claimedAt: fresh.created_at, useId, accepted: [] };
     const known = await transact(db, (tx) => takeOver(tx, given));
-    // Otherwise the row was deleted in between: the first request failed and released the key.
+    // If it is undefined, the row was deleted in between: the first request failed and released the
+    // key.
     if (known) return known;
   }
 }
@@ -120,8 +126,8 @@ async function takeOver(
   const accepted = await listAccepted(tx, given);
   const isRepeat = row.request === given.request && row.body_hash.equals(given.bodyHash);
   if (accepted.length > 0 && !isRepeat) return { row };
-  // The ids of mail are derived from `use_id`. A repeat keeps it, so mail that the earlier request
-  // commits late has the same id, and is stored only once.
+  // The ids of mail are derived from `use_id`, and a repeated request keeps it. So mail that the
+  // earlier request commits late has the same id, and is stored only once.
   const before = isRepeat && !row.is_expired ? row.use_id : null;
   const useId = before && isWithin(before, given.ttlHours) ? before : given.useId;
   const { created_at: claimedAt } = await tx
@@ -144,15 +150,15 @@ async function takeOver(
 }
 
 /**
- * Returns true if a use began within the last `hours` hours, by its UUIDv7. `created_at` cannot be
- * used, because a request that takes the key over sets it to its own time.
+ * Returns true if a use began within the last `hours` hours, by the time in its UUIDv7.
+ * `created_at` cannot be used, because a request that takes the key over resets it.
  */
 function isWithin(useId: string, hours: number): boolean {
   const beganAt = timeOfId(useId);
   return Date.now() - beganAt < hours * 3_600_000;
 }
 
-/** Returns the mail accepted under a key without a stored response, in the order of the request. */
+/** Returns the mail accepted under a key, in the order of the request. */
 export async function listAccepted(
   db: Database,
   { ownerId, key }: { ownerId: string; key: string },
@@ -166,21 +172,22 @@ export async function listAccepted(
     .execute();
 }
 
-/** SQL that finds the row of a claim that is still held. */
+/** SQL that finds the row of a claim that has not ended. */
 const held = (claim: KeyClaim) => sql`owner_id = ${claim.ownerId} and key = ${claim.key}
   and created_at = ${claim.claimedAt} and status_code is null`;
 
 /**
- * Records, in the transaction of a mail, that it was accepted under the key.
+ * Records, in the transaction of a mail, that the mail was accepted under the key.
  * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over: the caller's
- *   transaction must be rolled back.
+ * transaction must be rolled back.
  */
 export async function recordAccepted(
   tx: Database,
   claim: KeyClaim,
   { position, emailId, contactId }: AcceptedEmail,
 ): Promise<void> {
-  // Locked, so that a request that takes over waits for this transaction and then sees its mail.
+  // The lock makes a request that takes the key over wait for this transaction, and then see its
+  // mail.
   const { rows } = await sql`
     with claim as (
       select owner_id, key from idempotency where ${held(claim)} for no key update
@@ -198,7 +205,7 @@ export async function renewIdempotencyKey(db: Database, claim: KeyClaim): Promis
 
 /**
  * Stores the response of the request that holds the claim. Returns false when another request has
- * taken it over, or a response is stored already.
+ * taken the key over, or a response is stored already.
  */
 export async function completeIdempotencyKey(
   db: Database,
@@ -212,8 +219,8 @@ export async function completeIdempotencyKey(
 }
 
 /**
- * Ends a claim without a response: the key is new again. If mail was accepted under it, the next
- * request with the same body continues after that mail.
+ * Ends a claim without a response, so the key counts as new again. If mail was accepted under it,
+ * the next request with the same body continues after this mail.
  */
 export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Promise<void> {
   const isEmpty = sql`not exists (
@@ -226,10 +233,11 @@ export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Prom
 }
 
 /**
- * Ends a claim whose statement failed, although it may have been committed. Nothing was done under
- * the claim, so its row is deleted, and the next request gets a new `use_id`. A second call does not
- * end the claim of that request. Call it before the claim is stale (`limits.idempotencyStaleMs`),
- * because another request may then take the claim over with the same `use_id`.
+ * Ends a claim whose statement failed, although the statement may have been committed. Nothing was
+ * done under the claim, so its row is deleted, and the next request gets a new `use_id`. A second
+ * call does not end the claim of that next request. Call it before the claim is stale
+ * (`limits.idempotencyStaleMs`), because another request may then take the key over with the same
+ * `use_id`.
  */
 export async function releaseLostKey(
   db: Database,

@@ -35,7 +35,10 @@ try {
   process.exitCode = 1;
 }
 
-/** Returns true for `re-encrypt`, false without an argument. For all others it ends the process. */
+/**
+ * Returns true for the argument `re-encrypt`, and false without an argument. Any other argument
+ * ends the process.
+ */
 function readTask(): boolean {
   try {
     const { values, positionals } = parseArgs({
@@ -56,7 +59,7 @@ function readTask(): boolean {
   }
 }
 
-/** Returns sentences for errors that the operator can fix, and the stack of all others. */
+/** Returns a sentence for errors that the operator can fix, and the stack of all other errors. */
 function sentenceOf(error: unknown): unknown {
   const isKnown = [ConfigError, ForeignSchema, MigrationFailed].some(
     (kind) => error instanceof kind,

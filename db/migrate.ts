@@ -7,11 +7,10 @@ import { isLockTimeout, isTransient } from './sql-state.ts';
 /**
  * Migrations are the files of `db/migrations`, applied in the order of their names and recorded in
  * the table `kysely_migration`. docs/upgrading.md has the rules for new files. Processes of two
- * versions run side by side during an update. So this code accepts migrations of a newer version,
- * and lets no migration block other statements for long.
- *
- * Kysely's own migrator does none of this. This code uses its table and its advisory lock, so that
- * processes of older versions, which use that migrator, take turns with this one.
+ * versions run at the same time during an update. So this code accepts migrations of a newer
+ * version, and no migration blocks other statements for long.
+ * Kysely's own migrator does neither. This code uses its table and advisory lock, so that processes
+ * of older versions, which use that migrator, take turns with this one.
  */
 
 const migrationsDir = path.join(import.meta.dirname, 'migrations');
@@ -20,12 +19,13 @@ const lockId = '3853314791062309107';
 /** Milliseconds between two attempts to get the advisory lock. */
 const turnMs = 200;
 /**
- * Longest wait of a migration for a table, in milliseconds. All other statements on the table wait
- * behind it.
+ * Milliseconds for which a migration waits for a lock on a table. Meanwhile all other statements on
+ * the table wait, too.
  */
 const lockTimeoutMs = 1_000;
 /**
- * Number of attempts of a migration whose tables others have locked. They take about three minutes.
+ * Number of attempts of a migration whose tables are locked by others. The attempts take about
+ * three minutes.
  */
 const attemptsMax = 90;
 /** First line of a file whose statements run one by one, outside a transaction. */
@@ -45,14 +45,14 @@ export interface SchemaState {
 export interface MigrateOptions {
   /** Receives one sentence that names what the migration waits for. */
   onWait?: (sentence: string) => void;
-  /** The folder of the files. */
+  /** The folder of the migration files. */
   dir?: string;
 }
 
 /**
- * Applies the missing migrations to the database at `url`, each in a transaction of its own unless
- * its file begins with `-- no transaction`. If several processes call it at once, one does the work
- * and the others wait.
+ * Applies the missing migrations to the database at `url`, each in its own transaction unless its
+ * file begins with `-- no transaction`. If several processes call it at once, one does the work and
+ * the others wait.
  * @returns the names of migrations that a newer version has applied
  * @throws MigrationFailed; ForeignSchema when an earlier migration is missing, or has another name
  */
@@ -64,8 +64,8 @@ export async function migrateToLatest(
   return withClient(url, async (client) => {
     await takeTurn(client, onWait);
     const { pending, newer } = compare(known, await listApplied(client));
-    // `create table if not exists` would fail without the right to create tables, although nothing
-    // may be left to migrate.
+    // `create table if not exists` would fail for a role that may not create tables, even if no
+    // migration is missing.
     if (!(await hasTable(client))) await client.query(table);
     for (const name of pending) {
       const text = await readFile(path.join(dir, `${name}.sql`), 'utf8');
@@ -76,8 +76,8 @@ export async function migrateToLatest(
 }
 
 /**
- * Returns the migrations that the database at `url` lacks, and those that a newer version has
- * applied. It changes nothing.
+ * Returns the migrations that are missing in the database at `url`, and those that a newer version
+ * has applied. Changes nothing.
  * @throws ForeignSchema when an earlier migration is missing, or has another name
  */
 export async function schemaState(url: string, dir = migrationsDir): Promise<SchemaState> {
@@ -87,14 +87,14 @@ export async function schemaState(url: string, dir = migrationsDir): Promise<Sch
 
 async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url, keepAlive: true });
-  // When a connection dies, the query under way fails. Without a listener the process would end,
-  // too.
+  // When a connection dies, the current query fails. Without a listener for `error`, the process
+  // would also end.
   client.on('error', () => {});
   await client.connect();
   try {
     return await work(client);
   } finally {
-    // This releases the advisory lock as well.
+    // Closing the connection also releases the advisory lock.
     await client.end();
   }
 }
@@ -121,12 +121,12 @@ async function listApplied(client: Client): Promise<string[]> {
 }
 
 /**
- * Another line of versions has made the schema of the database. It is neither an older nor a newer
- * state of the schema of this version.
+ * The schema of the database was made by another line of versions: it is neither older nor newer
+ * than this version's schema.
  */
 export class ForeignSchema extends Error {}
 
-/** A migration was not applied. The message says which, and why. */
+/** A migration was not applied. The message names it, with the reason. */
 export class MigrationFailed extends Error {}
 
 function compare(known: readonly string[], applied: readonly string[]): SchemaState {
@@ -154,8 +154,8 @@ function compare(known: readonly string[], applied: readonly string[]): SchemaSt
 }
 
 /**
- * Waits for the advisory lock. It asks repeatedly instead of waiting inside PostgreSQL: there the
- * statement would hold a snapshot, and `create index concurrently` waits for snapshots.
+ * Waits for the advisory lock. It tries repeatedly instead of waiting inside PostgreSQL, because a
+ * waiting statement holds a snapshot, and `create index concurrently` waits for snapshots.
  */
 async function takeTurn(client: Client, onWait: (sentence: string) => void): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -173,8 +173,8 @@ interface Migration {
 }
 
 /**
- * If a migration cannot lock its tables, it lets the statements that wait behind it continue, and
- * tries again.
+ * Applies a migration. If it cannot lock its tables, the statements that wait behind it continue
+ * first, and it tries again.
  */
 async function applyWithRetries(
   client: Client,
@@ -207,8 +207,8 @@ async function applyWithRetries(
 
 async function apply(client: Client, { name, text }: Migration): Promise<void> {
   if (text.startsWith(untransacted)) {
-    // One query per statement, because PostgreSQL runs several statements of one query in a
-    // transaction.
+    // Each statement is a query of its own, because PostgreSQL runs several statements of one query
+    // in a transaction.
     for (const statement of text.split(/;$/m)) {
       if (statement.trim() !== '') await client.query(statement);
     }

@@ -6,15 +6,15 @@ import type { Database } from './database.ts';
 interface Page {
   table: string;
   where: RawBuilder<boolean>;
-  /** Maximum number of rows deleted at once. */
+  /** Maximum number of rows that one statement deletes. */
   rows: number;
-  /** SQL of the order in which they are deleted, if it matters. */
+  /** SQL of the order of deletion, if it matters. */
   order?: RawBuilder<unknown> | undefined;
 }
 
 /**
- * Does a page of work for each id in turn, until all are done or `isOver`. So much work for one id
- * does not keep the others waiting.
+ * Does one page of work for each id in turn, until all are done or `isOver`. So a large amount of
+ * work for one id does not delay the others.
  * @param page returns true if it was the last page of this id
  */
 export async function pageInTurn(
@@ -23,7 +23,7 @@ export async function pageInTurn(
   page: (id: string) => Promise<boolean>,
 ): Promise<void> {
   const left = new Set(ids);
-  // An id that is deleted from the set and added again moves to its end.
+  // Deleting an id from the set and adding it again moves it to the end of this loop.
   for (const id of left) {
     if (isOver()) return;
     left.delete(id);
@@ -31,7 +31,7 @@ export async function pageInTurn(
   }
 }
 
-/** Deletes up to `rows` rows of a table. Returns how many. */
+/** Deletes up to `rows` rows of a table. Returns the number of deleted rows. */
 export async function deletePage(
   db: Database,
   { table, where, rows, order }: Page,

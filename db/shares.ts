@@ -4,21 +4,21 @@ import { Problem } from '../domain/errors.ts';
 import { commitLike } from './commits.ts';
 import type { DB } from './tables.ts';
 
-/** Maximum number of connections that a share may hold for each free one. */
+/** Maximum number of connections of a share for each free connection of the pool. */
 const heldPerFree = 3;
 /** Maximum number of statements and transactions of one share that wait for a connection. */
 const waitingMax = 1_000;
 /**
- * Maximum number of unused shares that are kept for the next tenants, because making a share costs
- * more than many requests do.
+ * Maximum number of unused shares that are kept for the next tenants, because creating a share
+ * takes longer than many requests.
  */
 const sparesMax = 100;
 
 interface Share {
   db: Kysely<DB>;
-  /** Number of running calls of `within`. The share exists as long as there is one. */
+  /** Number of running calls of `within`. The share exists until it is 0. */
   users: number;
-  /** Number of connections that are in use, or about to be. */
+  /** Number of connections that the share uses or has just requested. */
   held: number;
   /** Waiting callers, first come, first served. */
   waiting: Set<() => void>;
@@ -26,15 +26,13 @@ interface Share {
 
 /**
  * Divides the connections of a pool between tenants, so that a tenant whose statements wait for a
- * lock does not stop the others. The rule is that of dynamic thresholds (Choudhury and Hahne,
- * "Dynamic queue length thresholds for shared-memory packet switches", 1998): a share takes one more
- * connection only if it then holds at most three times as many as stay free.
- *
- * A tenant alone gets three quarters of the pool, two get three sevenths each, and one connection
- * always stays free for the other users of the pool. With a smaller factor, a server of one tenant
- * would waste connections; with a larger one, few would be left for the second tenant.
- *
- * A caller must not wait for a connection of a share while it holds another connection of the pool:
+ * lock does not stop the others. It uses dynamic thresholds (Choudhury and Hahne, "Dynamic queue
+ * length thresholds for shared-memory packet switches", 1998): a share takes another connection
+ * only if it then has at most three times as many as remain free.
+ * A single tenant gets three quarters of the pool, two tenants get three sevenths each, and one
+ * connection always stays free for other users of the pool. With a smaller factor, a server with
+ * one tenant would waste connections; with a larger one, few would be left for the second tenant.
+ * A caller must not wait for a connection of a share while it has another connection of the pool:
  * with a pool of two, all shares together get only one, so the caller would wait for itself.
  */
 export class Shares {
@@ -43,18 +41,18 @@ export class Shares {
   readonly #waitMs: number;
   readonly #shares = new Map<string, Share>();
   readonly #spares: Share[] = [];
-  /** Shares with waiting callers. The one that was served last is at the end. */
+  /** Shares with waiting callers. The share that was served last is at the end. */
   readonly #queue = new Set<Share>();
 
   /**
    * @param owner the handle on the whole pool
-   * @param waitMs how long a statement waits for a connection of its share; 0: without limit
+   * @param waitMs maximum wait of a statement for a connection of its share; 0: without limit
    */
   constructor(pool: Pool, owner: Kysely<DB>, waitMs: number) {
     this.#pool = pool;
     this.#owner = owner;
     this.#waitMs = waitMs;
-    // The pool counts the connection as free only after the event.
+    // The pool counts the connection as free only after this event.
     pool.on('release', () => {
       if (this.#queue.size > 0) process.nextTick(() => this.#serve());
     });
@@ -92,7 +90,7 @@ export class Shares {
 
   #mayTake(share: Share): boolean {
     const { options, totalCount, idleCount, waitingCount } = this.#pool;
-    // Other users of the pool come first: those that wait in the pool itself count as if they had a
+    // Other users of the pool go first: callers that wait in the pool itself count as if they had a
     // connection.
     const free = options.max - (totalCount - idleCount) - waitingCount;
     return share.held + 1 <= heldPerFree * (free - 1);
@@ -128,7 +126,7 @@ export class Shares {
       this.#serve();
     };
     try {
-      // The pool counts the connection from this call on.
+      // From this call on, the pool counts the connection as used.
       const client = await this.#pool.connect();
       const release = client.release.bind(client);
       client.release = (error) => {
@@ -148,7 +146,7 @@ export class Shares {
       if (!next || !this.#mayTake(share)) continue;
       this.#queue.delete(share);
       next();
-      // Moved to the end, so this loop serves the others first.
+      // At the end of the queue, the share is served after the others.
       if (share.waiting.size > 0) this.#queue.add(share);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Returns true if PostgreSQL aborted a statement that may succeed when repeated: a serialization
- * failure or a deadlock (SQLSTATE 40001 and 40P01, see
+ * Returns true if PostgreSQL aborted a statement that may succeed when repeated. The reason is a
+ * serialization failure or a deadlock (SQLSTATE 40001 and 40P01, see
  * https://www.postgresql.org/docs/18/mvcc-serialization-failure-handling.html), or an outdated
  * plan.
  */
@@ -9,19 +9,20 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * Returns true if a statement was prepared before a migration changed its result type: "cached plan
- * must not change result type", SQLSTATE 0A000. Its connection must drop its prepared statements.
+ * Returns true if a migration has changed the result type of a statement after it was prepared:
+ * "cached plan must not change result type", SQLSTATE 0A000. The connection must then drop its
+ * prepared statements.
  */
 export function isOutdatedPlan(error: unknown): boolean {
   return codeOf(error) === '0A000' && (error as Error).message.includes('cached plan');
 }
 
-/** Returns true if a lock or a result did not come within its time limit: SQLSTATE 55P03, 57014. */
+/** Returns true if a lock or a result took longer than its timeout: SQLSTATE 55P03, 57014. */
 export function isTimeLimit(error: unknown): boolean {
   return ['55P03', '57014'].includes(codeOf(error) ?? '');
 }
 
-/** Returns true if a lock was not free within `lock_timeout`: SQLSTATE 55P03. */
+/** Returns true if a lock was not available within `lock_timeout`: SQLSTATE 55P03. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
@@ -35,12 +36,12 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Error codes of a connection that is lost or cannot be made. They are those of the operating
- * system, and those of PostgreSQL for starting and stopping (class 57P), too few resources (53), a
- * lost connection (08), and a transaction that was ended because it was idle (25P03).
+ * Error codes of a connection that is lost or cannot be made: codes of the operating system, and
+ * PostgreSQL's codes for starting and stopping (class 57P), insufficient resources (53), a lost
+ * connection (08), and a transaction that was ended because it was idle (25P03).
  */
 const unreachableCode = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|57P|53|08|25P03)/;
-/** Beginnings of the driver's own messages about connections. */
+/** First words of the driver's own error messages about connections. */
 const unreachableTexts = [
   'Connection terminated',
   'timeout exceeded when trying to connect',
@@ -50,10 +51,9 @@ const unreachableTexts = [
 ];
 
 /**
- * Returns true if a statement failed for a temporary reason, not because of its content: no
- * connection, a lock or a result that did not come in time (55P03, 57014), or a conflict with other
- * transactions. Its transaction may succeed later. It was rolled back, unless the connection broke
- * during the commit: see `isAnswerLost`.
+ * Returns true if a statement failed for a temporary reason: no connection, a timeout (55P03,
+ * 57014), or a conflict with other transactions. Its transaction may succeed later. It was rolled
+ * back, unless the connection broke during the commit: see `isAnswerLost`.
  */
 export function isUnavailable(error: unknown): boolean {
   return isUnreachable(error) || isTimeLimit(error) || isTransient(error);
@@ -72,13 +72,16 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof Error && unreachableTexts.some((text) => error.message.startsWith(text));
 }
 
-/** Returns true if the connection broke during a statement, which may still have been committed. */
+/**
+ * Returns true if the connection broke during a statement, so that the statement may have been
+ * committed.
+ */
 export function isAnswerLost(error: unknown): boolean {
   if (/^(ECONNRESET|EPIPE|ETIMEDOUT|08)/.test(codeOf(error) ?? '') || isSilence(error)) return true;
   return error instanceof Error && error.message.startsWith('Connection terminated');
 }
 
-/** Returns true if the driver has given up waiting for the response to a statement. */
+/** Returns true if the driver stopped waiting for the response to a statement. */
 export function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout';
 }

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /**
- * Returns the time up to which some work on past rows is done. For the name `sweep`: when the sweep
- * last began. Null: the watermark was never set.
+ * Returns the time up to which a kind of work on past rows is done. For the name `sweep`, it is the
+ * time when the last sweep began. Null: the watermark was never set.
  */
 export async function findWatermark(db: Database, name: string): Promise<Date | null> {
   const row = await db
@@ -14,7 +14,7 @@ export async function findWatermark(db: Database, name: string): Promise<Date | 
   return row?.at ?? null;
 }
 
-/** Records the watermark. It never moves back: of two concurrent calls, the later time counts. */
+/** Sets a watermark. It never moves back: of two concurrent calls, the later time is kept. */
 export async function updateWatermark(db: Database, name: string, at: Date): Promise<void> {
   await sql`
     insert into watermark (name, at) values (${name}, ${at})

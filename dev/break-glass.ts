@@ -1,6 +1,6 @@
 import { readStackFile } from './servers/stack-file.ts';
 
-/** Runs the command for the database of "npm start", unless DATABASE_URL names another. */
+/** Runs the command with the database of "npm start", unless DATABASE_URL is set. */
 
 const stack = await readStackFile(process.env['EVERPOST_DATA_DIR'] ?? './var');
 if (stack) {

@@ -4,7 +4,7 @@ import { Everpost } from '../client/everpost.ts';
 import { readStackFile } from './servers/stack-file.ts';
 
 /**
- * `npm run demo`: does a typical job on the running stack, through the public API only: account,
+ * `npm run demo`: a typical use of the running stack, only through the public API: account,
  * project, sender domain, template, workflow, event, and the resulting mails.
  */
 
@@ -20,7 +20,9 @@ const api = apiUrl;
 
 let cookie = '';
 
-/** Sends a request, and prints it in one line. Keeps the session if the response starts one. */
+/**
+ * Sends a request, and prints it in one line. Keeps the session cookie if the response sets one.
+ */
 async function told(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   console.log(`  ${init.method?.padEnd(5)} ${url.slice(api.length)} ${response.status}`);
@@ -28,7 +30,7 @@ async function told(url: string, init: RequestInit): Promise<Response> {
   return response;
 }
 
-/** A client of the API; its errors end the demo. */
+/** Creates a client of the API; its errors end the demo. */
 const clientWith = (apiKey?: string) =>
   new Everpost({ baseUrl: api, fetch: told, ...(apiKey === undefined ? {} : { apiKey }) });
 

@@ -15,11 +15,11 @@ import { explanationOf } from '../domain/workflow/explanation.ts';
 import type { HistoryLine } from '../worker/history-events.ts';
 import { type FoundRun, NoHistory } from './history-source.ts';
 
-/** Reads from the database the data of an execution that the history of its run does not have. */
+/** Reads from the database the data of an execution that are not in the history of its run. */
 
 /**
- * Returns the execution of a run from its rows.
- * @throws NoHistory when the run is not that of an execution, or the execution was deleted.
+ * Reads the execution of a run from the database.
+ * @throws NoHistory when the run belongs to no execution, or the execution was deleted.
  */
 export async function executionOf(
   db: Database,
@@ -57,7 +57,7 @@ export function drawExecution({ graph, state }: KnownExecution): string {
 /** Input and result of a step. They contain a customer's data. */
 export interface StepData {
   stepId: string;
-  /** The step as in the lines of a history: `WEBHOOK "Call"`. */
+  /** The step as named in the lines of a history: `WEBHOOK "Call"`. */
   step: string;
   status: string;
   attempts: number;
@@ -100,7 +100,9 @@ export async function dataOf(db: Database, known: KnownExecution): Promise<Execu
   };
 }
 
-/** Returns the lines of a history. The input and output of a step follow the last line about it. */
+/**
+ * Returns the lines of a history, with the input and output of a step after the last line about it.
+ */
 export function linesWithData(lines: readonly HistoryLine[], data: ExecutionData): string[] {
   const about = ({ text }: HistoryLine, { step }: StepData) => text.includes(step);
   const shown = (step: StepData): string[] => [

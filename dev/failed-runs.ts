@@ -5,9 +5,9 @@ import { type RecordedRun, replayHistories } from '../worker/replay.ts';
 import type { Divergence } from '../worker/divergence.ts';
 import { describeHistory } from '../worker/describe-history.ts';
 
-/** The result for one failed run of an execution. */
+/** The result of replaying one failed run of an execution. */
 export interface Verdict {
-  /** When it failed, ISO 8601. */
+  /** When the run failed, ISO 8601. */
   at: string;
   workflowId: string;
   runId: string;
@@ -15,7 +15,7 @@ export interface Verdict {
   failure: string;
   divergence: Divergence | null;
   /**
-   * Newest run of the execution, if a retry or a reset has started one since; null: this run is the
+   * The newest run of the execution, if a retry or a reset has started one; null: this run is the
    * newest.
    */
   later: { runId: string; status: string } | null;
@@ -26,7 +26,7 @@ interface FailedRun extends RecordedRun {
   later: Verdict['later'];
 }
 
-/** Returns a query for Temporal that finds executions that failed in the 24 hours before `now`. */
+/** Returns a Temporal query for executions that failed in the 24 hours before `now`. */
 export function failedSince(now: Date): string {
   const since = new Date(now.getTime() - 24 * 60 * 60 * 1000).toISOString();
   return `${statusKey.name} = "FAILED" AND CloseTime > "${since}"`;
@@ -34,7 +34,7 @@ export function failedSince(now: Date): string {
 
 /**
  * Replays the runs that a query finds, newest first, one at a time, at most `max`. Skips runs that
- * Temporal has deleted meanwhile.
+ * Temporal has deleted in the meantime.
  */
 export async function* replayFailed(
   client: Client,
@@ -74,7 +74,7 @@ async function newerRun(client: Client, workflowId: string, runId: string) {
   return { runId: newest.runId, status };
 }
 
-/** Resolves with null when Temporal has removed the run. */
+/** Resolves with null if Temporal has deleted the run. */
 function orGone<T>(asked: Promise<T>): Promise<T | null> {
   return asked.catch((error: unknown) => {
     if (error instanceof WorkflowNotFoundError) return null;

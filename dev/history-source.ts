@@ -10,11 +10,11 @@ import { isUuid } from '../domain/ids.ts';
 import { runIds } from '../domain/runs/runs.ts';
 import type { RecordedRun } from '../worker/replay.ts';
 
-/** Why there is nothing to replay, and what to do: a message for the user. */
+/** Thrown when there is nothing to replay. The message tells the user why, and what to do. */
 export class NoHistory extends Error {}
 
 export interface FoundRun extends RecordedRun {
-  /** null: the file does not contain it. */
+  /** null: the file does not contain the run id. */
   runId: string | null;
 }
 
@@ -54,8 +54,8 @@ function sortedMap(name: string, value: unknown): unknown {
 }
 
 /**
- * Fetches the history of a run by its workflow id in Temporal, or by the id of its row, for example
- * of an execution, a campaign, a domain or a project. Without `runId`, fetches the newest run.
+ * Fetches the history of a run by its workflow id, or by the id of its row, for example of an
+ * execution, a campaign, a domain or a project. Without `runId`, fetches the newest run.
  * @throws NoHistory when Temporal has no such run, or when the id is ambiguous.
  */
 export async function fetchHistory(
@@ -80,9 +80,9 @@ export async function fetchHistory(
 /** Another run of the same workflow id. */
 export interface OtherRun {
   runId: string;
-  /** When it began, ISO 8601. */
+  /** When the run began, ISO 8601. */
   startedAt: string;
-  /** As Temporal names it: `FAILED`, `COMPLETED`, `CONTINUED_AS_NEW`. */
+  /** Temporal's name of the status: `FAILED`, `COMPLETED`, `CONTINUED_AS_NEW`. */
   status: string;
 }
 
@@ -100,7 +100,7 @@ export async function otherRuns(client: Client, { workflowId, runId }: FoundRun)
   return others;
 }
 
-/** Refuses texts that cannot be an id, before any request. @throws NoHistory */
+/** Refuses texts that cannot be an id, without a request to Temporal. @throws NoHistory */
 export function refuseSource(source: string, runId: string | undefined): void {
   if (source.includes('@')) {
     throw new NoHistory(
@@ -118,7 +118,7 @@ export function refuseSource(source: string, runId: string | undefined): void {
     throw new NoHistory(`"${source}" is not an id: it has a space or a quotation mark.`);
 }
 
-/** Returns the workflow ids that the run of a row with this id may have. */
+/** Returns the workflow ids that a run may have whose row has this id. */
 function idsAround(id: string): string[] {
   return [
     executionRunId(id),

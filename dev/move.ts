@@ -7,8 +7,8 @@ import { readStackFile } from './servers/stack-file.ts';
 
 /**
  * `npm run move`: imports the contacts of another platform from its CSV export, through the public
- * API. It may be repeated: a contact is found again by its address, and contacts that have opted
- * out since are not subscribed again.
+ * API. It may be repeated: contacts are found by their address, and contacts that have opted out in
+ * the meantime are not subscribed again.
  */
 
 const usage = `Usage: npm run move -- plunk|listmonk FILE [--dry-run]
@@ -23,7 +23,7 @@ address of the API, unless "npm start" runs here.
 /** Body of a request to `POST /contacts`. */
 interface Contact {
   email: string;
-  /** Absent: new contacts are subscribed, others stay as they are. */
+  /** Absent: a new contact is subscribed, an existing one does not change. */
   subscribed?: false;
   data: Record<string, unknown>;
 }
@@ -36,13 +36,16 @@ const attemptsMax = 6;
 
 /** The meaning of the columns of each platform. All other columns are data. */
 const platforms: Record<string, { toContact(cells: Cells): Contact; dropped: string[] }> = {
-  /** `email`, `subscribed`, and a column for each field of data, or `data` with a JSON object. */
+  /** Columns: `email`, `subscribed`, and one for each data field, or `data` with a JSON object. */
   plunk: {
     dropped: ['id', 'createdAt', 'updatedAt', 'projectId'],
     toContact: ({ email = '', subscribed = '', ...rest }) =>
       contactOf(email, !/^(false|0|no)$/i.test(subscribed), dataOf(rest, ['data'])),
   },
-  /** `uuid,email,name,attributes,status,created_at,updated_at`; attributes are a JSON object. */
+  /**
+   * Columns: `uuid,email,name,attributes,status,created_at,updated_at`; `attributes` is a JSON
+   * object.
+   */
   listmonk: {
     dropped: ['uuid', 'created_at', 'updated_at'],
     toContact: ({ email = '', status = '', ...rest }) =>
@@ -55,9 +58,9 @@ function contactOf(email: string, isSubscribed: boolean, data: Contact['data']):
 }
 
 /**
- * Returns the cells as values of data. A cell of a column in `objects` is a JSON object; its keys
+ * Returns the cells as values of data. A cell in a column of `objects` is a JSON object, whose keys
  * become keys of data.
- * @throws SyntaxError when such a cell contains anything else.
+ * @throws SyntaxError when such a cell is not a JSON object.
  */
 function dataOf(cells: Cells, objects: string[]): Contact['data'] {
   const values = Object.entries(cells).flatMap(([name, cell]): [string, unknown][] => {
@@ -90,7 +93,7 @@ interface Row {
 }
 
 /**
- * Yields the rows of an exported file, in order. `refuse` is called with those that cannot be read.
+ * Yields the rows of an exported file, in order. `refuse` is called for rows that cannot be read.
  */
 async function* readRows(
   file: string,
@@ -125,8 +128,8 @@ async function* readRows(
 
 /**
  * Sends a contact. Repeats the request after temporary errors.
- * @returns the result, or why the API refuses the contact.
- * @throws Error when the API accepts no contact at all.
+ * @returns the result, or the reason why the API refuses the contact.
+ * @throws Error when the API accepts no contacts at all.
  */
 async function send(
   contact: Contact,
@@ -148,8 +151,7 @@ async function send(
       if (answer.status === 401 || answer.status === 403) throw new Error(error.message);
       if (answer.status !== 429 && answer.status < 500) return { refused: reason ?? error.message };
       if (answer.status === 429) {
-        // The limit of requests per minute is no failure of this request, so wait until the minute
-        // is over.
+        // A rate limit is not a failure of this request, so the attempts start again.
         attempt = 0;
         await sleep(Number(answer.headers.get('retry-after') ?? 1) * 1000);
         continue;

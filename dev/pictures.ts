@@ -12,8 +12,8 @@ import { Everpost } from '../client/everpost.ts';
 import { readStackFile } from './servers/stack-file.ts';
 
 /**
- * `npm run pictures`: creates a shop on the running stack, and makes the pictures of `docs/images`
- * anew from its drawings, the console and the Temporal UI. It needs Chromium (CHROMIUM_PATH).
+ * `npm run pictures`: creates a shop on the running stack, and renews the pictures in `docs/images`
+ * from the API's drawings, the console and the Temporal UI. Needs Chromium (CHROMIUM_PATH).
  */
 
 const images = join(import.meta.dirname, '../docs/images');
@@ -25,8 +25,8 @@ if (!stack?.temporalUiUrl) {
 const { apiUrl, temporalUiUrl } = stack;
 const owner = { email: `books-${Date.now()}@shop.example`, password: 'a long enough password' };
 
-// This server receives the webhooks. It answers 404 to some contacts and 503 to others, so that
-// steps fail and are retried.
+// Receives the webhooks. Responds with 404 to some contacts and 503 to others, so that steps fail
+// and are retried.
 const receiver = createServer(async (request, response) => {
   const { who } = JSON.parse(await text(request)) as { who: string };
   const status = /^[d-g]/.test(who) ? 404 : who.startsWith('h') ? 503 : 204;
@@ -96,7 +96,7 @@ for (const [name, path] of [
   await writeFile(join(images, `${name}.svg`), drawing);
 }
 
-// The commands in journeys.md make the pictures of that page.
+// The commands in journeys.md create the pictures of that page.
 const journeys = await readFile(join(images, '../journeys.md'), 'utf8');
 const commands = [...journeys.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
 const folder = await mkdtemp(join(tmpdir(), 'everpost-pictures-'));
@@ -168,7 +168,7 @@ async function track(name: string, event: string): Promise<void> {
 }
 
 /**
- * Returns the execution of a contact, once its status and step contain `state`, such as `WAITING
+ * Returns the execution of a contact once its status and step contain `state`, such as `WAITING
  * Paid?`.
  */
 async function executionOf(name: string, state: string) {
@@ -190,7 +190,7 @@ function runOf(execution: Awaited<ReturnType<typeof executionOf>>): string {
   return `/${execution.temporalWorkflowId}/${execution.temporalRunId}`;
 }
 
-/** Takes a picture of a page of the Temporal UI, from a heading (`from`) or from the top on. */
+/** Takes a picture of a page of the Temporal UI, from the heading `from` or from the top. */
 async function temporal(
   name: string,
   path: string,
@@ -198,7 +198,7 @@ async function temporal(
 ): Promise<void> {
   await page.setViewportSize({ width, height: 2_000 });
   await page.goto(`${temporalUiUrl}/namespaces/default/workflows${path}`);
-  // The UI loads and draws for a while after its last request.
+  // The UI continues to load and draw for a while after its last request.
   await sleep(4_000);
   const box =
     from === undefined ? null : await page.getByRole('heading', { name: from }).boundingBox();

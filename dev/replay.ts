@@ -49,7 +49,7 @@ More: docs/replaying.md`;
 /** The default port of Node.js debuggers. */
 const inspectPort = '9229';
 
-/** Maximum number of runs that `--failed` replays, which takes some minutes. */
+/** Maximum number of runs that `--failed` replays. This takes some minutes. */
 const failedMax = 1000;
 
 function readArguments() {
@@ -73,10 +73,7 @@ function readArguments() {
 
 type Options = ReturnType<typeof readArguments>['values'];
 
-/**
- * Shows what happened to a run, step by step, and whether the current code issues the same
- * commands.
- */
+/** Shows what happened in a run, step by step, and if the current code issues the same commands. */
 async function main(): Promise<number> {
   const { positionals, values, tokens } = readArguments();
   const [source, port = inspectPort] = positionals;
@@ -84,7 +81,7 @@ async function main(): Promise<number> {
     (values.help ? console.log : console.error)(usage);
     return values.help ? 0 : 2;
   }
-  // We report divergences in our own messages.
+  // This command prints its own messages about divergences, so those of the SDK are off.
   Runtime.install({
     // Ctrl-C ends this command at once.
     shutdownSignals: [],
@@ -101,7 +98,7 @@ async function main(): Promise<number> {
 }
 
 /**
- * Returns a sentence about an option that was given twice, because only the last value would count;
+ * Returns an error about an option that was given twice, because only the last value would count;
  * null: there is none.
  */
 function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): string | null {
@@ -112,7 +109,7 @@ function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): str
     : `${twice} can be given only once: run the command again for each.`;
 }
 
-/** Returns a sentence about arguments that would be ignored; null: there are none. */
+/** Returns an error about arguments that would be ignored; null: there are none. */
 function misuseOf(positionals: readonly string[], options: Options): string | null {
   const [source, second] = positionals;
   const other = Object.keys(options).find((name) => !['failed', 'json'].includes(name));
@@ -185,7 +182,7 @@ async function replayOne(source: string, options: Options, port: number): Promis
   return divergence === null ? 0 : 1;
 }
 
-/** Reads the data that an option needs from the database. Writes the picture. */
+/** Reads from the database the data that an option needs. Writes the picture. */
 async function askDatabase(run: FoundRun, options: Options) {
   const { 'with-data': withData, 'what-if': given, picture } = options;
   if (!withData && given === undefined && picture === undefined) return undefined;
@@ -272,8 +269,8 @@ function waitForDebugger(port: number): void {
 }
 
 /**
- * Adds a `debugger` statement at the start of the run. The code is loaded only when the replay
- * begins, which is too late to set a breakpoint by hand.
+ * Adds a `debugger` statement to the start of the run's code. The code is loaded only when the
+ * replay begins, which is too late to set a breakpoint by hand.
  */
 function stoppingAtBegin(code: string, { history }: FoundRun): string {
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
@@ -287,7 +284,7 @@ function stoppingAtBegin(code: string, { history }: FoundRun): string {
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader of the output, such as `head`, has closed it.
+  // The program that reads the output, such as `head`, has closed it.
   if (error.code === 'EPIPE') process.exit(2);
   throw error;
 });
@@ -295,7 +292,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   process.exit(await main());
 } catch (error) {
-  // Only the message for known errors; anything else with its stack.
+  // Known errors are printed as a message, all others with their stack.
   if (isKnown(error)) console.error(error.message);
   else if (isUsageError(error)) console.error(`${error.message}\n\n${usage}`);
   else console.error(error);

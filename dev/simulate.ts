@@ -13,7 +13,7 @@ breaks a promise.
 
 const values = readArguments();
 
-/** Ends the process after `--help`, and for an unknown argument. */
+/** Reads the arguments. Ends the process after `--help`, and for an unknown argument. */
 function readArguments() {
   try {
     const { values } = parseArgs({
@@ -32,7 +32,7 @@ function readArguments() {
     process.exit(2);
   }
 }
-// A user who names a seed wants to see that one history.
+// With a seed, the user wants to see this one history.
 const isOne = process.argv.includes('--seed');
 const { status } = spawnSync('npx', ['vitest', 'run', 'test/simulation/simulate.test.ts'], {
   stdio: 'inherit',

@@ -72,8 +72,8 @@ async function main(): Promise<number> {
 }
 
 /**
- * Prints errors and lines that are no log entries; with `--verbose` every line. They are formatted
- * for a terminal, and unchanged in a pipe.
+ * Returns a function that prints errors and lines that are no log entries; with `--verbose` every
+ * line. Lines are formatted for a terminal, and unchanged in a pipe.
  */
 function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   const { stdout } = process;
@@ -128,8 +128,8 @@ ${isVerbose ? '' : quiet}Ctrl-C stops everything. The data stays.
 }
 
 /**
- * The password is left out, because terminals and log files keep the output, and the database may
- * be the user's own.
+ * Removes the password, because terminals and log files keep the output, and the database may be
+ * the user's own.
  */
 function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);

@@ -11,26 +11,29 @@ import {
   timeOf,
 } from '../worker/history-events.ts';
 
-/** One workflow task of a run: why its code ran, and what it then did. */
+/** One workflow task of a run: why its code ran, and what the code did. */
 export interface TraceTask {
-  /** Time at which the task was completed, or of the last event if it was not. ISO 8601. */
+  /**
+   * ISO 8601 time when the task was completed; if it was not completed, the time of its last event.
+   */
   at: string;
-  /** Id of the event that completed it; null: it has not run. */
+  /** Id of the event that completed the task; null: the task has not run. */
   eventId: number | null;
   /** Descriptions of the events that started the task, in order. */
   woken: string[];
   /**
-   * Commands of the task with their results, in order. Results of activities start a later task.
+   * Commands of the task with their results, in order. The result of an activity starts a later
+   * task.
    */
   did: string[];
 }
 
-/** Maximum number of characters of a value; the history has the whole value. */
+/** Maximum number of shown characters of a value. The history has the whole value. */
 const valueCharsMax = 2_000;
 
 /**
- * Returns the tasks of a recorded run, oldest first. The code of the run continues at the beginning
- * of each.
+ * Returns the workflow tasks of a recorded run, oldest first. The code of the run continues at the
+ * start of each task.
  */
 export function traceHistory({ events }: History): TraceTask[] {
   const tasks: TraceTask[] = [];
@@ -61,7 +64,7 @@ export function traceLines(tasks: readonly TraceTask[]): string[] {
 
 type EventsById = ReadonlyMap<number, HistoryEvent>;
 
-/** The command that the code issued, if this event records one. */
+/** Returns the command that the code issued, if this event records one. */
 function commandOf(event: HistoryEvent, byId: EventsById): string | null {
   const scheduled = event.activityTaskScheduledEventAttributes;
   if (scheduled) {
@@ -81,7 +84,7 @@ function commandOf(event: HistoryEvent, byId: EventsById): string | null {
     );
     return `set ${set.join(', ')}`;
   }
-  // The code does not issue a termination: it comes from outside.
+  // A termination comes from outside, so it is not a command of the code.
   const isOwn = !event.workflowExecutionTerminatedEventAttributes;
   const end = isOwn ? ending(event) : null;
   return end === null ? null : `end: ${end}`;

@@ -22,13 +22,13 @@ import { branchesOf } from '../domain/workflow/graph-rules.ts';
 
 /** Simulates an execution as if one of its steps had taken another branch. */
 
-/** Longest simulated time, in days. */
+/** Maximum simulated time, in days. */
 const horizonDays = 400;
 
 /**
- * Continues an execution from one of its steps, as if the step had taken this branch: from the time
- * it was left, with the current contact and context, receivers that answer 200, and no events.
- * Nothing is stored, sent or called.
+ * Continues an execution from one of its steps, as if the step had taken this branch. The
+ * simulation begins when the step was left, with the current contact and context, receivers that
+ * respond with 200, and no events. Nothing is stored, sent or called.
  * @param given `<step>=<branch>`, the step by its id or its name
  * @throws NoHistory when there is no such step or branch.
  */

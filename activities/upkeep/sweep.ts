@@ -106,7 +106,7 @@ const removingMs = 20_000;
 const announcingMs = 10_000;
 /** Milliseconds for which one sweep deletes old rows of one kind. The next sweep continues. */
 const clearingMs = 10_000;
-/** Milliseconds for which one sweep settles opens and clicks. The next sweep continues. */
+/** Milliseconds for which one sweep judges opens and clicks. The next sweep continues. */
 const settlingMs = 20_000;
 /** Milliseconds for which one sweep counts the mail of past days. The next sweep continues. */
 const tallyingMs = 5_000;

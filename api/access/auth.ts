@@ -14,9 +14,9 @@ import { keyCaller } from './keys.ts';
 import { clientOf, hasSessionCookie, readSession } from './session.ts';
 
 /**
- * Identifies the caller.
+ * Returns the caller of a request.
  * @throws Problem MISSING_AUTH, INVALID_API_KEY, KEY_RESTRICTED, UNAUTHORIZED, ORIGIN_NOT_ALLOWED,
- *   PROJECT_ID_REQUIRED, PROJECT_ACCESS_DENIED, EMAIL_VERIFICATION_REQUIRED.
+ * PROJECT_ID_REQUIRED, PROJECT_ACCESS_DENIED, EMAIL_VERIFICATION_REQUIRED.
  */
 export async function findCaller(
   ctx: Context,
@@ -43,7 +43,7 @@ async function sessionCaller(ctx: Context, services: Services): Promise<UserCall
 }
 
 /**
- * Returns the user of a valid session cookie; null: the request has none.
+ * Returns the user of a valid session cookie; null: the request has no such cookie.
  * @throws Problem ORIGIN_NOT_ALLOWED when another site makes the browser send the cookie.
  */
 export async function findSessionUser(
@@ -61,7 +61,8 @@ export async function findSessionUser(
     kind: 'user',
     userId: user.id,
     email: user.email,
-    // If the server stops sending mail, unverified users must not be locked out.
+    // Addresses count as verified on a server that sends no account mail, so that unverified users
+    // are not locked out.
     emailVerified: user.emailVerified || config.platformFrom === null,
     sessionId: session.id,
     isFresh: minutes === 0 || user.provedAgo <= minutes * 60,
@@ -70,7 +71,7 @@ export async function findSessionUser(
   };
 }
 
-/** Lists the ways in which a user can prove who they are. */
+/** Lists the factors with which a user can prove who they are. */
 function proofsOf(
   { type, providers, factorTypes }: SessionUser,
   { oidc }: Pick<Config, 'oidc'>,
@@ -79,7 +80,7 @@ function proofsOf(
   return [firstProofs[type], ...linked, ...factorTypes].flatMap((proof) => proof ?? []);
 }
 
-/** The first proof of an account, by its type. */
+/** The first factor of an account, by its type. */
 const firstProofs: Readonly<Record<string, string>> = {
   PASSWORD: 'password',
   GITHUB_OAUTH: 'github',
@@ -95,16 +96,16 @@ function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const site = ctx.get('sec-fetch-site').toLowerCase();
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
   // The console may be opened under any host name of the server, so its own origin is that of the
-  // request. Another site has another origin, and does not have the form's token.
+  // request. A page of another site has another origin, and does not have the form's token.
   const own = /^\/console(?:\/|$)/i.test(ctx.path) ? `${ctx.protocol}://${ctx.host}` : '';
   const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl), own];
   if (reads) {
     // The router accepts paths in any case and with a trailing slash.
     const logsOut = /^\/auth\/logout\/?$/i.test(ctx.path);
     // `none`: the user has typed the address. Without the header, the client is no browser, or the
-    // address is http, not https.
+    // page uses http.
     const isOwn = ['', 'same-origin', 'none'].includes(site);
-    // The dashboard may have another host or port of the same site.
+    // The dashboard may have another host or port on the same site.
     const isDashboard = site === 'same-site' && origin !== '' && ours.includes(origin);
     if (logsOut && !isOwn && !isDashboard) throw foreignOrigin(origin);
     return;
@@ -130,7 +131,11 @@ async function memberCaller(
   return member(membership, user);
 }
 
-/** @throws Problem SECOND_FACTOR_REQUIRED when the project demands a factor that the session lacks. */
+/**
+ * Returns the caller of a member's session.
+ * @throws Problem SECOND_FACTOR_REQUIRED when the project requires a second factor that the session
+ * lacks.
+ */
 function member(
   { project, role, requiresSecondFactor }: Membership,
   user: UserCaller,
@@ -154,7 +159,10 @@ export function lackingFactor({ proofs }: UserCaller): Problem {
   return new Problem('SECOND_FACTOR_REQUIRED', { details: { enrolled } });
 }
 
-/** @throws Problem EMAIL_VERIFICATION_REQUIRED */
+/**
+ * Requires a verified email address.
+ * @throws Problem EMAIL_VERIFICATION_REQUIRED
+ */
 export function requireVerified(user: UserCaller): void {
   if (!user.emailVerified) throw new Problem('EMAIL_VERIFICATION_REQUIRED');
 }
@@ -170,8 +178,8 @@ export function requireFresh(caller: ProjectCaller | UserCaller): void {
 }
 
 /**
- * Returns the caller as a member of a project, or null for non-members. Use the `projectId` of the
- * result: for a reset project, the internal id differs from the public one.
+ * Returns the caller as a member of a project, or null for non-members. Use `projectId` of the
+ * result, because the row id of a reset project differs from the public one.
  * @throws Problem EMAIL_VERIFICATION_REQUIRED
  */
 export async function findMember(
@@ -188,13 +196,13 @@ export async function findMember(
   return member(membership, caller);
 }
 
-/** Rights in a project that a request needs. */
+/** The rights in a project that a request needs. */
 export interface Rights {
-  /** The required role; every member by default. Keys are ADMIN. */
+  /** The required role; by default any. Keys count as ADMIN. */
   role?: 'ADMIN' | 'OWNER';
-  /** True: needs a recent login. See `requireFresh`. */
+  /** True: the last sign-in must be recent. See `requireFresh`. */
   fresh?: boolean;
-  /** True: makes an administrator. See `requireNamingAdmins`. */
+  /** True: the request makes a user an administrator. See `requireNamingAdmins`. */
   namesAdmin?: boolean;
 }
 
@@ -203,13 +211,13 @@ export interface ProjectNeeds extends Rights {
   method: string;
   /** True: the endpoint may write to a disabled project, too. */
   whileDisabled?: boolean;
-  /** Returns further rights that a body needs. No schema has checked it. */
+  /** Returns further rights that depend on the body. The body is not validated yet. */
   rightsFor?: (body: Record<string, unknown>) => Rights;
 }
 
 /**
  * Refuses members without the rights that an endpoint requires in their project.
- * @param body of the request, unchecked; undefined before it was read.
+ * @param body of the request, not validated; undefined: not read yet.
  * @throws Problem PROJECT_DISABLED, INSUFFICIENT_ROLE, SESSION_REQUIRED, REAUTHENTICATION_REQUIRED.
  */
 export function requireRights(
@@ -235,8 +243,8 @@ function requireRole({ role }: ProjectCaller, needed: 'ADMIN' | 'OWNER'): void {
 }
 
 /**
- * A stolen key must not make an administrator, who would stay when the key is replaced. Only the
- * secret key of the pair may, where the owner allows it.
+ * Refuses keys that make an administrator: with a stolen key, an attacker could become one, and
+ * stay when the key is replaced. Only the project's own secret key may, if the owner allows it.
  * @throws Problem SESSION_REQUIRED
  */
 export function requireNamingAdmins({ session, key, project }: ProjectCaller): void {
@@ -244,7 +252,7 @@ export function requireNamingAdmins({ session, key, project }: ProjectCaller): v
   throw new Problem('SESSION_REQUIRED');
 }
 
-/** Returns the fields of an unchecked body. */
+/** Returns the fields of a body that is not validated; none if the body is no object. */
 export function fieldsOf(body: unknown): Record<string, unknown> {
   return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
 }
@@ -254,7 +262,10 @@ export function writes({ method, whileDisabled }: ProjectNeeds): boolean {
   return method !== 'GET' && !whileDisabled;
 }
 
-/** @throws Problem PROJECT_DISABLED */
+/**
+ * Refuses writes to a disabled project.
+ * @throws Problem PROJECT_DISABLED
+ */
 export function refuseDisabled(project: Pick<Project, 'disabledReason'>): void {
   if (project.disabledReason === null) return;
   throw new Problem('PROJECT_DISABLED', { details: { reason: project.disabledReason } });

@@ -13,24 +13,23 @@ import type { Role } from '../../domain/roles.ts';
 export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
 
 export interface Project {
-  /** The id that the rows of the project have. */
+  /** Id of the project's row. */
   id: string;
   /** The id that the API shows. It differs from `id` after a reset. */
   publicId: string;
   disabledReason: string | null;
   /** True if a public key can subscribe only contacts that have confirmed. */
   requiresConfirmation: boolean;
-  /** True if the project's own secret key, which is no named key, may make members administrators. */
+  /** True if the project's own secret key, unlike named keys, may make members administrators. */
   keysMayNameAdmins: boolean;
 }
 
 /**
- * The project of a record. The API shows its public id, which the rows of a reset project do not
- * have.
+ * The project of a record. The API shows the public id, because a reset project has another row id.
  */
 export type OwnerProject = Pick<Project, 'publicId'>;
 
-/** A call inside one project, by key or by a member's session. */
+/** The caller in a project: a key, or a member's session. */
 export interface ProjectCaller {
   kind: 'project';
   projectId: string;
@@ -40,7 +39,7 @@ export interface ProjectCaller {
   userId: string | null;
   /** True for a public key, which anyone may have. */
   isPublic: boolean;
-  /** The named key of the request; null: a key of the project's pair, or a session. */
+  /** The named key of the request; null: one of the project's own two keys, or a session. */
   key: NamedKey | null;
   /** The session of the request; null: the request has a key. */
   session: UserCaller | null;
@@ -50,15 +49,17 @@ export interface UserCaller {
   kind: 'user';
   userId: string;
   email: string;
-  /** Also true on a server without account mail, where addresses count as verified. */
+  /** True if the email address is verified. Always true on a server without account mail. */
   emailVerified: boolean;
   /** The id of the session's row. */
   sessionId: string;
-  /** True if the user has proved who they are within `REAUTHENTICATION_MINUTES`. */
+  /** True if the last sign-in was within `REAUTHENTICATION_MINUTES`. */
   isFresh: boolean;
-  /** The second proof of the session; null: it has none. */
+  /** The second factor that the session has proved; null: none. */
   secondFactor: SecondFactor | null;
-  /** The ways in which the user can prove who they are: `password`, `github`, `totp` and so on. */
+  /**
+   * The factors with which the user can prove who they are: `password`, `github`, `totp` and so on.
+   */
   proofs: readonly string[];
 }
 
@@ -72,7 +73,7 @@ export type CallerOf<A extends Access> = A extends 'open'
       ? ProjectCaller | UserCaller
       : ProjectCaller;
 
-/** Returns the caller of a request in the form that is stored. */
+/** Returns the caller of a request as a stored actor, `<type>:<id>`. */
 export function actorOf(caller: ProjectCaller | UserCaller): string {
   if (caller.kind === 'user' || caller.userId !== null) return `user:${caller.userId}`;
   if (caller.key) return `key:${caller.key.id}`;

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Change } from '../../db/accounts/security-events.ts';
 import type { NotedEvent } from './security-log.ts';
 
-/** Length up to which a text is kept; of longer ones only length and hash. */
+/** Maximum length of a text that is kept. Of longer texts, only the length and a hash are kept. */
 const textChars = 200;
-/** Stands for a value that is secret. */
+/** Shown in place of a secret value. */
 const maskedValue = '•••';
 
 /**
  * Returns the fields whose values differ.
  * @param fields the fields to compare, by default all
- * @param secret fields whose values are not kept
+ * @param secret fields whose values must not be kept
  */
 export function changesBetween(
   before: object,
@@ -28,7 +28,7 @@ export function changesBetween(
   });
 }
 
-/** Returns the target of an event about records of one type; of several records their number. */
+/** Returns the target of an event about records of one type; for several records, their number. */
 export function targetOf(
   type: string,
   ids: readonly string[],
@@ -53,7 +53,7 @@ function shortened(value: unknown): unknown {
   return { length: text.length, sha256: createHash('sha256').update(text).digest('hex') };
 }
 
-/** Returns JSON that does not depend on the order of keys, as PostgreSQL does not keep it. */
+/** Returns JSON with sorted keys, because PostgreSQL does not keep the order of keys. */
 function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

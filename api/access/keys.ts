@@ -8,9 +8,12 @@ import { fitsEventList } from '../../domain/event-names.ts';
 import type { Services } from '../services/services.ts';
 import type { Access, Caller, ProjectCaller } from './caller.ts';
 
-/** Callers by API key, and what restricts a named key. */
+/** Callers with an API key, and the restrictions of named keys. */
 
-/** @throws Problem MISSING_AUTH, INVALID_API_KEY, KEY_RESTRICTED. */
+/**
+ * Returns the caller with an API key.
+ * @throws Problem MISSING_AUTH, INVALID_API_KEY, KEY_RESTRICTED.
+ */
 export async function keyCaller(
   ctx: Context,
   access: Access,
@@ -49,19 +52,22 @@ export function unknownKey(): Problem {
   return new Problem('INVALID_API_KEY', { message: 'No project has this API key.', suggestion });
 }
 
-/** Hashes an API key. Only the hash of a secret or named key is stored and looked up. */
+/** Hashes an API key. Secret and named keys are stored and found only by their hash. */
 export function hashKey(value: string): Buffer {
   return createHash('sha256').update(value).digest();
 }
 
-/** Returns the refusal of a key whose life is over. */
+/** Returns the error for a key that is expired or revoked. */
 export function endedKey(reason: 'expired' | 'revoked'): Problem {
   const message = reason === 'revoked' ? 'The API key was revoked.' : 'The API key has expired.';
   const suggestion = 'Use another key of the project.';
   return new Problem('INVALID_API_KEY', { message, suggestion, details: { reason } });
 }
 
-/** @throws Problem INVALID_API_KEY, KEY_RESTRICTED. */
+/**
+ * Refuses a key that has ended or is used outside its networks.
+ * @throws Problem INVALID_API_KEY, KEY_RESTRICTED.
+ */
 function admit(ctx: Context, { ended, cidrs, validUntil }: NamedKey): void {
   if (ended) throw endedKey(ended);
   if (validUntil) ctx.set('Everpost-Key-Expires', new Date(validUntil).toISOString());
@@ -76,7 +82,7 @@ function isWithin(address: string, cidrs: readonly string[]): boolean {
   return cidrs.some((cidr) => isNetworkWithin(`${ip.toString()}/${bits}`, cidr));
 }
 
-/** Returns true if a network is in another, or is the same. */
+/** Returns true if a network is within another, or equal to it. */
 export function isNetworkWithin(network: string, other: string): boolean {
   const [address, bits] = ipaddr.parseCIDR(network);
   const [start, otherBits] = ipaddr.parseCIDR(other);
@@ -97,7 +103,7 @@ export function normaliseNetwork(text: string): string | null {
   const given = bits === undefined ? max : Number(bits);
   if (given > max) return null;
   const isMapped = ip instanceof ipaddr.IPv6 && ip.isIPv4MappedAddress();
-  // `::ffff:0:0/96` has all IPv4 addresses. A larger network has more than those.
+  // `::ffff:0:0/96` contains all IPv4 addresses, so a larger network contains more than those.
   if (isMapped && given < 96) return null;
   const mapped = ipaddr.process(address);
   const length = isMapped ? given - 96 : given;
@@ -105,7 +111,7 @@ export function normaliseNetwork(text: string): string | null {
   return `${kind.networkAddressFromCIDR(`${mapped.toString()}/${length}`).toString()}/${length}`;
 }
 
-/** Returns the refusal of a request outside a restriction of its key. */
+/** Returns the error for a request outside a restriction of its key. */
 export function restricted(restriction: string, received?: string): Problem {
   const details = received === undefined ? { restriction } : { restriction, received };
   return new Problem('KEY_RESTRICTED', { details });
@@ -125,12 +131,18 @@ export function lackingScope(needed: string, granted: readonly string[]): Proble
   return new Problem('INSUFFICIENT_SCOPE', { message, details: { needed, granted } });
 }
 
-/** @throws Problem KEY_RESTRICTED when a key must not send from this domain. */
+/**
+ * Refuses a named key that may not send from a domain.
+ * @throws Problem KEY_RESTRICTED
+ */
 export function requireSenderDomain({ key }: ProjectCaller, domain: string): void {
   if (key?.domains && !key.domains.includes(domain)) throw restricted('domains', domain);
 }
 
-/** @throws Problem KEY_RESTRICTED when a key must not track this event. */
+/**
+ * Refuses a named key that may not track an event.
+ * @throws Problem KEY_RESTRICTED
+ */
 export function requireEvent({ key }: ProjectCaller, name: string): void {
   if (key?.events && !fitsEventList(name, key.events)) throw restricted('events', name);
 }

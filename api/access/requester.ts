@@ -7,21 +7,21 @@ import type { Access } from './caller.ts';
 import { hashKey } from './keys.ts';
 import { readSession } from './session.ts';
 
-/** The project of a request, by its public id, and the caller as `actorOf` writes it. */
+/** The public id of a request's project, and the caller as `actorOf` writes actors. */
 export interface Requester {
   ownerId: string;
   actor: string;
 }
 
-/** The parts of an endpoint that say how its requests name their project. */
+/** The parts of an endpoint's declaration that tell how requests name their project. */
 interface NamesProject {
   access: Access;
   projectParam?: string | undefined;
 }
 
 /**
- * Finds out who has sent a refused request: with a key of a project, also an expired or revoked one,
- * or with the session of a member and the project's id. null: neither. This checks no right.
+ * Returns the sender of a refused request: a key of a project (also an expired or revoked one), or
+ * a member whose request names the project; null: neither. Checks no rights.
  * @param endpoint undefined: the path is unknown
  */
 export async function findRequester(
@@ -51,7 +51,7 @@ async function keyRequester(authorization: string, { keys }: Services): Promise<
   return { ownerId: owner.project.publicId, actor: `key:${id}` };
 }
 
-/** Returns the project that a request with a session names. */
+/** Returns the project that a request of a session names. */
 function projectOf(ctx: Context, endpoint: NamesProject | undefined): string | undefined {
   const { projectParam, access } = endpoint ?? {};
   if (projectParam) return (ctx['params'] as Record<string, string>)[projectParam];

@@ -11,12 +11,12 @@ import { actorOf, type Caller } from './caller.ts';
 /** An event as a handler reports it. The log adds the actor and the client. */
 export interface NotedEvent {
   event: SecurityEventName;
-  /** The actor, if it is not the caller, for example before the login. */
+  /** The acting user, if it is not the caller, for example before the login. */
   userId?: string | null;
   projectId?: string | null;
   /** The changed record. */
   target?: SecurityEvent['target'];
-  /** The changed fields: see `changesBetween`. If there are none, nothing is noted. */
+  /** The changed fields: see `changesBetween`. With an empty list, no event is noted. */
   changes?: SecurityEvent['changes'];
   /** Ids and short texts, never a secret. */
   details?: SecurityEvent['details'];
@@ -27,7 +27,7 @@ export class SecurityLog {
   readonly #services: { db: Database; log: Logger };
   readonly #ctx: Context;
   readonly #caller: Caller;
-  /** Keyed by their text, because a retried transaction reports the same event again. */
+  /** By content, because a retried transaction reports the same event again. */
   readonly #noted = new Map<string, SecurityEvent>();
 
   constructor(services: { db: Database; log: Logger }, ctx: Context, caller: Caller) {
@@ -47,8 +47,8 @@ export class SecurityLog {
   }
 
   /**
-   * Logs a refusal at once, and stores it if its user is known. It does not wait for the database,
-   * because the response time must not reveal whether an account exists.
+   * Logs a refusal at once, and stores it if its user is known. The response does not wait for the
+   * database, because its time must not reveal if an account exists.
    */
   noteRefusal(given: NotedEvent): void {
     const { db, log } = this.#services;
@@ -67,10 +67,11 @@ export class SecurityLog {
   }
 
   #write(event: SecurityEvent): void {
-    // `state` has the public id, the only one that clients see. After a reset it differs from the row's.
+    // `state` has the public id, the only one that clients see. After a reset it differs from the
+    // row id.
     const projectId = (this.#ctx.state['projectId'] as string | undefined) ?? event.projectId;
-    // The id of a contact is the secret of its pages, so it is stored in the row but never logged.
-    // Changed values may be addresses of members.
+    // The id of a contact gives access to its public pages, so it is stored in the row but never
+    // logged. Changed values may be addresses of members.
     const { target, changes: _changes, ...logged } = event;
     const { contactId: _, ...details } = event.details;
     const shown = target?.type === 'contact' ? { type: target.type } : target;
@@ -96,7 +97,7 @@ export class SecurityLog {
   }
 }
 
-/** Logs a request that was refused because of its caller. */
+/** Logs a request that was refused because its caller is unknown or has no permission. */
 export function logRefusedAccess(
   log: Logger,
   ctx: Context,

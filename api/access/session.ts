@@ -8,7 +8,7 @@ import { Problem } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { Services } from '../services/services.ts';
 
-/** How long a session lasts after the login, in seconds: seven days. */
+/** Lifetime of a session after the login, in seconds: seven days. */
 export const sessionSeconds = 7 * 24 * 60 * 60;
 /** Maximum number of characters of the User-Agent header that are stored. */
 const userAgentMax = 300;
@@ -16,16 +16,16 @@ const userAgentMax = 300;
 /** The content of a session cookie. */
 export interface Session {
   userId: string;
-  /** Equals the user's `session_version` as long as the session is valid. */
+  /** Equal to the user's `session_version` while the session is valid. */
   version: number;
   /** The id of the session's row. */
   id: string;
 }
 
 /**
- * Returns the name of a cookie. With https, the prefix `__Host-` makes browsers accept it only from
- * this host, for all paths, and never over http (RFC 6265bis 4.1.3.2), so no other host of the
- * domain can set one.
+ * Returns the name of a cookie. With https, the prefix `__Host-` makes browsers accept the cookie
+ * only from this host, for all paths, and only by https (RFC 6265bis 4.1.3.2). So no other host of
+ * the domain can set it.
  */
 export function cookieName(
   name:
@@ -47,7 +47,7 @@ export function setCookie(name: string, value: string, maxAge: number, apiUrl: s
   return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
 }
 
-/** The parts of a call that start a session. */
+/** The parts of a call that are needed to start a session. */
 export interface Signing {
   db: Database;
   config: Services['config'];
@@ -77,7 +77,10 @@ export async function startSession(
   return setCookie(name, token, seconds, config.apiUrl);
 }
 
-/** Returns the `Set-Cookie` values that delete the cookie, including the one used without https. */
+/**
+ * Returns the `Set-Cookie` values that delete the session cookie, under its names with and without
+ * https.
+ */
 export function endSession({ apiUrl }: Pick<Config, 'apiUrl'>): string[] {
   const names = new Set([cookieName('everpost_session', apiUrl), 'everpost_session']);
   return [...names].map((name) => setCookie(name, '', 0, apiUrl));
@@ -109,7 +112,7 @@ export function clientOf(ctx: Context): Client {
 
 type SessionSecrets = Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>;
 
-/** Verifies a token with the current or a previous secret, named by its `kid`. */
+/** Verifies a token with the current or a previous secret. The token names the secret in `kid`. */
 async function readClaims(token: string, secrets: SessionSecrets): Promise<JWTPayload | null> {
   for (const secret of [secrets.jwtSecret, ...secrets.jwtSecretsPrevious]) {
     const verified = await jwtVerify(

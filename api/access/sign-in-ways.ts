@@ -3,11 +3,16 @@ import { domainOf, normaliseEmail } from '../../domain/email-address.ts';
 import { Problem } from '../../domain/errors.ts';
 import type { OidcProvider } from '../../providers/login/oidc-file.ts';
 
-/** Ways to sign in that the settings have turned off, for all users or for those of a domain. */
+/**
+ * Sign-in methods that the settings have turned off, for all users or for addresses of a domain.
+ */
 
 type Settings = Pick<Config, 'oidc' | 'passwordSignIn'>;
 
-/** Returns the provider by which alone an address may sign in. */
+/**
+ * Returns the OpenID provider that is the only way to sign in for an address; undefined: there is
+ * none.
+ */
 export function providerKeeping(
   { oidc }: Pick<Settings, 'oidc'>,
   email: string,
@@ -15,7 +20,7 @@ export function providerKeeping(
   return oidc.find(({ required, domains }) => required && domains.includes(domainOf(email)));
 }
 
-/** Returns the provider whose users get an account by being invited. */
+/** Returns the OpenID provider that requires an invitation for a new account with this address. */
 export function providerInviting(
   { oidc }: Pick<Settings, 'oidc'>,
   email: string,
@@ -28,8 +33,8 @@ export function providerInviting(
 }
 
 /**
- * Refuses a way to sign in that is turned off.
- * @param email in its stored form; null: it is not known yet
+ * Refuses a sign-in method that is turned off.
+ * @param email in its stored form; null: not known yet
  * @throws Problem PASSWORD_SIGN_IN_DISABLED, SSO_REQUIRED
  */
 export function refuseSignInWay(
@@ -43,8 +48,9 @@ export function refuseSignInWay(
 }
 
 /**
- * Returns true if an account has a way to sign in: the one by which it was made, or a provider.
- * @param issuers of its users at OpenID providers
+ * Returns true if an account still has a way to sign in: the method by which it was created, or an
+ * OpenID provider.
+ * @param issuers the OpenID providers with users linked to the account
  */
 export function canSignIn(
   config: Settings & Pick<Config, 'oauth'>,
@@ -62,12 +68,12 @@ export function canSignIn(
   return keeper === undefined && isOn === true;
 }
 
-/** For `unavailable` of an endpoint that takes passwords. */
+/** Returns `unavailable` for endpoints that take passwords. */
 export function passwordsOff({ passwordSignIn }: Settings) {
   return passwordSignIn ? null : ('PASSWORD_SIGN_IN_DISABLED' as const);
 }
 
-/** For `refuseFirst` of an endpoint that takes an address and a password. */
+/** Returns `refuseFirst` for endpoints that take an address and a password. */
 export function refusePasswordOf({
   config,
   body: { email },

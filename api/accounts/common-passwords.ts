@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** Number of leaked passwords that are refused: the most common, which attackers try first. */
+/** Number of leaked passwords that are refused: the most common ones, which attackers try first. */
 const refusedMax = 10_000;
 
 /**
- * Minimum number of characters of a password. The list has no shorter ones, because they are refused for
- * their length.
+ * Minimum number of characters of a password. The list has no shorter passwords, because they are
+ * refused for their length.
  */
 export const passwordCharsMin = 8;
 
@@ -19,8 +19,8 @@ export function isCommonPassword(password: string): boolean {
 }
 
 /**
- * Reads zxcvbn's list of leaked passwords, which are in lower case, the most common first. About a
- * third of the first `refusedMax` are long enough to be kept.
+ * Reads zxcvbn's list of leaked passwords (lower case, the most common first). About a third of the
+ * first `refusedMax` have the minimum length and are kept.
  */
 function readCommonPasswords(): Set<string> {
   const require = createRequire(import.meta.url);

@@ -4,7 +4,7 @@ import { Problem } from '../../domain/errors.ts';
 import type { Call } from '../http/endpoint.ts';
 import { networkOf } from '../services/rate-limit.ts';
 
-/** Limits of wrong passwords and codes. */
+/** Limits for wrong passwords and codes. */
 
 type Counting = Pick<
   Call<'open', unknown, unknown, unknown>,
@@ -18,14 +18,11 @@ export interface LoginCounters {
 }
 
 /**
- * Counts a login before a password or code is checked, so that concurrent guesses cannot exceed the
- * limit. After a
- * complete login, `forgetLogin` takes the count back.
- *
+ * Counts a login before its password or code is checked, so that concurrent guesses cannot exceed
+ * the limit. When the login succeeds, `forgetLogin` subtracts it.
  * Guesses are limited per network and account. If many networks guess the password of one account,
- * networks that have never logged in to it must wait. So a guesser cannot lock out the owner, who
- * logs in from a known network, or makes the present one known by a password reset by mail.
- *
+ * networks that have never logged in to the account must wait. So an attacker cannot lock out the
+ * owner, who logs in from a known network, or makes a network known by a password reset by mail.
  * Addresses without an account are counted, too. The counters contain only a hash of the address.
  * @throws Problem RATE_LIMIT_EXCEEDED
  */
@@ -52,7 +49,7 @@ export async function countLogin(
   return { source, account };
 }
 
-/** Takes back the count of a login that has succeeded. */
+/** Subtracts a login that has succeeded from the counters. */
 export async function forgetLogin(
   { rateLimits }: Pick<Counting, 'rateLimits'>,
   { source, account }: LoginCounters,

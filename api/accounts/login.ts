@@ -52,7 +52,7 @@ export const signUp = endpoint({
       const made = await insertUser(tx, {
         email: body.email,
         passwordHash,
-        // If no verification mail can be sent, the address counts as verified.
+        // Without verification mail, addresses count as verified.
         emailVerified: config.platformFrom === null,
       });
       if (!made) throw new Problem('EMAIL_TAKEN');
@@ -94,7 +94,7 @@ export const logIn = endpoint({
       throw new Problem('INVALID_CREDENTIALS');
     }
     const result = await finishSignIn(call, user, { method: 'password' });
-    // The login stays counted until its code was right, so that codes cannot be guessed without end.
+    // The login stays counted until its code is right, so that guesses of codes are limited, too.
     if (result.kind === 'pending') throw new SecondFactorPending(result);
     await forgetLogin(call, counters);
     return answer(

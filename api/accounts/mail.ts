@@ -24,14 +24,14 @@ export const Token = z
     fault('invalid_string', 'Must be the token in the link of the mail: 64 hexadecimal digits.'),
   );
 
-/** Hashes a token. Only the hash is stored and looked up. */
+/** Hashes a token. Tokens are stored and found only by their hash. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
 /**
- * Creates a mail to verify a user's address, if mail can be sent. Returns false when the user has
- * got too many mails of this purpose within the hour.
+ * Creates a mail to verify a user's address, if the server can send mail. Returns false when the
+ * user got too many mails of this purpose in the last hour.
  */
 export function recordVerification(
   tx: Database,
@@ -58,7 +58,7 @@ export function recordPasswordReset(
  */
 const invitationMailsPerHour = 10;
 
-/** Creates a mail that invites a user to a project, if mail can be sent. */
+/** Creates a mail that invites a user to a project, if the server can send mail. */
 export async function recordInvitation(
   tx: Database,
   { platformFrom, dashboardUrl }: Services['config'],
@@ -103,7 +103,7 @@ export async function recordMembersByKey(
  */
 const factorMailsPerHour = 20;
 
-/** Tells a user that a second factor was added to the account, or removed. */
+/** Creates a mail that informs a user about an added or removed second factor. */
 export async function recordFactorChange(
   tx: Database,
   config: Services['config'],
@@ -118,7 +118,7 @@ export async function recordFactorChange(
   );
 }
 
-/** Tells a user that a recovery code was used. */
+/** Creates a mail that informs a user that a recovery code was used. */
 export async function recordRecoveryCodeUse(
   tx: Database,
   config: Services['config'],
@@ -127,7 +127,10 @@ export async function recordRecoveryCodeUse(
   await recordFactorMail(tx, config, user, recoveryCodeUsedMail(config.dashboardUrl));
 }
 
-/** Tells a user that the operator has made a link to the account, or that it was used. */
+/**
+ * Creates a mail that informs a user that an operator has created a sign-in link, or that the link
+ * was used.
+ */
 export async function recordBreakGlass(
   tx: Database,
   config: Services['config'],
@@ -149,7 +152,7 @@ async function recordFactorMail(
   await insertPlatformMail(tx, platformFrom, [user.email], mail);
 }
 
-/** Creates a mail with a link that works once, for an hour. */
+/** Creates a mail with a link that works once, within an hour. */
 async function recordLink(
   tx: Database,
   config: Services['config'],

@@ -18,7 +18,10 @@ import { cookieName, setCookie } from '../access/session.ts';
 import { finishSignIn } from './sign-in.ts';
 import { providerKeeping } from '../access/sign-in-ways.ts';
 
-/** Login through another site. `outbound` redirects to the site, which redirects to `callback`. */
+/**
+ * Sign-in through GitHub or Google. `outbound` redirects to the site, which redirects to
+ * `callback`.
+ */
 
 const ways: {
   provider: OAuthProvider;
@@ -29,7 +32,7 @@ const ways: {
   { provider: 'google', name: 'Google', type: 'GOOGLE_OAUTH' },
 ];
 
-/** Seconds that the login at the other site may take. */
+/** Maximum duration of the login at the other site, in seconds. */
 const stateSeconds = 10 * 60;
 
 export type LoginRefusal =
@@ -42,7 +45,7 @@ export type LoginRefusal =
   | 'identity_taken'
   | 'provider_unavailable';
 
-/** Why the login failed. The dashboard shows the reason. */
+/** A login that failed, with the reason. The dashboard shows the reason. */
 export class LoginRefused extends Error {
   readonly code: LoginRefusal;
 
@@ -142,7 +145,10 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
 
 export const oauthEndpoints = [getOAuthConfig, ...ways.map(outbound), ...ways.map(callback)];
 
-/** Finds or creates the account of the returning user. An account has one way to log in. */
+/**
+ * Finds or creates the account of a user who returns from the other site. An account has one
+ * sign-in method.
+ */
 async function identify(
   {
     db,
@@ -167,10 +173,11 @@ async function identify(
   if (email === null) throw new LoginRefused('oauth_failed');
   refuseKept(config, { email });
   const holder = await findUserByEmail(db, email);
-  // The holder has never proved that the address is theirs. This login proves it, so it takes over the
-  // account.
+  // The account's user has never proved the address, and this login proves it. So this login takes
+  // over the account.
   const isUnproven = holder?.type === 'PASSWORD' && !holder.email_verified;
-  // Refused even for an account of the same provider: the address may have a new owner there.
+  // Refused even for an account of the same provider, because the address may have another owner
+  // there.
   if (holder && !isUnproven) throw new LoginRefused('wrong_method');
   if (!config.signupsEnabled) throw new LoginRefused('signups_disabled');
   const { providerId } = identity;
@@ -181,19 +188,19 @@ async function identify(
     const event = holder ? 'account.claimed' : 'account.created';
     await note({ event, userId: made.id, details: { by: type } });
   }
-  // If none was made, a concurrent callback has created the account.
+  // If no account was created, a concurrent callback has created it.
   const user = made ?? (await findUserByProvider(db, type, providerId));
   if (!user) throw new LoginRefused('wrong_method');
   return user;
 }
 
-/** @throws LoginRefused if the user's address is kept to an OpenID provider */
+/** @throws LoginRefused if users with this address must sign in through an OpenID provider */
 function refuseKept<User extends { email: string }>(config: Services['config'], user: User): User {
   if (providerKeeping(config, user.email)) throw new LoginRefused('wrong_method');
   return user;
 }
 
-/** Checks that this browser has begun the login. @throws LoginRefused for any other state. */
+/** Checks that this browser has begun the login. @throws LoginRefused for an unknown state. */
 async function checkState(
   cookie: string | undefined,
   provider: OAuthProvider,

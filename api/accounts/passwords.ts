@@ -24,7 +24,7 @@ export function hashPassword(password: string): Promise<string> {
   return hash(password, argon2);
 }
 
-/** Checked in place of a missing hash, so that the check takes as long as with a stored one. */
+/** The hash to check when there is no stored one, so that the check takes as long. */
 const nobody = hashPassword('');
 
 /** Checks a password. @param passwordHash null: there is no account, or it has no password. */

@@ -152,7 +152,7 @@ async function securityOf(
   };
 }
 
-/** The texts contain no numbers, because senders who know the limits would stay just below them. */
+/** The texts contain no limits, because senders who know them would stay just below. */
 const texts: Record<'warning' | 'critical', Record<Measure, string>> = {
   critical: {
     bounces: 'Too much mail of the project bounces: remove addresses that do not exist.',

@@ -15,25 +15,25 @@ import {
   startSession,
 } from '../access/session.ts';
 
-/** The end of every sign-in: a session, or the question for a second factor. */
+/** The end of every sign-in: a session, or the request for a second factor. */
 
-/** The account that has logged in. */
+/** The account that has signed in. */
 export const Account = named('Account', {
   id: z.uuid().meta({ examples: ['f0000000-0000-4000-8000-000000000001'] }),
   email: z.string().meta({ examples: ['ada@shop.example'] }),
 });
 
-/** Seconds that the cookie of a pending sign-in lasts, as `pendingMinutes` of its row. */
+/** Seconds for which the cookie of a pending sign-in is valid, like its row (`pendingMinutes`). */
 const pendingSeconds = 5 * 60;
 
 export type SignInResult =
   | { kind: 'session'; cookies: string[] }
-  /** `methods`: the second proofs that the user can give. */
+  /** `methods`: the second factors that the user can prove. */
   | { kind: 'pending'; cookies: string[]; methods: string[] };
 
 /**
- * Completes a sign-in whose first proof was right. A user with a factor gets no session yet, unless
- * the sign-in has proved a factor.
+ * Completes a sign-in whose first factor was proved. A user with a second factor gets no session
+ * yet, unless the sign-in has proved it, too.
  * @throws Problem as `startSession`
  */
 export async function finishSignIn(
@@ -66,7 +66,7 @@ export async function noteSignIn(
   await note({ event: 'login.succeeded', userId, details }, db);
 }
 
-/** Lists the second proofs that a user can give: `totp`, `passkey`, `recovery`. */
+/** Lists the second factors that a user can prove: `totp`, `passkey`, `recovery`. */
 export async function listProofs(db: Signing['db'], userId: string): Promise<string[]> {
   const types = new Set((await listFactors(db, userId)).map(({ type }) => type));
   if (types.size === 0) return [];
@@ -108,7 +108,7 @@ function hashPending(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** The first proof was right, and a second one is asked. The response sets cookies. */
+/** The first factor was proved, and a second one is required. The response sets cookies. */
 export class SecondFactorPending extends Problem {
   readonly cookies: readonly string[];
 

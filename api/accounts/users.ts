@@ -70,7 +70,7 @@ const deleteMe = endpoint({
         });
       }
       if (outcome === 'missing') throw new Problem('UNAUTHORIZED');
-      // The log entry outlives the account, so the id is in its `details`.
+      // The event outlives the account, so it has the id in its `details`.
       await note({ event: 'account.deleted', userId: null, details: { userId: user.id } }, tx);
     });
     return answer(
@@ -102,7 +102,7 @@ export const changePassword = endpoint({
   },
   async handle({ db, config, rateLimits, count, caller, request, body, note, noteRefusal }) {
     const user = await loggedInUser(db, caller.userId);
-    // Counted like a failed login, so that a stolen session does not allow many guesses either.
+    // Counted like a failed login, so that a stolen session does not allow many guesses.
     await count('failedLogin', user.id);
     const former = await requirePassword(user, body.currentPassword, noteRefusal);
     await rateLimits.forget('failedLogin', user.id);
@@ -129,7 +129,7 @@ async function loggedInUser(db: Services['db'], id: string): Promise<UserRow> {
   return user;
 }
 
-/** Returns the hash that the password matches. @throws Problem INVALID_CREDENTIALS */
+/** Returns the stored hash, if the password matches. @throws Problem INVALID_CREDENTIALS */
 async function requirePassword(
   user: UserRow,
   password: string,

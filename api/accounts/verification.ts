@@ -28,9 +28,9 @@ const token = '8f'.repeat(32);
 const verifying: readonly TokenPurpose[] = ['sign_up', 'verify_email'];
 
 /**
- * A link proves access to the mailbox, a session proves knowledge of the password. Both are
- * required of one person. With the link alone, an attacker could sign up with another person's
- * address, and that person's first click would verify it.
+ * The link proves access to the mailbox, and the session proves knowledge of the password. Both are
+ * required: otherwise an attacker could sign up with another person's address, and that person's
+ * click would verify the attacker's account.
  */
 export const verifyEmail = endpoint({
   id: 'verifyEmail',
@@ -158,7 +158,7 @@ export const resetPassword = endpoint({
         const suggestion = 'Ask for a new link with POST /auth/request-password-reset.';
         throw new Problem('INVALID_TOKEN', { suggestion });
       }
-      // The link came by mail, so it also proves that the address is the user's.
+      // The link came by mail, so using it also proves the address.
       await updateEmailVerified(tx, changed.id);
       await note({ event: 'password.reset', userId: changed.id }, tx);
     });

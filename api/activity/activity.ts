@@ -58,8 +58,8 @@ export const getActivity = endpoint({
   example: { response: { data: [activityExample], hasMore: false } },
   async handle({ db, caller, query }) {
     const { startDate, endDate, cursor, types, contactId, limit } = query;
-    // Without dates, the first page shows only 30 days, but older rows are read, too. They show
-    // whether there is a next page.
+    // Without dates, the first page shows only 30 days, but older rows are read, too, because they
+    // show if there is a next page.
     const { rows, hasMore: goesOn } = await listActivity(db, caller.projectId, {
       types: types ? pastTypes.filter((type) => types.includes(type)) : pastTypes,
       contactId,
@@ -119,7 +119,7 @@ export const getActivityStats = endpoint({
       listEventCounts(db, projectId, period),
       countActivity(db, projectId, types, period),
     ]);
-    // Mail sent before a period may be opened within it, so rates are capped at 100 %.
+    // Mail sent before a period may be opened in the period, so rates are limited to 100 %.
     const rate = (count: number) =>
       counts['email.sent'] === 0 ? 0 : Math.min(100, (count / counts['email.sent']) * 100);
     return {

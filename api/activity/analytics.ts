@@ -17,8 +17,8 @@ import { Zone } from '../../domain/time/schemas.ts';
 import { startsWithin, wallTimeAt } from '../../domain/time/zones.ts';
 
 /**
- * All statistics use whole days, including the first and the last; by default the last 30. They are UTC
- * days, but for a query with a time zone.
+ * All statistics use whole days, including the first and the last; by default the last 30. They are
+ * UTC days, unless a query has a time zone.
  */
 
 const Rate = z.number().min(0);
@@ -26,7 +26,7 @@ const Rate = z.number().min(0);
 const DayQuery = zonedRangeQuery({ timeZone: Zone.default('UTC').describe('Zone of the days') });
 
 /**
- * Returns the days of a query, whole days of its zone.
+ * Returns the days of a query, as whole days of its time zone.
  * @throws Problem VALIDATION_ERROR
  */
 function daysIn(query: z.output<typeof DayQuery>): SeriesPart[] {
@@ -42,7 +42,7 @@ function daysIn(query: z.output<typeof DayQuery>): SeriesPart[] {
   return starts.map((start) => ({ from: start, to: lastOfDay(zone, start) }));
 }
 
-/** Returns the date in a zone: `2026-11-21`. In the year 10000 it is `+010000-01-01`. */
+/** Returns the date in a time zone: `2026-11-21`. In the year 10000 it is `+010000-01-01`. */
 function dateAt(zone: string, instant: Date): string {
   const { year, month, day } = wallTimeAt(zone, instant);
   const date = new Date(0);

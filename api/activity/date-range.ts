@@ -4,7 +4,7 @@ import { startOfDay } from '../../domain/filter/value.ts';
 import { fault, momentOf, textRead } from '../http/schemas.ts';
 import { whenRight } from '../../domain/errors.ts';
 
-/** Number of days from the start of a range to its end, if the start is not given. */
+/** Number of days before the end of a range at which it starts by default. */
 export const daysByDefault = 30;
 
 const QueryTime = textRead(
@@ -20,7 +20,10 @@ interface DateRange {
   endDate?: Date | undefined;
 }
 
-/** A query with `startDate` and `endDate` beside its own fields; the start is not after the end. */
+/**
+ * Returns the schema of a query with `startDate` and `endDate`, in addition to its own fields. The
+ * start must not be after the end.
+ */
 export function rangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({ startDate: QueryTime, endDate: QueryTime, ...shape }).refine(
     (query) => {
@@ -36,7 +39,7 @@ export function rangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 /**
- * Returns the period of a query, both ends included. It starts 30 days before the end by default;
+ * Returns the period of a query, both ends included. By default it starts 30 days before its end.
  * `to` null: it has no end.
  */
 export function periodOf({ startDate, endDate }: DateRange, now: Date) {
@@ -46,7 +49,7 @@ export function periodOf({ startDate, endDate }: DateRange, now: Date) {
 }
 
 /**
- * Returns the first day of a query, and the number of its days: whole UTC days, both ends included, by
+ * Returns the first day of a query, and the number of days: whole UTC days, both ends included, by
  * default the last 30.
  */
 export function daysOf({ startDate, endDate }: DateRange, now: Date) {

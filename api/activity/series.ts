@@ -19,7 +19,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid } from '../http/schemas.ts';
 import { startOfLastDays, zonedBounds, zonedRangeQuery } from './zoned-range.ts';
 
-/** Counts what happened to mail, by time. */
+/** Counts sends, opens and other moments of mail, by time. */
 
 const owners = ['campaignId', 'workflowId', 'templateId'] as const;
 
@@ -141,13 +141,16 @@ export const getSeries = endpoint({
 
 interface Scope {
   projectId: string;
-  /** Null: all mail of the project. */
+  /** null: all mail of the project. */
   owner: MailOwner | null;
-  /** Null: it is not the mail of one campaign. */
+  /** null: the series is not for one campaign. */
   campaign: Pick<CampaignRow, 'frozen_at'> | null;
 }
 
-/** @throws Problem CAMPAIGN_NOT_FOUND, WORKFLOW_NOT_FOUND, STEP_NOT_FOUND, TEMPLATE_NOT_FOUND */
+/**
+ * Finds the mail of a series.
+ * @throws Problem CAMPAIGN_NOT_FOUND, WORKFLOW_NOT_FOUND, STEP_NOT_FOUND, TEMPLATE_NOT_FOUND
+ */
 async function findScope(
   db: Database,
   projectId: string,
@@ -173,7 +176,7 @@ async function findScope(
 
 type Period = SeriesPart;
 
-/** Returns the period of a series, with the defaults for bounds that are not given; null: it is empty. */
+/** Returns the period of a series, with defaults for missing bounds; null: the period is empty. */
 async function periodOf(
   db: Database,
   { projectId, owner, campaign }: Scope,
@@ -200,7 +203,7 @@ function startsOf(period: Period, unit: { zone: string; interval: Interval }): D
   throw invalidField('interval', 'too_big', message);
 }
 
-/** Returns the part of a period that each point counts. */
+/** Returns the parts of a period that the points count. */
 function partsOf({ from, to }: Period, starts: readonly Date[]): SeriesPart[] {
   return starts.map((start, index) => {
     const next = starts[index + 1];

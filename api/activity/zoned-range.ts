@@ -5,10 +5,10 @@ import { instantOf, nextInterval, startOfInterval, wallTimeAt } from '../../doma
 import { fault, momentOf, textRead } from '../http/schemas.ts';
 import { daysByDefault } from './date-range.ts';
 
-/** A period of a query, whose days are those of a time zone. */
+/** A period whose days are those of a time zone. */
 
 interface DayOrTime {
-  /** The time; of a day, its start in UTC. */
+  /** The time; for a day, its start in UTC. */
   at: Date;
   isDay: boolean;
 }
@@ -31,12 +31,12 @@ interface Range {
 
 const isAfterEnd = 'Must not be after `endDate`.';
 
-/** A query with `startDate` and `endDate` beside its own fields. */
+/** Returns the schema of a query with `startDate` and `endDate`, in addition to its own fields. */
 export function zonedRangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({ startDate: DayOrTime, endDate: DayOrTime, ...shape }).refine(
     (query) => {
       const { startDate, endDate } = query as Range;
-      // A day and a time are compared when the zone is known.
+      // A day and a time can be compared only when the time zone is known.
       const areAlike = startDate && endDate && startDate.isDay === endDate.isDay;
       return !areAlike || startDate.at <= endDate.at;
     },
@@ -45,7 +45,7 @@ export function zonedRangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 /**
- * Returns the bounds that a query has, both included.
+ * Returns the bounds in a query, both included.
  * @throws Problem VALIDATION_ERROR if the start is after the end
  */
 export function zonedBounds(
@@ -58,9 +58,9 @@ export function zonedBounds(
   return { from, to };
 }
 
-/** Returns the start of the last 30 days until an instant, its own day included. */
+/** Returns the start of the last 30 days before an instant, including its own day. */
 export function startOfLastDays(zone: string, until: Date): Date {
-  // At noon, a change of the clock does not lead to another day.
+  // Noon, because a clock change then leads to no other day.
   const noon = startOfInterval(zone, 'day', until).getTime() + unitMs.days / 2;
   return startOfInterval(zone, 'day', new Date(noon - (daysByDefault - 1) * unitMs.days));
 }
@@ -74,7 +74,7 @@ function endOf(zone: string, { at, isDay }: DayOrTime): Date {
   return lastOfDay(zone, startOf(zone, { at, isDay }));
 }
 
-/** Returns the last millisecond of the day that has an instant. */
+/** Returns the last millisecond of the day of an instant. */
 export function lastOfDay(zone: string, instant: Date): Date {
   return new Date(nextInterval(zone, 'day', instant).getTime() - 1);
 }

@@ -31,7 +31,7 @@ export const Actor = named('Actor', {
 
 const pairNames: Readonly<Record<string, string>> = { secret: 'Secret key', public: 'Public key' };
 
-/** Returns a function that presents a stored actor, with the present address of its user. */
+/** Returns a function that presents a stored actor, with the current address of its user. */
 export async function readActors(
   db: Database,
   stored: readonly (string | null)[],
@@ -57,7 +57,7 @@ export async function readActors(
   };
 }
 
-/** Returns one stored actor as responses show it. For several, use `readActors`. */
+/** Returns one stored actor as the API shows it. For several, use `readActors`. */
 export async function presentActor(
   db: Database,
   stored: string | null,

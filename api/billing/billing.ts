@@ -25,7 +25,7 @@ import type { Services } from '../services/services.ts';
 import { Time, named, time, ById } from '../http/schemas.ts';
 import { transact } from '../../db/database.ts';
 
-/** Options of all endpoints below. Without a payment provider they are unavailable. */
+/** Options of all endpoints below. Without a payment provider the endpoints are unavailable. */
 const common = {
   access: 'session',
   projectParam: 'id',
@@ -271,7 +271,10 @@ export const billingEndpoints = [
   getBillingConsumption,
 ];
 
-/** Notes that a user was led to a page of the payment provider, where they can change the plan. */
+/**
+ * Notes that a user was redirected to a page of the payment provider, where the plan can be
+ * changed.
+ */
 async function noteOpened(
   { note, member }: { note: SecurityLog['note']; member: ProjectCaller },
   page: 'checkout' | 'portal',
@@ -281,7 +284,7 @@ async function noteOpened(
   await note({ event: 'billing.opened', projectId, target, details: { page } });
 }
 
-/** The billing data of the project in the path. */
+/** Returns the billing data of the project in the path. */
 export async function billed({ db, member }: Pick<Services, 'db'> & { member: ProjectCaller }) {
   const { projectId, project } = member;
   const row = found('PROJECT', project.publicId, await findBillingProject(db, projectId));
@@ -289,8 +292,8 @@ export async function billed({ db, member }: Pick<Services, 'db'> & { member: Pr
 }
 
 /**
- * Calls the payment provider, which exists wherever these endpoints are available.
- * @throws Problem SERVICE_UNAVAILABLE when it does not respond, or not as expected.
+ * Calls the payment provider. These endpoints are available only if there is one.
+ * @throws Problem SERVICE_UNAVAILABLE when the provider does not respond, or not as expected.
  */
 export async function askProvider<T>(
   { payments, log }: Pick<Services, 'payments' | 'log'>,
@@ -345,9 +348,8 @@ async function limitsOf(
 }
 
 /**
- * Returns this month's usage by category: sent and received mail. In a limited category, waiting
- * mail that has taken its part of the allowance counts, too, because it counts against the limit.
- * Without a limit, mail takes no allowance.
+ * Returns this month's usage by category, for sent and received mail. In a category with a limit,
+ * waiting mail is included, because it already counts against the limit.
  */
 async function usageOf(
   db: Services['db'],

@@ -161,7 +161,10 @@ export const createCampaign = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR when neither the request nor its template has a sender */
+/**
+ * Requires a sender in the request or its template.
+ * @throws Problem VALIDATION_ERROR
+ */
 async function requireSender(
   db: Database,
   projectId: string,
@@ -179,8 +182,8 @@ const noSender = () =>
   );
 
 /**
- * Returns the columns of a new campaign. Subject, body, sender and topic that the request leaves out
- * are copied from its template.
+ * Returns the columns of a new campaign. If the request has no subject, body, sender or topic,
+ * these are copied from its template.
  */
 async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const { templateId } = body;
@@ -198,7 +201,8 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     from_name: template?.from_name ?? null,
     reply_to: template?.reply_to ?? null,
     segment_id: null,
-    // Only for TypeScript: the schema guarantees that `given` has an audience type.
+    // This default is only for TypeScript, because the schema guarantees that `given` has an
+    // audience type.
     audience_type: 'ALL',
     follow_up_list: null,
     message_class: messageClass,
@@ -368,8 +372,8 @@ export const duplicateCampaign = endpoint({
       return transact(db, async (tx) => {
         await holdProject(tx, projectId);
         await lockSegmentReferences(tx, projectId);
-        // Read again, because the campaign's segment may have been deleted meanwhile. Locked, so that
-        // its list of recipients stays.
+        // Read again, because the campaign's segment may have been deleted in the meantime. The
+        // lock keeps its list of recipients.
         const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
         requireCounted(original, row);
         const made = await insertCampaign(tx, {

@@ -5,7 +5,10 @@ import { audienceOf, countAudience, kindOf } from '../../db/reads/audience.ts';
 
 /** An audience is counted before its campaign is locked, because counting may take 20 seconds. */
 
-/** @throws Problem CONDITION_TOO_HEAVY */
+/**
+ * Counts the recipients of a campaign.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
 export function countRecipients(
   db: Database,
   projectId: string,
@@ -14,12 +17,12 @@ export function countRecipients(
   return countAudience(db, projectId, audienceOf(row), kindOf(row));
 }
 
-/** The audience has changed since it was counted. */
+/** Thrown when the audience has changed since it was counted. */
 class AudienceChanged extends Error {}
 
 /**
- * Makes `recounting` repeat its work if the audience of the locked campaign differs from the
- * counted one.
+ * Throws if the audience of the locked campaign differs from the counted one, so that `recounting`
+ * repeats its work.
  */
 export function requireCounted(counted: CampaignRow, locked: CampaignRow): void {
   const same = [counted, locked].map((row) => [audienceOf(row), kindOf(row)]);
@@ -27,8 +30,8 @@ export function requireCounted(counted: CampaignRow, locked: CampaignRow): void 
 }
 
 /**
- * Repeats work that counts an audience and then changes its campaign, until no one else changes the
- * audience in between.
+ * Repeats work that counts an audience and then changes its campaign, until no other request
+ * changes the audience in between.
  */
 export async function recounting<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {

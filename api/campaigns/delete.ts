@@ -30,7 +30,8 @@ export const deleteCampaign = endpoint({
 /**
  * Deletes all these campaigns, or none of them.
  * @param options.delete false: only checks that all exist.
- * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE for the first that cannot be deleted.
+ * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE for the first campaign that cannot be
+ * deleted.
  */
 async function removeCampaigns(
   {

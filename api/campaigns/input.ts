@@ -83,7 +83,10 @@ const missing = {
 
 type Given = z.output<typeof Change>;
 
-/** `type` stands for `audienceType` or `messageType`, depending on its value. */
+/**
+ * Refuses a `type` that contradicts the other fields. Depending on its value, `type` means
+ * `audienceType` or `messageType`.
+ */
 function refuseContradiction(body: Given, context: z.core.$RefinementCtx): void {
   const { type } = body;
   if (type === undefined) return;
@@ -106,8 +109,8 @@ export const CampaignChange = Change.superRefine(...oneCondition).superRefine(..
 const audienceFields = ['audienceType', 'type'];
 
 /**
- * Required fields. `in`: the other fields that `isMissing` reads. A missing field is reported only
- * if these other fields are valid.
+ * Fields that are required in some cases. `in`: the other fields that `isMissing` reads. A missing
+ * field is reported only if these other fields are valid.
  */
 const required: Partial<
   Record<keyof Given, { in: string[]; isMissing: (body: Given) => boolean }>
@@ -126,7 +129,9 @@ const required: Partial<
   },
 };
 
-/** Refuses a body without those of these fields that it needs. */
+/**
+ * Returns a schema that also refuses a body in which one of these fields is missing but required.
+ */
 function requiring<S extends z.ZodType<Given>>(schema: S, names: readonly (keyof Given)[]): S {
   return names.reduce((sofar, field) => {
     const rule = required[field];
@@ -158,7 +163,7 @@ export const NewCampaign = requiring(
 
 const { segmentId, audienceFilter, audienceCondition, messageType, topicId } = Change.shape;
 
-/** The fields of a campaign that decide who gets it. */
+/** The fields of a campaign that decide which contacts get its mail. */
 export const AudienceInput = requiring(
   z
     .object({
@@ -174,7 +179,7 @@ export const AudienceInput = requiring(
   ['audienceType', 'segmentId', 'audienceFilter'],
 );
 
-/** Returns the audience and the kind of mail that these fields describe. */
+/** Returns the audience and the kind of mail in these fields. */
 export function audienceIn(body: z.output<typeof AudienceInput>) {
   const type = audienceTypeOf(body) ?? 'ALL';
   const audience: CampaignAudience = {
@@ -198,7 +203,7 @@ function messageTypeOf({ messageType, type }: Given) {
 }
 
 /**
- * Returns the condition of a request, with the field that contains it. null and absent are the
+ * Returns the condition in a request, with the field that contains it; null and absent count the
  * same.
  */
 export function conditionIn(body: Given): PlacedCondition | null {
@@ -210,7 +215,7 @@ export function refuseGivenTopic(body: Given): void {
   refuseTopic(body.topicId, messageTypeOf(body) ?? 'MARKETING');
 }
 
-/** The columns that requests set and a copy inherits, each with its field. */
+/** The columns that requests set and copies inherit, each with its field. */
 const givenColumns = {
   name: 'name',
   description: 'description',
@@ -235,7 +240,7 @@ export type CampaignValues = Pick<CampaignRow, keyof typeof givenColumns>;
 
 const columnNames = Object.keys(givenColumns) as (keyof CampaignValues)[];
 
-/** The values of a campaign, without its progress. */
+/** Returns the values of a campaign, without its progress. */
 export function givenValues(row: CampaignRow): CampaignValues {
   return Object.fromEntries(columnNames.map((name) => [name, row[name]])) as CampaignValues;
 }
@@ -248,12 +253,12 @@ export function campaignTag(row: CampaignRow): string {
 export function changesOf(before: CampaignRow, { values }: CampaignEdit): Change[] {
   const fieldsOf = (row: CampaignValues) =>
     Object.fromEntries(columnNames.map((name) => [givenColumns[name], row[name]]));
-  // A condition may name the address of a contact.
+  // The values are not kept, because a condition may contain the address of a contact.
   const secret = ['audienceCondition'];
   return changesBetween(fieldsOf(before), fieldsOf({ ...before, ...values }), { secret });
 }
 
-/** The columns of a request's fields, except the condition. */
+/** Returns the columns for a request's fields, except the condition. */
 export function valuesOf(body: Given) {
   const {
     from,
@@ -272,7 +277,7 @@ export function valuesOf(body: Given) {
   });
 }
 
-/** Sets the columns of the other audience types to null. */
+/** Sets the columns that only other audience types use to null. */
 export function withAudience<
   V extends Pick<CampaignValues, 'audience_type' | 'segment_id' | 'audience_condition'>,
 >(values: V): V {
@@ -300,7 +305,8 @@ const pausedColumns: readonly string[] = [
 ];
 
 /**
- * Returns the changes of a request: absent fields keep their value, and equal values are no change.
+ * Returns the changes in a request. Absent fields keep their values, and a field with an equal
+ * value is not changed.
  * @throws Problem VALIDATION_ERROR
  */
 export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
@@ -330,7 +336,9 @@ export function planEdit(row: CampaignRow, body: Given): CampaignEdit {
   };
 }
 
-/** Refuses another audience for a follow-up, and a list of recipients for another campaign. */
+/**
+ * Refuses to change the audience of a follow-up, and to give another campaign a list of recipients.
+ */
 function refuseFollowUp({ audience_type: before }: CampaignRow, body: Given): void {
   const given = audienceTypeOf(body);
   const isOne = before === 'FOLLOW_UP';
@@ -346,7 +354,7 @@ function refuseFollowUp({ audience_type: before }: CampaignRow, body: Given): vo
 
 /**
  * Refuses changes that the state of the campaign does not allow.
- * @param isUndecided true if it has begun an experiment that is not decided
+ * @param isUndecided true if its experiment has begun and is not decided
  * @throws Problem CAMPAIGN_NOT_EDITABLE, CAMPAIGN_SEGMENT_LOCKED
  */
 export function refuseEdit(

@@ -106,7 +106,7 @@ export async function presentCampaign(db: Database, row: NamedCampaignRow, proje
   return (await campaignPresenter(db, [row], project))(row);
 }
 
-/** Returns a function that presents these campaigns, with the present names of their actors. */
+/** Returns a function that presents these campaigns, with the current names of their actors. */
 export async function campaignPresenter(
   db: Database,
   rows: readonly NamedCampaignRow[],
@@ -143,7 +143,7 @@ function recordOf(
   });
 }
 
-/** A draft for the contacts of a segment. */
+/** Example for the documentation: a draft for the contacts of a segment. */
 export const campaignExample = {
   ...exampleOf(Campaign),
   type: 'SEGMENT',

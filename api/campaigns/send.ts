@@ -26,7 +26,7 @@ import { refuseBrokenArms, refuseLocalTime, requireArmSenders } from './experime
 import { CampaignDone, campaignExample } from './record.ts';
 import { act, requireState } from './states.ts';
 
-/** Sending a campaign: now, at a time, or at a local time of each contact. */
+/** Sends a campaign: now, at a time, or at the local time of each contact. */
 
 const SendTime = laterTime().optional().meta({ description: 'Send time; absent: now' });
 
@@ -39,7 +39,7 @@ const SendRequest = z
     localTime: LocalDateTimeText.nullish().describe(
       'Send time in the zone of each contact; not together with scheduledFor',
     ),
-    // Checked below, because it is ignored without a local time.
+    // Checked below, because without a local time it is ignored.
     late: z
       .unknown()
       .optional()
@@ -176,7 +176,10 @@ export const sendCampaign = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR */
+/**
+ * Refuses a local time that is too far in the future.
+ * @throws Problem VALIDATION_ERROR
+ */
 function refuseFarTime(localTime: string, projectZone: string): void {
   const { scheduleDaysMax: daysMax } = limits;
   const ahead = momentIn(null, projectZone, localTime).getTime() - Date.now();
@@ -185,8 +188,8 @@ function refuseFarTime(localTime: string, projectZone: string): void {
 }
 
 /**
- * Returns how many contacts would get a campaign now, and when it begins.
- * @returns `at`: the time for its `scheduled_for`; null: it is sent now, without a schedule.
+ * Returns the number of contacts that would get a campaign now, and when sending begins.
+ * @returns `at`: the value of `scheduled_for`; null: sending begins now, without a schedule.
  * @throws Problem CAMPAIGN_NO_RECIPIENTS, SCHEDULE_IN_PAST, CONDITION_TOO_HEAVY
  */
 async function planSending(

@@ -20,7 +20,10 @@ const refusals: Record<Action, ProblemCode> = {
   archive: 'CAMPAIGN_NOT_ARCHIVABLE',
 };
 
-/** @throws Problem when the action does not fit the campaign's state. */
+/**
+ * Requires a state that allows the action.
+ * @throws Problem with the reason
+ */
 export function requireState({ status }: CampaignRow, action: Action): void {
   if ((campaignActions[action] as readonly string[]).includes(status)) return;
   const code = refusals[action];
@@ -34,14 +37,17 @@ export function requireState({ status }: CampaignRow, action: Action): void {
   });
 }
 
-/** Advice for a campaign that is not sent yet, by its status. */
+/** Advice for an unsent campaign, by its status. */
 const nextSteps: Readonly<Record<string, string>> = {
   DRAFT: 'Send it with POST /campaigns/{id}/send.',
   PAUSED: 'Resume it with POST /campaigns/{id}/resume.',
   CANCELLED: 'Duplicate it with POST /campaigns/{id}/duplicate, and send the copy.',
 };
 
-/** @param rule which campaigns are allowed, as a sentence */
+/**
+ * Returns the error for a campaign that is not finished.
+ * @param rule a sentence that says which campaigns are allowed
+ */
 export function notFinished({ status }: CampaignRow, rule: string): Problem {
   return new Problem('CAMPAIGN_NOT_FINISHED', {
     message: `${rule} This one has the status ${status}.`,
@@ -52,8 +58,9 @@ export function notFinished({ status }: CampaignRow, rule: string): Problem {
 
 /**
  * Changes a campaign if its status allows the action, and notes the event. Signals its run, except
- * for `archive`. The campaign is locked, so a concurrent action sees the status that this one has set.
- * @param given.isDone true: the campaign is as the action would make it, so nothing is changed or noted
+ * for `archive`. The campaign is locked, so a concurrent action sees the new status.
+ * @param given.isDone true: the campaign already has the wanted state, so nothing is changed or
+ * noted
  * @throws Problem CAMPAIGN_NOT_FOUND, or the problem in `refusals`
  */
 export async function act(

@@ -9,7 +9,7 @@ type Request = Pick<Call<'open', unknown, unknown, unknown>['request'], 'ip' | '
 /** Maximum number of characters of a user agent that are stored. */
 const userAgentMax = 500;
 
-/** Evidence that a customer has of a person's consent. */
+/** A customer's evidence of a person's consent. */
 export interface Proof {
   text?: string | undefined;
   ip?: string | undefined;
@@ -18,9 +18,9 @@ export interface Proof {
 
 /**
  * Returns the evidence of a change by key or session. A request with a public key comes from the
- * person's own browser or app, so its IP address and user agent are stored, and those in `proof` are
- * not trusted. Any other request comes from the customer, so only `proof` can have the IP address and
- * user agent of the person.
+ * person's own browser or app, so its IP address and user agent are stored, and those in `proof`
+ * are not trusted. Any other request comes from the customer's server, so the person's IP address
+ * and user agent are known only from `proof`.
  */
 export function evidenceOf(
   caller: ProjectCaller,
@@ -33,7 +33,9 @@ export function evidenceOf(
   return { actor, ip: proof.ip ?? null, userAgent: proof.userAgent ?? null, text };
 }
 
-/** Returns the evidence of a visitor's action on a page, or of one click in a mail program. */
+/**
+ * Returns the evidence of a visitor's action on a page, or of a one-click action in a mail program.
+ */
 export function evidenceOfVisitor(request: Request, text: string | null): Evidence {
   return { ...connectionOf(request), actor: null, text };
 }

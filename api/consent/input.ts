@@ -44,7 +44,7 @@ export const consentFields = {
 };
 
 /**
- * The arguments of a `refine` that refuses a request which both asks a contact to confirm and
+ * Arguments of a `refine` that refuses a request which asks a contact to confirm and also
  * unsubscribes it.
  */
 export const noContradiction = [
@@ -56,9 +56,9 @@ export const noContradiction = [
   },
 ] as const;
 
-/** The change that a request makes to its contact's subscription. */
+/** The change of a contact's subscription that a request makes. */
 export interface ConsentWish {
-  /** True for an opt-in request: nothing is granted before it is confirmed. */
+  /** True for an opt-in request: the subscription begins only when it is confirmed. */
   isOptIn: boolean;
   /** The new state of an existing contact; undefined: unchanged. */
   subscribed: boolean | undefined;
@@ -107,7 +107,7 @@ export async function checkTopics(
 }
 
 /**
- * Refuses data that would exceed a limit once merged into the contact with this address.
+ * Refuses data that would exceed a limit after they are merged into the contact with this address.
  * @throws Problem VALIDATION_ERROR
  */
 export async function checkMergedData(
@@ -122,8 +122,8 @@ export async function checkMergedData(
 }
 
 /**
- * Returns the ids of topics by their keys. Public keys do not see private topics.
- * @throws Problem VALIDATION_ERROR naming the unknown ones
+ * Returns the ids of topics by their keys. A public key finds only public topics.
+ * @throws Problem VALIDATION_ERROR naming the unknown keys
  */
 export async function requireKeys(
   db: Database,

@@ -16,7 +16,7 @@ import { suppressionScopes } from '../../domain/mail/suppression.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, SenderName, SenderText, senderColumns, Time, time, Uuid } from '../http/schemas.ts';
 
-/** How a project asks for consent: the confirmation mail, and when it is required. */
+/** The consent policy of a project: its confirmation mail, and when a confirmation is required. */
 
 const Seconds = z.int().min(1).max(limits.optInSeconds);
 
@@ -113,7 +113,7 @@ const putConsentPolicy = endpoint({
     return transact(db, async (tx) => {
       const { updatedAt: _, ...before } = await lockConsentPolicy(tx, projectId);
       const policy = { ...before, ...change };
-      // The template cannot be deleted until the transaction ends.
+      // This also prevents the deletion of the template until the transaction ends.
       if (policy.templateId !== null) await holdTemplates(tx, projectId, [policy.templateId]);
       await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
       const stored = await updateConsentPolicy(tx, projectId, policy);
@@ -165,7 +165,7 @@ async function requireUsable(
       refuse('templateId', 'custom', 'The body of the template must have the link {{confirmUrl}}.');
     }
   }
-  // If the template does not exist, it is unknown whether it would have a sender.
+  // If the template does not exist, its sender is unknown, so a missing sender is not reported.
   const isUnknown = templateId !== null && !template;
   if (requireConfirmation && !from && !isUnknown && !template?.from_email) {
     const message =

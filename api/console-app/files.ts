@@ -1,10 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 
-/** The built console, which `dev/builds/console.ts` makes. In production both are below `dist`. */
+/**
+ * The folder of the built console, which `dev/builds/console.ts` creates. In production, this file
+ * and the folder are below `dist`.
+ */
 export const consoleFolder = join(import.meta.dirname, '../../console/dist');
 
-/** A file, and its smaller forms for browsers that accept them. */
+/** A file, and its compressed forms for browsers that accept them. */
 export interface ServedFile {
   type: string;
   plain: Buffer;
@@ -13,7 +16,7 @@ export interface ServedFile {
 }
 
 export interface BuiltConsole {
-  /** The page of all addresses, with `noncePlace` where the nonce belongs. */
+  /** The HTML page of all addresses. It contains `noncePlace` where the nonce must be inserted. */
   page: string;
   /** The files that the page loads, by name. The names contain a hash of the content. */
   assets: ReadonlyMap<string, ServedFile>;

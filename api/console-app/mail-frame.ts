@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The page inside which the console shows a mail. The console puts it into a frame without an origin,
- * so it reaches neither the console nor the API. Its only script receives the mail and shows it; by
- * the policy no script of the mail runs.
+ * The page in which the console shows a mail. The console loads it in a frame without an origin, so
+ * the mail can reach neither the console nor the API. The only script of the page receives the mail
+ * and shows it; the policy forbids scripts of the mail.
  */
 
 const script = `
@@ -24,7 +24,10 @@ export const mailFrame = `<!doctype html>
 <body><script>${script}</script></body></html>
 `;
 
-/** @param hasImages true: pictures of other servers are loaded, because the user has asked for them. */
+/**
+ * Returns the Content-Security-Policy of the page.
+ * @param hasImages true: images of other servers are loaded, because the user wants this.
+ */
 export function mailFramePolicy({ hasImages }: { hasImages: boolean }): string {
   return [
     "default-src 'none'",

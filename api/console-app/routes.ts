@@ -8,12 +8,15 @@ import { mailFrame, mailFramePolicy } from './mail-frame.ts';
 /** Path of the console. */
 export const consolePath = '/app';
 
-/** Stands in the built page where the nonce of each answer belongs: see `console/vite.config.ts`. */
+/**
+ * In the built page, marks where the nonce of each response is inserted: see
+ * `console/vite.config.ts`.
+ */
 const noncePlace = 'EVERPOST-NONCE';
 
 /**
- * The console: one page for all its addresses, the same for everybody, and the files that it loads.
- * None of this counts for a rate limit, because it reads no data.
+ * Serves the console: one page for all its addresses, the same for all users, and the files that it
+ * loads. These requests count for no rate limit, because they read no data.
  */
 export function consoleRoutes({ console: isOn }: Pick<Config, 'console'>): Middleware {
   let built: Promise<BuiltConsole> | undefined;
@@ -51,7 +54,10 @@ function sendPage(ctx: Context, page: string): void {
   ctx.body = page.replaceAll(noncePlace, nonce);
 }
 
-/** Content-Security-Policy of the page. Libraries that insert styles give them the nonce. */
+/**
+ * Returns the Content-Security-Policy of the page. Libraries that insert styles mark them with the
+ * nonce.
+ */
 function pagePolicy(nonce: string): string {
   return [
     "default-src 'none'",

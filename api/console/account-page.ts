@@ -15,7 +15,7 @@ export type UserCall = Call<'session', Record<string, string>, Record<string, st
 
 export interface AccountPage {
   title: string;
-  /** `token`: the token of the page's forms. */
+  /** `token`: the form token of the page. */
   content: (token: string) => Html;
   status?: number;
   cookies?: readonly string[];
@@ -24,7 +24,7 @@ export interface AccountPage {
 
 const { projectParam: _, ...options } = pageOptions;
 
-/** Calls an endpoint for the logged-in user. @throws Problem as the endpoint */
+/** Calls an endpoint for the user who is signed in. @throws Problem as the endpoint */
 export function askMine<R extends z.ZodType>(
   call: UserCall,
   asked: Asked<R>,
@@ -37,7 +37,7 @@ export function askMine<R extends z.ZodType>(
 /** Declares a page of the account. */
 export function accountPage(declaration: {
   id: string;
-  /** The path below the account. */
+  /** The path below that of the account. */
   path: string;
   summary: string;
   show: (call: UserCall) => Promise<AccountPage>;
@@ -58,24 +58,24 @@ export function accountPage(declaration: {
   });
 }
 
-/** The account page is shown again, with a message. */
+/** Shows the account page again, with a message. */
 interface Done {
   done: DoneName;
   cookies?: readonly string[];
 }
 
-/** The action of a button of the account. */
+/** A button of the account, with its action. */
 export interface AccountAct {
-  /** The path below the account. */
+  /** The path below that of the account. */
   path: string;
   /** The API endpoint that performs the action. */
   does: AnyEndpoint;
   act: (call: UserCall, form: URLSearchParams) => Promise<Done | AccountPage>;
-  /** Shows the page again with what was wrong. By default, the account. */
+  /** Shows the page again with the error; by default, the account page. */
   refused?: (call: UserCall, problem: Problem) => Promise<AccountPage>;
 }
 
-/** Declares the action of a button of the account. */
+/** Declares a button of the account. */
 export function accountAct({ path, does, act, refused }: Required<AccountAct>): AnyEndpoint {
   return endpoint({
     ...options,
@@ -113,7 +113,7 @@ function render(call: UserCall, page: AccountPage): Answer<never> {
   return plainPage(visitor, { ...page, content, layout: accountLayout });
 }
 
-/** Returns the `Set-Cookie` values of an answer. */
+/** Returns the `Set-Cookie` values of a response. */
 export function cookiesOf({ options: { headers } }: Answer<unknown>): string[] {
   return [headers?.['Set-Cookie'] ?? []].flat();
 }

@@ -20,8 +20,8 @@ export interface Request {
 }
 
 /**
- * Calls an endpoint for this member. The rights of the member, and the schemas and the `check` of the
- * endpoint apply as in the API, but its `checkBeside` is not called.
+ * Calls an endpoint for this member. As in the API, the member's rights, the endpoint's schemas and
+ * its `check` apply; its `checkBeside` is not called.
  * @throws Problem as the endpoint.
  */
 export async function ask<R extends z.ZodType>(
@@ -36,8 +36,8 @@ export async function ask<R extends z.ZodType>(
 }
 
 /**
- * Calls an endpoint for any caller, without checking rights. Also returns the headers of the
- * response, such as the cookie of a login.
+ * Calls an endpoint for any caller, without checking rights. Also returns the response headers,
+ * such as the cookie of a login.
  */
 export async function askAs<R extends z.ZodType>(
   call: Pick<MemberCall, 'config'>,
@@ -47,14 +47,14 @@ export async function askAs<R extends z.ZodType>(
 ): Promise<Answer<z.output<R>>> {
   endpoint.refuseFirst?.({ config: call.config, caller, body: fieldsOf(body) });
   const given = checkRequest(endpoint, { params, query, body });
-  // Inherits the other properties from this request's call.
+  // The new call inherits all other properties from this request's call.
   const own: object = Object.create(call) as object;
   const asked = Object.assign(own, { ...given, caller, keyUse: null }) as AnyCall;
   await endpoint.check?.(asked);
   const result = await endpoint.handle(asked);
   const { data, options } = result instanceof Answer ? result : new Answer(result, {});
   const answered = endpoint.response.parse(data);
-  // The list is read in parts, each with the next items.
+  // The list is read in parts; each part has the next items.
   for await (const part of options.parts ?? []) {
     const { data: items } = endpoint.response.parse(part) as { data: unknown[] };
     (answered as { data: unknown[] }).data.push(...items);

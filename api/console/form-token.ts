@@ -6,13 +6,13 @@ import type { Visitor } from '../http/endpoint.ts';
 const cookieSeconds = 7 * 24 * 60 * 60;
 
 /**
- * The token of the forms on a page. It is derived from a secret of the browser, in a cookie, and from
- * the session (a signed double submit cookie, OWASP "Cross-Site Request Forgery Prevention"). No
- * other site can create a token, and the token of another session is invalid.
+ * The token of the forms on a page. It is derived from a secret in a cookie of the browser, and
+ * from the session (a signed double submit cookie, OWASP "Cross-Site Request Forgery Prevention").
+ * Other sites cannot create a token, and the token of another session is invalid.
  */
 export class FormToken {
   readonly text: string;
-  /** The `Set-Cookie` value for a browser that had no secret; null: it had one. */
+  /** The `Set-Cookie` value for a browser without a secret; null: the browser has one. */
   readonly newCookie: string | null;
 
   constructor({ config, cookie }: Pick<Visitor, 'config' | 'cookie'>) {

@@ -5,8 +5,8 @@ import { style } from './style.ts';
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 /**
- * The Content-Security-Policy of every page: it loads only its own style and images of this server,
- * and sends its forms to this server.
+ * The Content-Security-Policy of every page: a page loads only its own style and images of this
+ * server, and sends forms only to this server.
  */
 const policy = [
   "default-src 'none'",
@@ -17,12 +17,15 @@ const policy = [
   "frame-ancestors 'none'",
 ];
 
-/** The rules of a page with a script: it may be one of this server, and call this server. */
+/**
+ * Further rules for a page with a script: scripts of this server are allowed, and calls to this
+ * server.
+ */
 const scriptRules = ["script-src 'self'", "connect-src 'self'"];
 
 /**
- * The headers of a page. Pages show personal data, so they are not cached.
- * @param styles source of styles instead of the page's own style, for a framed mail with styles.
+ * Returns the headers of a page. Pages show personal data, so they are not cached.
+ * @param styles a source of styles that replaces the page's own, for a framed mail with styles.
  */
 export function pageHeaders({ styles = '', hasScript = false } = {}): Record<string, string> {
   return {
@@ -30,7 +33,8 @@ export function pageHeaders({ styles = '', hasScript = false } = {}): Record<str
       .map((rule) => (styles !== '' && rule.startsWith('style-src') ? `style-src ${styles}` : rule))
       .join('; '),
     'Cache-Control': 'no-store',
-    // Without a referrer a browser would send `Origin: null` with a form, as for another site.
+    // Without a referrer, a browser would send `Origin: null` with a form, as it does for another
+    // site.
     'Referrer-Policy': 'same-origin',
     'X-Robots-Tag': 'noindex, nofollow',
   };
@@ -64,7 +68,7 @@ export function pathIn(projectId: string, path: string): string {
 }
 
 /**
- * Renders a page of a project, with links to all sections and to the reader's other projects. `at` is
+ * Renders a page of a project, with links to all sections and to the user's other projects. `at` is
  * the section of the page.
  */
 export function projectLayout({
@@ -112,7 +116,7 @@ export function projectLayout({
   );
 }
 
-/** Renders a page of the reader's account. */
+/** Renders a page of the user's account. */
 export function accountLayout(title: string, content: Html, token: string): string {
   return layout(
     title,
@@ -136,7 +140,7 @@ function userLinks(token: string): Html {
   </div>`;
 }
 
-/** Renders the name of the project, with a choice if there are others. */
+/** Renders the name of the project, with links to the user's other projects. */
 function projectChoice(project: ShownProject, projects: readonly ShownProject[]): Html {
   const others = projects.filter(({ id }) => id !== project.id);
   if (others.length === 0) return html`<span class="soft">${project.name}</span>`;

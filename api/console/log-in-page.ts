@@ -7,7 +7,7 @@ import { passkeyForm } from './passkey-form.ts';
 
 type Reader = Pick<Visitor, 'config' | 'cookie'>;
 
-/** Offers all ways to log in. `next`: the page to open after the login. */
+/** Shows all ways to log in. `next`: the page to open after the login. */
 export function logInPage(
   visitor: Reader,
   given: { status: number; next: string; fault?: string | null },
@@ -22,8 +22,8 @@ export function logInPage(
 }
 
 /**
- * Asks a logged-in user for a new proof, because the last one is too old.
- * @param proofs that the user can give; an empty list: they are not known
+ * Asks the user to sign in again, because the last sign-in is too old.
+ * @param proofs the factors that the user can prove; empty: not known
  */
 export function proveAgainPage(
   visitor: Reader,
@@ -52,13 +52,13 @@ export function proveAgainPage(
 
 interface Ways {
   password: boolean;
-  /** The code of an authenticator app. */
+  /** True if the user can prove a code of an authenticator app. */
   code: boolean;
   passkey: boolean;
   sites: Site[];
 }
 
-/** Another site that signs users in. */
+/** Another site through which users sign in. */
 interface Site {
   /** Its name in `details.methods` of REAUTHENTICATION_REQUIRED. */
   proof: string;
@@ -66,7 +66,9 @@ interface Site {
   url: string;
 }
 
-/** An identity provider asks for a new proof, too. GitHub and Google cannot be asked to. */
+/**
+ * Makes an OpenID provider ask for the password again. GitHub and Google cannot be asked to do so.
+ */
 function askingAgain(site: Site): Site {
   return site.proof.startsWith('oidc:') ? { ...site, url: `${site.url}?fresh=true` } : site;
 }

@@ -11,7 +11,7 @@ import { readOwnForm } from './form-token.ts';
 import { consolePath } from './next-page.ts';
 import { pageOptions, refuseRepeated } from './page.ts';
 
-/** Pages that are shown without a session, too. */
+/** Pages that are also shown without a session. */
 
 type OpenCall = Call<'open', Record<string, string>, Record<string, string>, unknown>;
 
@@ -25,7 +25,7 @@ export const visitorOf = ({
   cookie,
 });
 
-/** Declares a page without a project, which is shown without a session, too. */
+/** Declares a page without a project, which is also shown without a session. */
 export function openPage(declaration: {
   id: string;
   path: `/${string}`;
@@ -53,7 +53,7 @@ export function openPage(declaration: {
 export interface SentForm {
   call: OpenCall;
   form: URLSearchParams;
-  /** The page to open then. */
+  /** The page to open after success. */
   next: string;
 }
 
@@ -66,7 +66,7 @@ export function openForm(declaration: {
   does: AnyEndpoint;
   body: (form: URLSearchParams) => unknown;
   done: (sent: SentForm, answered: Answer<unknown>) => Answer<string>;
-  /** Shows the form again with what was wrong. */
+  /** Shows the form again with the error. */
   refused: (sent: SentForm, problem: Problem) => Promise<Answer<string>>;
 }): AnyEndpoint {
   const { id, path, summary, does, body, done, refused } = declaration;

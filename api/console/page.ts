@@ -49,7 +49,7 @@ const doneTexts = {
 export interface PageContext {
   call: MemberCall;
   project: { id: string; name: string };
-  /** The token of the page's forms. */
+  /** The form token of the page. */
   token: string;
   /** Returns the URL path of a page of the project. */
   path: (path: string) => string;
@@ -64,7 +64,7 @@ export interface ShownPage {
   status?: number;
 }
 
-/** Options of all pages: members only, forms as sent, errors as pages. */
+/** Options of all pages: only for members, forms as sent, and errors as pages. */
 export const pageOptions = {
   access: 'session',
   projectParam: 'projectId',
@@ -74,7 +74,7 @@ export const pageOptions = {
   problemPage,
 } as const;
 
-/** Declares the page at `path` of a project, in one of the sections of the navigation. */
+/** Declares a page at `path` of a project, in a section of the navigation. */
 export function projectPage(declaration: {
   id: string;
   path: string;
@@ -95,7 +95,7 @@ export function projectPage(declaration: {
 }
 
 /**
- * Shows a page of the project in the call. If an object does not exist, the page says so, with the
+ * Shows a page of the project in the call. If a record does not exist, the page says so, with the
  * same navigation.
  */
 export async function showProjectPage(
@@ -137,7 +137,7 @@ export function refuseRepeated(query: Readonly<Record<string, unknown>>): void {
   });
 }
 
-/** Declares a picture on a page, drawn by the API endpoint `drawn`. */
+/** Declares an image for a page, drawn by the API endpoint `drawn`. */
 export function pictureOf(
   path: string,
   id: string,
@@ -167,25 +167,28 @@ function isDone(name: string | undefined): name is DoneName {
   return name !== undefined && Object.hasOwn(doneTexts, name);
 }
 
-/** Shows the message after an action. @param name from the address of the page */
+/** Shows the message after an action. @param name a query parameter of the page */
 export function doneMessage(name: string | undefined): Html | null {
   if (!isDone(name)) return null;
   return html`<section class="said" role="status">${doneTexts[name]}</section>`;
 }
 
-/** After an action the browser goes to `to`, which shows the message `done`. */
+/** After an action, the browser goes to the page `to`, which shows the message `done`. */
 interface Redirection {
   to: string;
   done: DoneName;
 }
 
-/** An action with a result that only its own answer shows: a page in a section of the navigation. */
+/**
+ * A page with the result of an action, in a section of the navigation. Only this response shows the
+ * result.
+ */
 interface ShownResult {
   at: string;
   show: (context: PageContext) => Promise<ShownPage>;
 }
 
-/** Declares the action of a button. */
+/** Declares a button with its action. */
 export function projectAct(declaration: {
   path: string;
   /** The API endpoint that performs the action. */
@@ -201,7 +204,7 @@ export function projectAct(declaration: {
   const { path, does, upload, act } = declaration;
   return endpoint({
     ...pageOptions,
-    // Several pages may offer the same action.
+    // Several pages may have a button for the same action.
     id: `${does.id} by ${path}`,
     method: 'POST',
     path: `/console/{projectId}${path}`,
@@ -224,7 +227,7 @@ export function projectAct(declaration: {
   });
 }
 
-/** Reads a form with files: its texts, and all its fields, with files as `UploadedFile`. */
+/** Reads a form with files: all its fields; files as `UploadedFile`. */
 async function readFileForm({ request }: Pick<MemberCall, 'request'>, limits: UploadLimits) {
   const files = await readUpload(request.bytes, request.header('content-type'), limits);
   const texts = Object.entries(files).filter(
@@ -233,13 +236,17 @@ async function readFileForm({ request }: Pick<MemberCall, 'request'>, limits: Up
   return { form: new URLSearchParams(texts), files };
 }
 
-/** Redirects the browser with GET, so that reloading the page does not send the form again. */
+/**
+ * Redirects the browser to a GET request, so that reloading the page does not send the form again.
+ */
 export function seeOther(location: string, cookies?: string | string[]): Answer<string> {
   const headers = { Location: location, ...(cookies && { 'Set-Cookie': cookies }) };
   return answer('', { status: 303, headers });
 }
 
-/** Returns the page that a browser gets instead of an error: without a session, the login page. */
+/**
+ * Returns the page that a browser gets instead of a JSON error; without a session, the login page.
+ */
 export function problemPage(problem: Problem, visitor: Visitor): Answer<string> {
   const { url: next } = visitor;
   if (problem.code === 'UNAUTHORIZED') return logInPage(visitor, { status: 401, next });
@@ -261,7 +268,7 @@ export function problemPage(problem: Problem, visitor: Visitor): Answer<string> 
   });
 }
 
-/** Says on a page what was wrong with its form. */
+/** Shows the error of a form. */
 export function faultMessage(problem: Problem): Html {
   return html`<section class="fault" role="alert">
     ${problem.message} ${errorList(problem)}

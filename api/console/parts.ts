@@ -11,7 +11,7 @@ const dates = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** Shows a time in UTC, because the server does not know the reader's zone. */
+/** Shows a time in UTC, because the server does not know the user's time zone. */
 export function moment(time: string | null | undefined): Html {
   if (!time) return html`<span class="soft">–</span>`;
   return html`<time datetime="${time}" title="${time}">${dates.format(new Date(time))}</time>`;
@@ -48,7 +48,7 @@ export function state(name: string): Html {
   return html`<span class="state ${tones[name] ?? ''}">${words}</span>`;
 }
 
-/** Names and numbers side by side. */
+/** Renders names and numbers side by side. */
 export function figures(rows: readonly (readonly [string, Content])[]): Html {
   return html`<dl class="figures">
     ${rows.map(
@@ -61,7 +61,7 @@ export function figures(rows: readonly (readonly [string, Content])[]): Html {
   </dl>`;
 }
 
-/** Returns who caused something: a name, or the id of a contact; null: not known. */
+/** Returns the name of an actor, or the id of a contact; null: not known. */
 export function actorText(
   actor: { id: string | null; name: string | null } | null | undefined,
 ): string | null {
@@ -99,7 +99,7 @@ export function searchForm(
   </form>`;
 }
 
-/** Names and values one below the other. */
+/** Renders names and values one below the other. */
 export function facts(rows: readonly (readonly [string, Content])[]): Html {
   return html`<dl class="facts">
     ${rows.map(
@@ -112,7 +112,7 @@ export function facts(rows: readonly (readonly [string, Content])[]): Html {
 
 /**
  * Renders a table. Columns whose name ends with `#` contain numbers.
- * @param empty the text in place of a table without rows
+ * @param empty the text that replaces a table without rows
  */
 export function table(
   columns: readonly string[],
@@ -146,7 +146,7 @@ export function table(
   </div>`;
 }
 
-/** Renders a section of a page. `beside` is at the right of its heading. */
+/** Renders a section of a page. `beside` is shown to the right of its heading. */
 export function section(title: string, content: Content, beside: Content = null): Html {
   return html`<section>
     <header>
@@ -168,11 +168,11 @@ export function heading(title: string, about: Content = null, acts: Content = nu
 export interface Act {
   action: string;
   label: string;
-  /** `first`: the main action of the page; `grave`: it cannot be undone. */
+  /** `first`: the main action of the page; `grave`: the action cannot be undone. */
   weight?: 'first' | 'grave';
   /** Hidden fields of the form. */
   fields?: Record<string, string>;
-  /** Fields for the reader to fill in. */
+  /** Fields for the user to fill in. */
   inputs?: Content;
   /** True: one of the inputs is a file. */
   hasFile?: boolean;
@@ -188,7 +188,7 @@ export function actForm(token: string, act: Act): Html {
 
 /**
  * Retry buttons: the newest version first (it probably has the fix), then the version that failed.
- * @param versions of the workflow on which the failed executions are
+ * @param versions the versions of the failed executions
  */
 export function retryForms(
   token: string,
@@ -225,7 +225,7 @@ export function pager(
   >`;
 }
 
-/** Link to the next page of a cursor list. The link keeps `query`. */
+/** Links to the next page of a cursor list. The link keeps `query`. */
 export function further(
   cursor: string | null | undefined,
   query: Record<string, string> = {},

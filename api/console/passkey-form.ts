@@ -4,7 +4,7 @@ import { type Content, type Html, html } from '../html/html.ts';
 /** Forms for passkeys, with the script that fills them in. */
 
 export interface PasskeyForm {
-  /** `create`: adds a passkey to the account; `get`: uses one. */
+  /** `create`: adds a passkey to the account; `get`: signs in with one. */
   use: 'create' | 'get';
   action: string;
   label: string;
@@ -12,7 +12,7 @@ export interface PasskeyForm {
   inputs?: Content;
 }
 
-/** Renders the button that asks the browser for a passkey. Browsers without passkeys hide it. */
+/** Renders a button for a passkey. The script hides it in browsers without passkeys. */
 export function passkeyForm(
   token: string,
   { use, action, label, fields = {}, inputs }: PasskeyForm,
@@ -38,7 +38,7 @@ const optionsPaths = {
   get: '/auth/passkey/options',
 } as const;
 
-/** Returns the answer of the browser. @throws Problem INVALID_PASSKEY if the form has none */
+/** Returns the response of the browser. @throws Problem INVALID_PASSKEY if the form has none */
 export function readPasskey(form: URLSearchParams): unknown {
   try {
     return JSON.parse(form.get('response') ?? '') as unknown;
@@ -52,8 +52,9 @@ export function readPasskey(form: URLSearchParams): unknown {
 export const scriptPath = '/console/passkeys.js';
 
 /**
- * Asks the API for options and the browser for a passkey, and sends its answer with the form. If the
- * API refuses, the form is sent without an answer, and the next page says why.
+ * Gets options from the API and a passkey from the browser, and sends the browser's response with
+ * the form. If the API refuses, the form is sent without a response, and the next page shows the
+ * error.
  */
 export const script = `'use strict';
 const knows = (name) => typeof globalThis.PublicKeyCredential?.[name] === 'function';

@@ -6,7 +6,7 @@ import { pageHeaders, plainLayout } from './layout.ts';
 /** A page without a project. */
 export interface PlainPage {
   title: string;
-  /** `token`: the token of the page's forms. */
+  /** `token`: the form token of the page. */
   content: (token: string) => Html;
   status?: number;
   /** `Set-Cookie` values of the response. */
@@ -20,7 +20,7 @@ export function plainPage(
   { config, cookie }: Pick<Visitor, 'config' | 'cookie'>,
   { title, content, status = 200, cookies = [], hasScript, layout = plainLayout }: PlainPage,
 ): Answer<never> {
-  // The forms are sent with the cookies of this response.
+  // The forms must match the cookies that this response sets.
   const replaced = new Map(cookies.map(pairOf));
   const token = new FormToken({ config, cookie: (name) => replaced.get(name) ?? cookie(name) });
   const set = [...cookies, ...(token.newCookie ? [token.newCookie] : [])];
@@ -31,7 +31,7 @@ export function plainPage(
   });
 }
 
-/** Returns name and value of a `Set-Cookie` header. */
+/** Returns the name and value of a `Set-Cookie` header. */
 function pairOf(cookie: string): [string, string] {
   const [pair = ''] = cookie.split(';');
   const at = pair.indexOf('=');

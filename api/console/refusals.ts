@@ -1,6 +1,9 @@
 import type { LoginRefusal } from '../accounts/oauth.ts';
 
-/** Why a sign-in, or a link to a provider, failed: the sentence for each `error` in the address. */
+/**
+ * The sentences for failed sign-ins and failed links to a provider, by the `error` in the page's
+ * address.
+ */
 const sentences: Readonly<Record<LoginRefusal | 'identity_taken', string>> = {
   oauth_failed: 'The sign-in was not completed. Begin again from this page.',
   email_not_verified: 'The provider has not verified your email address. Verify it there first.',
@@ -15,7 +18,7 @@ const sentences: Readonly<Record<LoginRefusal | 'identity_taken', string>> = {
   identity_taken: 'This user of the provider is already linked to another account.',
 };
 
-/** Returns the sentence for an `error` in the address of a page; null: there is none. */
+/** Returns the sentence for the `error` in the address of a page; null: there is no error. */
 export function refusalText(error: string | undefined): string | null {
   if (error === undefined || error === '') return null;
   const isKnown = Object.hasOwn(sentences, error);

@@ -6,8 +6,8 @@ import { keepNext } from './next-page.ts';
 import { passkeyForm } from './passkey-form.ts';
 
 /**
- * Asks for a second factor. `next`: the page to open then.
- * @param methods the proofs that the user can give: `totp`, `passkey`, `recovery`
+ * Asks for a second factor. `next`: the page to open afterwards.
+ * @param methods the factors that the user can prove: `totp`, `passkey`, `recovery`
  */
 export function secondFactorPage(
   visitor: Pick<Visitor, 'config' | 'cookie'>,
@@ -51,8 +51,8 @@ export function secondFactorPage(
 }
 
 /**
- * Says that the session lacks a second factor, and leads to it.
- * @param isEnrolled true: the user has a factor
+ * Explains that the session needs a second factor, with a link to add or prove one.
+ * @param isEnrolled true: the user has a second factor
  */
 export function factorNeededPage(
   visitor: Pick<Visitor, 'config' | 'cookie'>,

@@ -1,6 +1,6 @@
 import { theme } from '../html/theme.ts';
 
-/** Digits have equal widths, so that numbers in columns align. Colours of states: good, warn, bad. */
+/** CSS of the console. All digits have the same width, so that numbers in columns align. */
 export const style = `${theme}
 :root { --good: #17724a; --warn: #855c00; --bad: #b42525; --good-bg: #e6f4ec; --warn-bg: #fbf1d9; --bad-bg: #fbe9e9; }
 @media (prefers-color-scheme: dark) { :root {

@@ -105,7 +105,10 @@ export const listContacts = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR if `cursor` is neither a cursor of this order nor an id */
+/**
+ * Parses the cursor of a list.
+ * @throws Problem VALIDATION_ERROR if `cursor` is neither a cursor of this order nor an id
+ */
 async function readCursor(
   db: Database,
   projectId: string,

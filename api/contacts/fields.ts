@@ -28,7 +28,7 @@ const behindData = [
   { field: 'updatedAt', type: 'date', coverage: 100 },
 ] as const;
 
-/** The name of a field. It is not validated, because it may be a name that no contact has. */
+/** The name of a field. It is not validated, because a contact field may have any name. */
 const ByField = z.object({
   field: z.string().meta({ description: '`data.plan`, or `plan`; or a standard field' }),
 });
@@ -70,8 +70,8 @@ export const listContactFields = endpoint({
 });
 
 /**
- * Returns a rounded percentage, at least 1. It is limited to 100: the two counts come from separate
- * statements, so `holders` may exceed `total`.
+ * Returns a rounded percentage from 1 to 100. The two counts come from separate statements, so
+ * `holders` may exceed `total`.
  */
 function coverage(holders: number, total: number): number {
   return Math.min(100, Math.max(1, Math.round((100 * holders) / total)));
@@ -160,7 +160,7 @@ export const deleteContactField = endpoint({
     }
     const users = await usersOf(db, projectId, field);
     if (users.some) throw new Problem('FIELD_IN_USE', { details: users.lists });
-    // A use that is added concurrently is not refused. It then refers to a field that no contact
+    // A use that is added concurrently is not detected. It then refers to a field that no contact
     // has, which is allowed with the prefix `data.`.
     const target = { type: 'field', id: `data.${field.key}` };
     const deletedFrom = await removeField(db, projectId, field.key, (tx) =>

@@ -10,13 +10,13 @@ import { type FieldProblem, Problem } from '../../domain/errors.ts';
 import type { BareName } from '../../domain/filter/filter.ts';
 import { nearest } from '../../domain/text-rules.ts';
 
-/** Maximum number of different letters between a name and the one that was probably meant. */
+/** Maximum number of different letters between an unknown name and a suggested one. */
 const lettersMax = 2;
 const standardFields = ['email', 'subscribed', 'createdAt', 'updatedAt'];
 
 /**
- * Refuses names without a prefix that no contact of the project has. `plan` means `data.plan` if a
- * contact has it. With the prefix `data.` any name is allowed.
+ * Refuses names without a prefix that no contact of the project has: `plan` means `data.plan` if a
+ * contact has this field. With the prefix `data.` any name is allowed.
  * @throws Problem VALIDATION_ERROR `unsupported_field`
  */
 export async function refuseUnknownFields(
@@ -44,8 +44,8 @@ export async function refuseUnknownFields(
 
 /**
  * Returns those of the keys that at least one contact has. A key that many contacts have is found
- * quickly. The first key that no contact has costs a read of all contacts, so one more read then
- * looks for all remaining keys together.
+ * quickly. The first key that no contact has costs a read of all contacts, so all remaining keys
+ * are then searched together in one more read.
  */
 async function keysInUse(
   db: Database,
@@ -65,9 +65,7 @@ async function keysInUse(
   return used;
 }
 
-/**
- * Returns warnings, by key, about keys of contact data that none of the newest contacts has.
- */
+/** Returns warnings, by key, about keys that none of the newest contacts has. */
 export async function unknownKeyTexts(
   db: Database,
   projectId: string,

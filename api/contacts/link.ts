@@ -10,7 +10,7 @@ import { isUuid } from '../../domain/ids.ts';
 import { evidenceOfVisitor } from '../consent/evidence.ts';
 import type { Call } from '../http/endpoint.ts';
 
-/** The links of a mail, and the changes that a click makes. */
+/** Links in mail to subscribe and unsubscribe, and the changes that they make. */
 
 export const LinkQuery = z.object({
   e: z.unknown().optional().meta({ type: 'string', description: 'Id of the email with the link' }),
@@ -22,15 +22,15 @@ export const LinkQuery = z.object({
 
 export type LinkQuery = z.output<typeof LinkQuery>;
 
-/** Returns the topic of a link; undefined: the link names no topic of the project. */
+/** Returns the topic of a link; undefined: the link has no topic of the project. */
 export function topicOfLink({ topics }: TopicContact, { t }: LinkQuery): ContactTopic | undefined {
   return topics.find(({ key }) => key === t);
 }
 
 /**
- * Returns the change that a link requests. A link with a topic changes the choice of this topic, any
- * other link the subscription to all mail. Joining a topic also subscribes the contact.
- * @param text the text that the person has read; null: unknown.
+ * Returns the change that a link requests. A link with a topic changes the choice about this topic,
+ * any other link the subscription to all mail. Joining a topic also subscribes the contact.
+ * @param text the text that the person was shown; null: unknown.
  */
 export function requestOfLink(
   topic: ContactTopic | undefined,
@@ -46,17 +46,16 @@ export function requestOfLink(
 type LinkCall = Pick<Call<'open', unknown, LinkQuery, unknown>, 'db' | 'request' | 'query'>;
 
 /**
- * Changes what a contact receives, as a mail's link requests it. Returns undefined when there is no
- * such contact.
+ * Makes the change that a link in mail requests. Returns undefined when there is no such contact.
  */
 export async function changeByLink(
   { db, request, query }: LinkCall,
   change: {
     contactId: string;
     source: 'public_page' | 'one_click';
-    /** True: topics are read even if the link has none. */
+    /** True: the topics are read even if the link has no topic. */
     hasTopics?: boolean;
-    /** Returns the requested change for a contact in this state. */
+    /** Returns the requested change, for the current state of the contact. */
     requestOf: (before: TopicContact) => LinkRequest;
   },
 ): Promise<TopicContact | undefined> {
@@ -68,12 +67,12 @@ export async function changeByLink(
   );
 }
 
-/** Returns the key of a topic in a link. There may be no such topic; null: the link has no key. */
+/** Returns the topic key in a link, which may be unknown; null: the link has none. */
 export function topicKeyOf({ t }: LinkQuery): string | null {
   return typeof t === 'string' && t !== '' ? t : null;
 }
 
-/** Returns the id of the message with the link; null: the link has no valid id. */
+/** Returns the id of the message that contains the link; null: the link has no valid id. */
 export function emailIdOf({ e }: LinkQuery): string | null {
   return isUuid(e) ? e : null;
 }

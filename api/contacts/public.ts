@@ -6,7 +6,9 @@ import { type Call, endpoint } from '../http/endpoint.ts';
 import { named, ById } from '../http/schemas.ts';
 import { changeByLink, LinkQuery, topicOfLink, requestOfLink } from './link.ts';
 
-/** Endpoints for a customer's own opt-out pages. They need only the contact's id. */
+/**
+ * Endpoints for a customer's own opt-out pages. They need only the id of the contact, and no key.
+ */
 
 const Subscription = named('Subscription', {
   id: z.uuid(),

@@ -12,7 +12,7 @@ export const Contact = named('Contact', {
   id: z.uuid().meta({ examples: ['5b0f6d58-2f0e-4a65-9a55-0d7a5a0c1c11'] }),
   email: z.string().meta({ examples: ['ada@shop.example'] }),
   subscribed: z.boolean().meta({ examples: [true] }),
-  // Not z.record, which would drop a key named __proto__.
+  // `z.record` would drop a key named `__proto__`.
   data: JsonObject.nullable().meta({
     type: ['object', 'null'],
     additionalProperties: true,

@@ -50,8 +50,8 @@ const TimelineEntry = named('TimelineEntry', {
 type Entry = z.input<typeof TimelineEntry>;
 
 /**
- * Times have microseconds, so that items of one millisecond have an order, and a page begins exactly
- * where the previous one has ended.
+ * Times have microseconds, so that items of one millisecond have an order, and a page begins
+ * exactly where the previous page ended.
  */
 const newestFirst: CursorForm = { order: 'timeline', value: 'instant' };
 
@@ -175,7 +175,7 @@ const optInTitles = {
   expired: 'Opt-in: expired without confirmation',
 };
 
-/** Returns why a message is not due yet, as JSON, and its outcome. */
+/** Returns the reason as JSON why a message is not due yet, and its outcome. */
 function judge(mail: JudgedColumns & { status: string; error: string | null }) {
   const toDate = (time: string | null) => (time === null ? null : new Date(time));
   const columns = {
@@ -193,7 +193,7 @@ function judge(mail: JudgedColumns & { status: string; error: string | null }) {
   };
 }
 
-/** Returns a sentence for an event of the service itself, or the name of any other event. */
+/** Returns a sentence for an event of Everpost itself, and the name of any other event. */
 function titleOf(name: string, data: Record<string, unknown> | null): string {
   if (name === 'contact.subscribed') return 'Subscribed';
   if (name === 'contact.unsubscribed') return 'Unsubscribed';

@@ -133,7 +133,10 @@ export const getDelivery = endpoint({
   },
 });
 
-/** Returns true if other servers report about mail of a project by mail, or have done so. */
+/**
+ * Returns true if other servers send their reports about the project's mail by mail, or did so
+ * before.
+ */
 function isReportedByMail({ mail }: Config, { lastAt }: ReportCounts): boolean {
   return mail.transport === 'smtp' || lastAt !== null;
 }

@@ -11,7 +11,7 @@ import { readReportCounts, type ReportCounts } from '../../db/delivery/report-co
 import { type DeliveryLimit, limitOf } from '../../domain/mail/delivery-limit.ts';
 import type { Services } from '../services/services.ts';
 
-/** Reads the state of mail delivery, which may be a few seconds old. */
+/** Reads the state of mail delivery. The values may be a few seconds old. */
 
 type Sources = Pick<Services, 'db' | 'config' | 'recent'>;
 
@@ -85,8 +85,9 @@ export function readProgress(
 }
 
 /**
- * Estimates when the last message will be sent: at the speed `perSecond`, but not before `lastAt`, the
- * latest time for which a message waits. null: unknown, because no message is being sent.
+ * Estimates when the last message will be sent, at the speed `perSecond`. It is not before
+ * `lastAt`, the latest time for which a message waits. null: unknown, because no message is being
+ * sent.
  */
 function estimateEnd(
   { waiting, due, lastAt }: CampaignMail,
@@ -99,8 +100,8 @@ function estimateEnd(
 }
 
 /**
- * Returns the limit that slows a campaign down: that of its project. A `campaign_rate` does not count
- * if this campaign has none: it is the rate of another campaign.
+ * Returns the limit that slows a campaign down. It is the limit of its project, except that a
+ * `campaign_rate` of another campaign does not count.
  */
 function limitOfCampaign(
   { max_per_minute: maxPerMinute }: { max_per_minute: number | null },

@@ -12,7 +12,7 @@ import { named } from '../http/schemas.ts';
 import { providerState, stateFields } from '../providers/record.ts';
 import type { Services } from '../services/services.ts';
 
-/** The mail providers of a project's mail, and what became of it. */
+/** The providers of a project's mail, with counts by outcome. */
 export const DeliveryProviders = z
   .array(
     named('DeliveryProvider', {
@@ -37,7 +37,10 @@ export const DeliveryProviders = z
 
 type Sources = Pick<Services, 'db' | 'config' | 'mailPool' | 'recent'>;
 
-/** Returns the providers of a project with routes; null: it has none, so all mail goes by default. */
+/**
+ * Returns the providers of a project with routes; null: there are no routes, so all mail uses the
+ * default provider.
+ */
 export async function readDeliveryProviders(
   { db, config, mailPool, recent }: Sources,
   projectId: string,

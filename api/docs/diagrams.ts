@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 /**
  * The diagrams of `docs/`. `npm run golden` draws them, because drawing needs a layout engine of 8
- * MB that no server should load. A drawing is named by its source, so a page never shows an
- * outdated one.
+ * MB that no server should load. The file name of a drawing is a hash of its source, so a page
+ * never shows an outdated drawing.
  */
 export const diagramsFolder = join(import.meta.dirname, '../../docs/images/diagrams');
 
@@ -13,7 +13,7 @@ export function diagramFile(source: string): string {
   return `${createHash('sha256').update(source.trim()).digest('hex').slice(0, 12)}.svg`;
 }
 
-/** All drawings as SVG, by file name. */
+/** Returns all drawings as SVG, by file name. */
 export async function readDiagrams(): Promise<ReadonlyMap<string, string>> {
   const files = await readdir(diagramsFolder);
   const read = files.map(

@@ -1,4 +1,4 @@
-/** The headers in the OpenAPI document: those of requests, by the names of their parameters, and of responses. */
+/** The headers in the OpenAPI document: request headers by parameter name, and response headers. */
 
 export const headerParameters = {
   ProjectId: {

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 import { escapeHtml } from '../../domain/template/html.ts';
 
-// Not imported, because its types would add browser globals to all files.
+// Loaded by `require`, because the types of an import would add browser globals to all files.
 const highlighter = createRequire(import.meta.url)('highlight.js/lib/common') as {
   getLanguage(name: string): object | undefined;
   highlight(code: string, options: { language: string }): { value: string };
 };
 
-/** Returns a block of code as HTML, with the classes of highlight.js if it knows the language. */
+/** Renders a block of code, with the classes of highlight.js if it supports the language. */
 export function codeBlock(code: string, language = ''): string {
   const shown = highlighter.getLanguage(language)
     ? highlighter.highlight(code, { language }).value

@@ -9,9 +9,9 @@ export type Schemas = Record<string, JsonSchema>;
 
 /**
  * Returns the JSON Schema of a schema. Schemas with an id become components, because client
- * generators name a type by its component. So do the objects of a union, which generators could not
- * name otherwise.
- * @param name the prefix of the names of its own components
+ * generators name a type by its component. So do the objects of a union, because generators could
+ * not name them otherwise.
+ * @param name prefix of the names of the objects that become components
  */
 export function jsonSchema(
   schema: z.ZodType,
@@ -19,7 +19,8 @@ export function jsonSchema(
   io: 'input' | 'output',
   schemas: Schemas,
 ): JsonSchema {
-  // A named schema becomes a reference only inside another schema, such as a list.
+  // A named schema becomes a reference only inside another schema, so it is converted inside a
+  // list.
   const listed = z.toJSONSchema(z.array(schema), { io, unrepresentable: 'any' });
   const text = JSON.stringify(listed).replaceAll('"#/$defs/', '"#/components/schemas/');
   const { items, $defs } = JSON.parse(text) as { items: JsonSchema; $defs?: Schemas };
@@ -29,13 +30,13 @@ export function jsonSchema(
 interface Place {
   name: string;
   /**
-   * True for an option of a union, and for the items or values of an option that is a list or a map. An
-   * object for which it is true becomes a component. It is false again for the object's properties.
+   * True for an option of a union, and for the items or values of an option that is a list or map.
+   * An object with `isOption` becomes a component. Its properties have false again.
    */
   isOption: boolean;
 }
 
-/** Returns the schema without what clients do not need. Its definitions become components. */
+/** Returns the schema without parts that clients do not need. Its definitions become components. */
 function tidied(
   { $defs = {}, ...schema }: JsonSchema,
   { name, isOption }: Place,
@@ -45,7 +46,7 @@ function tidied(
     component(id, tidied(defined, { name: id, isOption: false }, schemas), schemas);
   }
   delete schema['$schema'];
-  // The pattern is long, and adds nothing to the format.
+  // The pattern is long and adds no information to the format.
   if (schema['format']) delete schema['pattern'];
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
@@ -79,7 +80,9 @@ function kindOf({ properties = {} }: JsonSchema): string {
   return capitalised(mode?.const ?? '');
 }
 
-/** Adds a component, and returns its reference. @throws Error when another one has its name */
+/**
+ * Adds a component, and returns its reference. @throws Error when another component has the name
+ */
 export function component(name: string, schema: JsonSchema, schemas: Schemas): JsonSchema {
   if (!isDeepStrictEqual((schemas[name] ??= schema), schema)) {
     throw new Error(`Two schemas are called ${name}.`);

@@ -8,11 +8,11 @@ import { renderPage, type Rendered, type Surroundings } from './markdown.ts';
 export const docsFolder = join(import.meta.dirname, '../../docs');
 
 export interface DocsPage extends Rendered {
-  /** Its path below `/docs`: `upgrading`, `guides/quick-start`. */
+  /** The path below `/docs`: `upgrading`, `guides/quick-start`. */
   slug: string;
 }
 
-/** Groups and order of the pages in the index. A page that is missing here is in no list. */
+/** Groups and order of the pages in the index. A page that is missing here is not listed. */
 export const groups: readonly (readonly [string, readonly string[]])[] = [
   [
     'Guides',
@@ -113,7 +113,7 @@ function placeOf(slugs: readonly string[], slug: string): number {
   return place < 0 ? slugs.length : place;
 }
 
-/** @param known the slugs that a link may refer to */
+/** @param known the slugs to which a link may refer */
 function around(
   slug: string,
   known: ReadonlySet<string>,
@@ -127,8 +127,8 @@ function around(
 }
 
 /**
- * Returns the path of a link in a page: relative to `docs/`, or for a file outside to the repository
- * (`README.md`).
+ * Returns the target of a link in a page: a path relative to `docs/`, or for a file outside,
+ * relative to the repository (`README.md`).
  */
 function resolved(slug: string, href: string): string {
   return new URL(href, `file:///docs/${slug}`).pathname.replace(/^\/(docs\/)?/, '');

@@ -31,7 +31,7 @@ export interface Surroundings {
   /** Returns the address of a link, or null for a file that is not shown. */
   link(href: string): string | null;
   image(href: string): string;
-  /** Drawings by file name, see `diagrams.ts`. */
+  /** Drawings by file name: see `diagrams.ts`. */
   diagrams: ReadonlyMap<string, string>;
 }
 
@@ -104,7 +104,7 @@ interface Tabs {
 
 const tabName = ({ lang = '' }: Tokens.Code) => /\btab=(\S+)/.exec(lang)?.[1];
 
-/** Joins adjacent blocks of code (`tab=Python`) into one token. */
+/** Joins adjacent blocks of code with tabs (`tab=Python`) into one token. */
 function grouped(tokens: Token[]): Token[] {
   const joined: Token[] = [];
   for (const token of tokens) {
@@ -130,8 +130,8 @@ function tabsHtml(blocks: readonly Tokens.Code[], number: number): string {
 }
 
 /**
- * Width in pixels above which a diagram is scrolled, because its text would be unreadable if it
- * were made smaller.
+ * Width in pixels above which a diagram scrolls instead of shrinking, because its text would become
+ * unreadable.
  */
 const largeDiagram = 1_200;
 
@@ -145,7 +145,7 @@ function diagram(source: string, diagrams: ReadonlyMap<string, string>): string 
   return `<figure class="${kind}" tabindex="0">${svg}${caption}</figure>\n`;
 }
 
-/** The ids of headings and named table rows, each once per page. */
+/** Returns the ids of headings and named table rows. Each id is unique on the page. */
 function idsOf(tokens: readonly Token[]): ReadonlyMap<object, string> {
   const ids = new Map<object, string>();
   const times = new Map<string, number>();
@@ -165,7 +165,7 @@ function idsOf(tokens: readonly Token[]): ReadonlyMap<object, string> {
   return ids;
 }
 
-/** Returns the id of a heading as GitHub makes it, so that links work in both places. */
+/** Returns the id that GitHub gives a heading, so that links work there and here. */
 function headingId(heading: string): string {
   return plain(heading)
     .toLowerCase()
@@ -173,7 +173,7 @@ function headingId(heading: string): string {
     .replaceAll(/\s/g, '-');
 }
 
-/** Returns the name that a table row explains: a setting, a code. */
+/** Returns the name that a table row explains, for example a setting or a code. */
 function rowName(row: readonly Tokens.TableCell[]): string | undefined {
   return /^`([A-Z][A-Z0-9_]+)`$/.exec(row[0]?.text ?? '')?.[1];
 }
@@ -191,7 +191,7 @@ function sectionsOf(tokens: readonly Token[], ids: ReadonlyMap<object, string>):
   return sections.map((section, at) => ({ ...section, text: plain(parts[at]?.join('') ?? '') }));
 }
 
-/** Returns the Markdown of a token without the source of diagrams, which no page shows. */
+/** Returns the Markdown of a token without the source of diagrams. */
 function rawOf(token: Token): string {
   if (token.type === 'tabs')
     return (token as unknown as Tabs).blocks.map(({ raw }) => raw).join('\n');

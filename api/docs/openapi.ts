@@ -24,8 +24,8 @@ const json = 'application/json';
 const bodyless = new Set([204, 302, 303]);
 
 /**
- * Generates the OpenAPI 3.1 document from the declarations of the endpoints. Libraries would need a
- * second declaration of each endpoint, or a newer Node.js.
+ * Generates the OpenAPI 3.1 document from the declarations of the endpoints. With a library, each
+ * endpoint would need a second declaration, or Everpost a newer Node.js.
  */
 export function openApiDocument(
   endpoints: readonly ListedEndpoint[],
@@ -116,7 +116,7 @@ function operation(endpoint: ListedEndpoint, schemas: Schemas): JsonSchema {
   };
 }
 
-/** The schema of a body. It becomes a component even if it has no id. */
+/** Returns the schema of a request body, which becomes a component even if it has no id. */
 function requestSchema({ id }: AnyEndpoint, body: z.ZodType, schemas: Schemas): JsonSchema {
   const name = `${capitalised(id)}Request`;
   const schema = jsonSchema(body, name, 'input', schemas);
@@ -249,7 +249,7 @@ function parameters(
     name,
     in: place,
     required: place === 'path' || required.includes(name),
-    // Outside the schema, because readers and client generators expect the description there.
+    // Outside the schema, where readers and client generators expect the description.
     description: description ?? meaningOf(name, endpoint.path),
     schema: property,
   }));
@@ -284,7 +284,7 @@ const statusNames: Record<number, string> = {
 
 const errorContent = { [json]: { schema: reference('schemas', 'Error') } };
 
-/** The error responses, by name. Each explains the codes of its status. */
+/** The error responses, by name. Each explains the error codes of its status. */
 const errorResponses: Record<string, Response> = {
   Error: { description: 'Any error', headers: headersOf('X-Request-ID'), content: errorContent },
 };

@@ -11,7 +11,7 @@ import { type Compressed, siteOf } from './site.ts';
 const imageTypes: Record<string, string> = { '.png': 'image/png', '.svg': 'image/svg+xml' };
 const scripts = new Set(['docs.js', 'search.js', 'theme.js']);
 
-/** The pages below `/docs`, with images, scripts and the search index. */
+/** Serves the pages below `/docs`, with images, scripts and the search index. */
 export function docsRoutes(endpoints: readonly ListedEndpoint[], config: Described): Middleware {
   return async (ctx, next) => {
     if (!ctx.path.startsWith('/docs/') || !['GET', 'HEAD'].includes(ctx.method)) return next();
@@ -37,7 +37,7 @@ async function sendImage(ctx: Context, name: string): Promise<boolean> {
   const type = imageTypes[extname(name)];
   if (!type || !(await readdir(join(docsFolder, 'images'))).includes(name)) return false;
   ctx.set('Cache-Control', 'public, max-age=86400');
-  // An image may contain styles, and nothing else.
+  // An SVG image may contain styles, but nothing else is loaded or run.
   ctx.set('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
   ctx.type = type;
   ctx.body = createReadStream(join(docsFolder, 'images', name));
@@ -45,7 +45,7 @@ async function sendImage(ctx: Context, name: string): Promise<boolean> {
 }
 
 async function sendScript(ctx: Context, name: string): Promise<void> {
-  // Cached no longer than the pages, so that a page of a new version soon gets its scripts.
+  // Cached only as long as the pages, so that a page of a new version soon gets its own scripts.
   ctx.set('Cache-Control', docsHeaders['Cache-Control']);
   ctx.type = 'text/javascript';
   ctx.body = await readFile(join(import.meta.dirname, 'browser', name));

@@ -1,4 +1,4 @@
-/** Descriptions of parameters by name. They are used where an endpoint does not describe them itself. */
+/** Descriptions of parameters by name, for endpoints that do not describe them. */
 const meanings: Readonly<Record<string, string>> = {
   archived: 'Only archived ones, or only the others',
   campaignId: 'The id of a campaign',
@@ -43,7 +43,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Describes a parameter by its name. An `id` belongs to the collection before it in the path:
+ * Describes a parameter by its name. An `id` belongs to the collection before it in the path, as in
  * `/campaigns/{id}`. Undefined for an unknown name.
  */
 export function meaningOf(name: string, path: string): string | undefined {

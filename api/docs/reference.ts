@@ -41,7 +41,7 @@ interface Media {
 }
 
 export interface ReferencePage {
-  /** Its path below `/docs`: `reference/contacts`. */
+  /** The path below `/docs`: `reference/contacts`. */
   slug: string;
   title: string;
   html: string;
@@ -58,7 +58,10 @@ const titleOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 const urlOf = (tag: string, { operation }: Endpoint) =>
   `/docs/${slugOf(tag)}#${operation.operationId}`;
 
-/** The pages of the reference: an overview, one for each tag, the error codes and the schemas. */
+/**
+ * Renders the pages of the reference: an overview, one page for each tag, the error codes and the
+ * schemas.
+ */
 export async function referencePages(document: OpenApi): Promise<ReferencePage[]> {
   const tags = endpointsByTag(document);
   const ofTags: ReferencePage[] = [];
@@ -66,7 +69,7 @@ export async function referencePages(document: OpenApi): Promise<ReferencePage[]
     const shown = html`<h1 id="top">${tag}</h1>
       ${endpointList(tag, list)} ${list.map((endpoint) => endpointView(endpoint, document))}`;
     ofTags.push({ slug: slugOf(tag), title: tag, html: shown.text });
-    // All pages together take 0.3 s, so other requests may run in between.
+    // All pages together take 0.3 s, so other requests get a turn in between.
     await setImmediate();
   }
   return [
@@ -77,7 +80,7 @@ export async function referencePages(document: OpenApi): Promise<ReferencePage[]
   ];
 }
 
-/** All endpoints and error codes, for the search. */
+/** Returns all endpoints and error codes, for the search. */
 export function referenceEntries(document: OpenApi): Entry[] {
   const endpoints = [...endpointsByTag(document)].flatMap(([tag, list]) =>
     list.map((endpoint) => ({
@@ -201,7 +204,7 @@ function parametersView(parameters: readonly Parameter[]): Content {
     </ul>`;
 }
 
-/** Returns the fields of a body, even if its schema is a named one. */
+/** Shows the fields of a body, even if its schema is a named component. */
 function mediaView({ schema }: Media, { schemas }: OpenApi['components']): Content {
   const named = schemas[schema.$ref?.split('/').at(-1) ?? ''];
   return fieldsView(named ?? schema) ?? html`<p>${typeView(schema)}</p>`;
@@ -209,9 +212,7 @@ function mediaView({ schema }: Media, { schemas }: OpenApi['components']): Conte
 
 const jsonBlock = (value: unknown) => codeBlock(JSON.stringify(value, null, 2), 'json');
 
-/**
- * Returns a curl command to copy. The URL and the key come from the environment, as in the guides.
- */
+/** Returns a curl command to copy. URL and key are environment variables, as in the guides. */
 function curlOf({ method, path, operation }: Endpoint, body: Media | undefined): string {
   const names = operation.security?.flatMap((way) => Object.keys(way)) ?? [];
   const example = body?.example ?? Object.values(body?.examples ?? {})[0]?.value;

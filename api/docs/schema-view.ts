@@ -27,7 +27,7 @@ export interface Schema {
 
 export const schemaUrl = (name: string) => `/docs/reference/schemas#${name}`;
 
-/** Lists the fields of a schema. Nested fields can be unfolded. */
+/** Lists the fields of a schema. Nested fields can be expanded. */
 export function fieldsView(schema: Schema): Html | null {
   const shown = variantsOf(schema).map(({ properties, required = [] }) =>
     properties ? fieldList(properties, required) : null,
@@ -74,7 +74,7 @@ export function fieldView({
 }
 
 /**
- * Returns the objects that a schema may describe: itself, its alternatives, or the items of a list.
+ * Returns the objects that a schema describes: itself, its alternatives, or the items of a list.
  */
 function variantsOf(schema: Schema): Schema[] {
   const { anyOf, oneOf, allOf, items } = schema;

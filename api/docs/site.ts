@@ -11,16 +11,16 @@ import { type OpenApi, referenceEntries, type ReferencePage, referencePages } fr
 /** The documentation, ready to be served. */
 export interface Site {
   home: string;
-  /** Whole pages by their path: `/docs/guides/quick-start`, `/docs/reference/contacts`. */
+  /** Whole pages by path: `/docs/guides/quick-start`, `/docs/reference/contacts`. */
   pages: ReadonlyMap<string, Compressed>;
   /** The search index, as JSON. */
   index: Compressed;
   search(query: string): Hit[];
-  /** The page with the results of a search, for readers without scripts. */
+  /** Returns a page with the results of a search, for browsers without scripts. */
   resultsPage(query: string): string;
 }
 
-/** A text and its compressed form, so that requests need not compress it. */
+/** A text and its compressed form, so that it is not compressed for each request. */
 export interface Compressed {
   text: string;
   gzip: Buffer;
@@ -32,7 +32,10 @@ async function compressed(text: string): Promise<Compressed> {
 
 const sites = new WeakMap<Described, Promise<Site>>();
 
-/** Returns the documentation of a server. It is built once per process, or again after a failure. */
+/**
+ * Returns the documentation of a server. It is built once per process; after a failure, the next
+ * call builds it again.
+ */
 export function siteOf(endpoints: readonly ListedEndpoint[], config: Described): Promise<Site> {
   const known = sites.get(config);
   if (known) return known;

@@ -4,10 +4,10 @@ import type { Project } from '../access/caller.ts';
 import type { Call } from '../http/endpoint.ts';
 
 /**
- * Returns the domain if the caller may see it. The error for another project's domain is the same as
- * for one that does not exist.
+ * Returns the domain if the caller may see it. The error for a domain of another project is the
+ * same as for a missing one.
  * @throws Problem DOMAIN_NOT_FOUND, INSUFFICIENT_ROLE, PROJECT_DISABLED,
- *   EMAIL_VERIFICATION_REQUIRED.
+ * EMAIL_VERIFICATION_REQUIRED.
  */
 export async function requireDomain(
   { db, authorize }: Pick<Call<'project', unknown, unknown, unknown>, 'db' | 'authorize'>,

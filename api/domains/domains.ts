@@ -209,13 +209,14 @@ const tryLater =
   'Repeat the request in a minute. If it fails again, ask the operator of this server for the reason in its log.';
 
 /**
- * Returns undefined when the domain is gone.
+ * Checks a domain now. Returns undefined when the domain is deleted.
  * @throws Problem SERVICE_UNAVAILABLE when DNS or the mail provider does not respond.
  */
 async function checkNow(services: Services, domain: DomainRow): Promise<DomainRow | undefined> {
   const { db, log } = services;
   try {
-    // Checked again if a check has taken a new key into use, or another request changes the domain.
+    // Checked again if a new key signs since the check, or if another request has changed the
+    // domain.
     for (let now: DomainRow | undefined = domain; now; now = await findDomain(db, domain.id)) {
       const finding = await inspectDomain(claimOf(now), services);
       const checked = await recordDomainCheck(db, now, finding, { isScheduled: false });
@@ -237,12 +238,13 @@ async function checkNow(services: Services, domain: DomainRow): Promise<DomainRo
 
 type Claiming = Services & Pick<Call<'project', unknown, unknown, unknown>, 'note'>;
 
-/** Milliseconds to wait for a name that the mail provider is removing. */
+/** Milliseconds to wait while the mail provider removes a name. */
 const releaseMs = 10_000;
 
 /**
- * Claims a name and registers it with the mail provider, or leaves nothing behind. The claim comes
- * first, because while it exists, no other request makes the provider remove the name.
+ * Claims a name and registers it with the mail provider; if this fails, the claim is removed again.
+ * The claim comes first, because while it exists, no other request makes the provider remove the
+ * name.
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
 async function claimDomain(
@@ -320,15 +322,15 @@ async function registerDomain(
 
 /**
  * Registers a name with the mail provider. Returns the tokens of its DKIM records. An identity that
- * this server has not created is used as it is; the ownership record still proves its owner.
+ * this server has not created is used unchanged; the ownership record still proves its owner.
  * @throws Problem FORBIDDEN when such an identity has no DKIM records that could be checked.
  */
 async function provideIdentity({ db, identities, log }: Services, name: string): Promise<string[]> {
   if (!identities.keepsDomains) return (await identities.create(name)).dkimTokens;
   const known = await identities.find(name);
   if (!known) await insertSesIdentity(db, name);
-  // Read after asking the provider, because a process records an identity before it creates it. So
-  // an identity without a record is not from Everpost.
+  // Read after the request to the provider, because a process records an identity before creating
+  // it. So an identity without a record was not created by Everpost.
   if (!known || (await isOwnIdentity(db, name))) return (await identities.create(name)).dkimTokens;
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;

@@ -4,13 +4,13 @@ import { type DkimAlgorithm, selectorFor } from '../../domain/sender/dkim-record
 import { countsAsFound } from '../../domain/sender/domain-check.ts';
 import type { Services } from '../services/services.ts';
 
-/** A domain for which keys are made. */
+/** The domain for which keys are created. */
 interface Owner {
   name: string;
   projectId: string;
 }
 
-/** Makes the DKIM keys of a new selector: RSA, and Ed25519 if asked for. */
+/** Creates the DKIM keys of a new selector: RSA, and Ed25519 if requested. */
 export async function makeKeys(
   services: Services,
   owner: Owner,
@@ -25,7 +25,7 @@ export async function makeKeys(
   );
 }
 
-/** Makes one key. A next key waits for a check, even if its record counts as found. */
+/** Creates one key. A next key must be checked, even if its record counts as found. */
 export async function makeKey(
   { dkim, cipher, identities }: Services,
   { name, projectId }: Owner,

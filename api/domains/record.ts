@@ -165,7 +165,10 @@ function presentKeys({ keys }: DomainClaim): z.input<typeof Dkim> | null {
   };
 }
 
-/** Returns the host of the return path in use: that of the domain itself, once DNS shows its MX. */
+/**
+ * Returns the host of the return path: the domain's own, once its MX record is found; otherwise the
+ * server's.
+ */
 function returnPathOf(
   domain: string,
   records: readonly { purpose: string; status: string }[],

@@ -90,10 +90,10 @@ export const signingEndpoints = [updateDomain, rotateDomainKey];
 type Changing = Services & Pick<Call<'project', unknown, unknown, unknown>, 'note'>;
 
 /**
- * Changes a domain. Keys are made outside a transaction, so if another request has changed the
- * domain meanwhile, the change is planned again for its new state.
+ * Changes a domain. Keys are created outside a transaction, so if another request has changed the
+ * domain in the meantime, the change is planned again for the new state.
  * @param plan returns null when there is nothing to change
- * @throws Problem of `plan`; DOMAIN_NOT_FOUND when the domain is gone.
+ * @throws Problem of `plan`; DOMAIN_NOT_FOUND when the domain is deleted.
  */
 async function change(
   call: Changing,
@@ -117,7 +117,7 @@ async function change(
       const target = { type: 'domain', id: domainId };
       if (!changed) return changed;
       const differences = changesBetween(settingsOf(now), settingsOf(changed));
-      // A rotation of the key changes no field.
+      // A key rotation changes no field.
       const noted = differences.length > 0 ? differences : null;
       const event = {
         event: 'domain.changed' as const,
@@ -133,7 +133,10 @@ async function change(
   }
 }
 
-/** @throws Problem VALIDATION_ERROR as `requireAllowed` */
+/**
+ * Plans a change of a domain.
+ * @throws Problem VALIDATION_ERROR as `requireAllowed`
+ */
 async function changeOf(
   services: Changing,
   row: DomainRow,
@@ -179,9 +182,10 @@ async function changeOf(
 }
 
 /**
- * @param signing as it will be
- * @throws Problem VALIDATION_ERROR when `ed25519` is asked for without own signing, or `inbound`
- *   although no mail can arrive
+ * Refuses settings that cannot work.
+ * @param signing the value after the change
+ * @throws Problem VALIDATION_ERROR when `ed25519` is requested without own signing, or `inbound`
+ * although no mail can arrive
  */
 export async function requireAllowed(
   { mail }: Services['config'],
@@ -204,8 +208,9 @@ export async function requireAllowed(
 }
 
 /**
- * @throws Problem VALIDATION_ERROR when links cannot be on this host, because the mail provider
- *   tracks, or because the name serves something else
+ * Refuses a tracking host that cannot be used.
+ * @throws Problem VALIDATION_ERROR because the mail provider tracks, or the name already has
+ * another purpose
  */
 function refuseTrackingHost(
   { apiUrl, mail }: Services['config'],
@@ -227,7 +232,7 @@ function refuseTrackingHost(
   }
 }
 
-/** Returns the records that keep a domain verified after a change of its signing. */
+/** Returns the records that keep a domain verified while its signing changes. */
 function formerRecordsOf({ identities }: Changing, row: DomainRow): DnsRecord[] {
   if (row.status !== 'verified') return [];
   const records = identities.dnsRecords(claimOf(row));
@@ -235,7 +240,10 @@ function formerRecordsOf({ identities }: Changing, row: DomainRow): DnsRecord[] 
   return former.length > 0 ? former : records.filter(({ isNeeded }) => isNeeded);
 }
 
-/** @throws Problem DOMAIN_NOT_SIGNING, KEY_ROTATION_PENDING. */
+/**
+ * Plans the rotation of a domain's key.
+ * @throws Problem DOMAIN_NOT_SIGNING, KEY_ROTATION_PENDING.
+ */
 async function rotationOf(
   services: Changing,
   row: DomainRow,

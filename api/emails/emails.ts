@@ -31,9 +31,9 @@ import {
   Trace,
 } from './record.ts';
 
-/** Every message with its outcome and the reason for it. */
+/** All messages, each with its outcome and the reason. */
 
-/** A removed body is not rendered again, because it would show the contact's current data. */
+/** A deleted body is not rendered again, because it would show the contact's current data. */
 const bodyIsNull =
   'null: the body is not rendered yet, or was deleted after its retention time. Or a worker ' +
   'stopped while it sent a campaign, before the body was recorded: then the trace has `settled`, ' +
@@ -57,7 +57,10 @@ export const Email = named('Email', {
     .describe('Opens and clicks, oldest first; the newest 200'),
 });
 
-/** @throws Problem EMAIL_NOT_FOUND */
+/**
+ * Reads one message.
+ * @throws Problem EMAIL_NOT_FOUND
+ */
 export async function readEmail(
   { db, config }: Pick<Services, 'db' | 'config'>,
   project: Project,

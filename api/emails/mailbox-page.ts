@@ -11,7 +11,8 @@ interface ListedMail {
 
 /**
  * Content-Security-Policy of the page: it runs no scripts, loads only images, and no other page may
- * frame it. A frame with `srcdoc` inherits the policy, so it also covers the HTML of the mails.
+ * frame it. A frame with `srcdoc` inherits the policy, so the policy also applies to the HTML of
+ * the mails.
  */
 export const pagePolicy = [
   "default-src 'none'",
@@ -22,10 +23,10 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Maximum number of characters of the raw mail on the page: attachments may have megabytes. */
+/** Maximum number of shown characters of the raw mail, because attachments may have megabytes. */
 const rawCharsMax = 200_000;
 
-/** Renders the mailbox: the list beside the selected mail. `to` is the recipient filter. */
+/** Renders the mailbox: the list and the selected mail. `to` filters by recipient. */
 export function mailboxPage({
   mails,
   chosen,
@@ -111,7 +112,7 @@ ${isCut ? '<p>Only the beginning is shown.</p>' : ''}</details>
 
 function htmlFrame(email: Email): string {
   if (email.html === undefined) return '';
-  // Embedded images are referenced by content id.
+  // The HTML refers to embedded images by content id.
   const html = email.html.replaceAll(/\bcid:([^"'\s)>]+)/gi, (reference, id: string) => {
     const picture = email.attachments.find(({ contentId }) => contentId === `<${id}>`);
     return picture?.mimeType.startsWith('image/')

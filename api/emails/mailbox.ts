@@ -104,12 +104,13 @@ const getMailboxMail = endpoint({
 export const mailboxEndpoints = [listMailbox, getMailboxMail];
 
 /**
- * Refuses strangers, because the mailbox shows every mail without a login: only this machine and its
- * network may read it. A private client address does not suffice:
- *
- * - A foreign page can use the reader's browser, through a host name of its own that points to this
- *   server (DNS rebinding). So the host must be a private IP address or this server's own name.
- * - Behind a proxy every client has the proxy's address. So headers of a proxy are refused.
+ * Refuses all clients except this machine and its network, because the mailbox shows every mail
+ * without a login. A private client address does not suffice:
+ * - A page of another site can send requests through the user's browser, with a host name that
+ * resolves to this server (DNS rebinding). So the host must be a private IP address or this
+ * server's own name.
+ * - Behind a proxy, every client has the proxy's address. So requests with headers of a proxy are
+ * refused.
  * @throws Problem ROUTE_NOT_FOUND
  */
 function refuseStrangers({ config, request }: Pick<AnyCall, 'config' | 'request'>): void {
@@ -140,7 +141,10 @@ function isPrivateAddress(ip: string): boolean {
   return ipaddr.isValid(ip) && privateRanges.has(ipaddr.process(ip).range());
 }
 
-/** @param host as in the Host header, with or without a port. */
+/**
+ * Returns true for a host name of this server, or a private IP address.
+ * @param host as in the Host header, with or without a port.
+ */
 function isOwnHost(host: string, apiUrl: string): boolean {
   if (!URL.canParse(`http://${host}`)) return false;
   const name = new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { outcomes } from '../../domain/outcomes/outcome.ts';
 import { ReasonCode } from './record.ts';
 
-/** Numbers of messages by outcome, by reason and by event, and the rates between them. */
+/** Counts of messages by outcome, reason and event, and the rates between them. */
 
 export const Outcomes = z.object({
   sent: z.int().describe('Accepted by the provider, whatever followed'),
@@ -56,8 +56,8 @@ export const percentOf = (count: number, all: number) => (all === 0 ? 0 : (count
 
 /**
  * Returns the counts of deliveries.
- * @param given.unreported messages accepted over a way that reports no deliveries
- * @param given.assumed those of them of which no report says that they were delivered or bounced
+ * @param given.unreported messages accepted by a provider that reports no deliveries
+ * @param given.assumed those of them without a report of a delivery or bounce
  */
 export function deliveryCounts(given: { delivered: number; unreported: number; assumed: number }) {
   const { delivered: deliveredCount, unreported, assumed: assumedDeliveredCount } = given;
@@ -82,7 +82,7 @@ export function withRates<Given extends Counts>(counts: Given) {
   };
 }
 
-/** Who opened and clicked, in statistics. */
+/** Opens and clicks in statistics: by people, and by machines. */
 export const humanCounts = {
   humanOpenedCount: z.int().describe('Mail with an open by a person'),
   machineOpenedCount: z.int().describe('Mail with opens by machines alone'),
@@ -92,7 +92,7 @@ export const humanCounts = {
   humanClickRate: z.number().describe('Percent of sentCount'),
 };
 
-/** Presents numbers of mail by who opened and clicked it. */
+/** Presents counts of mail that people, or only machines, have opened and clicked. */
 export function presentHumans(
   counts: {
     humanOpened: number;

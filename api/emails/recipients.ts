@@ -15,7 +15,7 @@ import { recipientOutcomes } from '../../domain/outcomes/selection.ts';
 import { cursorListOf, cursorQuery, named, Time, time } from '../http/schemas.ts';
 import { EmailSummary, ReasonCode } from './record.ts';
 
-/** Lists of recipients: of a campaign, of a template, of a step. */
+/** Lists the recipients of a campaign, a template or a step. */
 
 const Recipient = named('Recipient', {
   contact: z.object({ id: EmailSummary.shape.contactId, email: EmailSummary.shape.toEmail }),
@@ -111,7 +111,7 @@ export const recipientExample = {
 const none = { rows: [], next: null, total: 0 };
 
 /**
- * Returns the list of a query.
+ * Returns the recipients that match a query.
  * @param leftOut lists the contacts that a campaign has left out; null: no contact can be left out
  */
 export async function answerRecipients(
@@ -128,7 +128,7 @@ export async function answerRecipients(
     const filter = { outcome, reason, search, link, arm };
     return presentList(await listRecipients(db, scope, filter, page), presentRecipient);
   }
-  // Contacts that were left out have no outcome and no arm, and have clicked nothing.
+  // Contacts that were left out have no outcome, no arm and no clicks.
   const canBeLeftOut = [outcome, link, arm].every((filter) => filter === undefined);
   const listed = leftOut && canBeLeftOut ? await leftOut(reason, page) : none;
   return presentList(listed, (row) => presentLeftOut(row, reason));
@@ -174,7 +174,7 @@ function presentRecipient(row: RecipientRow): z.input<typeof Recipient> {
   };
 }
 
-/** A contact of the audience without a mail. */
+/** Presents a contact of the audience without a mail. */
 function presentLeftOut(
   { id, email }: LeftOutContact,
   reasonCode: LeftOutReason,

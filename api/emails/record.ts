@@ -125,8 +125,9 @@ export const emailExample = {
 } as const;
 
 /**
+ * Presents a message.
  * @param shown.presentActor presents the actors of all messages of the response
- * @param body null: it was not read. Headers that are not stored may depend on it.
+ * @param body null: not read. Some headers that are not stored depend on the body.
  */
 export function presentEmail(
   row: EmailSummaryRow,
@@ -158,8 +159,8 @@ export function presentEmail(
 }
 
 /**
- * Returns the headers of a campaign message. They are stored only if the class of the message does
- * not determine them. The headers of marketing mail do not depend on its body, so they are known
+ * Returns the headers of a campaign message. They are stored only if they do not follow from the
+ * class of the message. The headers of marketing mail do not depend on the body, so they are known
  * even when the body is no longer stored.
  */
 function campaignHeaders(row: EmailSummaryRow, apiUrl: string, body: string | null) {

@@ -8,12 +8,12 @@ import { found, Problem } from '../../domain/errors.ts';
 import { requireSenderDomain } from '../access/keys.ts';
 import type { Call } from '../http/endpoint.ts';
 
-/** The content of a test. */
+/** The content of a test mail. */
 interface TestMail {
   message_class: string;
   topic_id: string | null;
   from_email: string;
-  /** null: the name of the project. */
+  /** null: the name of the project is used. */
   from_name: string | null;
   reply_to: string | null;
   subject: string;
@@ -21,8 +21,10 @@ interface TestMail {
 }
 
 /**
- * Accepts a test of a mail to one address, with `[TEST]` before its subject. It is not recorded.
- * @throws Problem KEY_RESTRICTED, TEST_RECIPIENT_NOT_ALLOWED, DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED
+ * Accepts a test of a mail to one address, with `[TEST]` before the subject. The test is not listed
+ * among the project's mail.
+ * @throws Problem KEY_RESTRICTED, TEST_RECIPIENT_NOT_ALLOWED, DOMAIN_NOT_REGISTERED,
+ * DOMAIN_NOT_VERIFIED
  */
 export async function sendTest(
   { db, config, caller, keyUse }: Call<'secret', unknown, unknown, unknown>,

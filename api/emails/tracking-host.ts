@@ -7,7 +7,7 @@ import { mayBeTrackingHost } from '../../domain/links/tracking-host.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 
-/** Hosts of customers on which the tracked links of their mail are. */
+/** Hosts of customers for the tracked links of their mail. */
 
 export const findTrackingHost = endpoint({
   id: 'findTrackingHost',
@@ -36,13 +36,13 @@ export const findTrackingHost = endpoint({
 });
 
 /**
- * Milliseconds for which a process remembers if a host is a tracking host, and for how many. Further
- * hosts are not looked up meanwhile: anyone can name any number of hosts.
+ * Milliseconds for which a process remembers if a host is a tracking host. It remembers a limited
+ * number of hosts, and looks up no others in this time, because clients can send any host name.
  */
 const rememberedMs = 5_000;
 const rememberedMax = 1_000;
 
-/** Refuses all paths but those of tracked links on tracking hosts. */
+/** On tracking hosts, refuses all paths except those of tracked links. */
 export function refuseOnTrackingHosts({ db, config }: Services): Middleware {
   const own = new Set([config.apiUrl, config.dashboardUrl].map((url) => new URL(url).hostname));
   const remembered = new LRUCache<string, boolean>({ max: rememberedMax, ttl: rememberedMs });
@@ -50,7 +50,7 @@ export function refuseOnTrackingHosts({ db, config }: Services): Middleware {
     const known = remembered.get(host);
     if (known !== undefined) return known;
     if (remembered.size >= rememberedMax && !remembered.purgeStale()) return false;
-    // Without the database, the endpoint says what is wrong.
+    // Without the database, the endpoint itself returns the error.
     const found = await isTrackingHost(db, host).catch(() => false);
     remembered.set(host, found);
     return found;

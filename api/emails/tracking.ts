@@ -11,8 +11,8 @@ import type { Services } from '../services/services.ts';
 /** Targets of the tracking pixel and of tracked links. */
 
 /**
- * Maximum number of milliseconds for which an open or click waits to be recorded together with
- * others. A pixel is invisible and may take longer, but a click must redirect quickly.
+ * Maximum milliseconds for which an open or click waits, so that several are recorded together. The
+ * pixel may take longer because it is invisible, but a click must redirect quickly.
  */
 const maxDelayMs = { open: 100, click: 20 };
 
@@ -39,8 +39,8 @@ const openPixel = endpoint({
   async handle(call) {
     const { config, params, query } = call;
     const id = params.emailId;
-    // The image is for everyone, but only the signed URL counts. This URL is only in the mail,
-    // while the id of the mail is known elsewhere, too.
+    // Everyone gets the image, but the open counts only with a signed URL: only the mail contains
+    // this URL, while others may know the id of the mail.
     if (typeof query.s === 'string' && isSigned(config, 'tracking links', id, query.s)) {
       await count(call, id, {}, { kind: 'open', at: new Date() });
     }
@@ -89,7 +89,8 @@ const followLink = endpoint({
 export const trackingEndpoints = [openPixel, followLink, findTrackingHost];
 
 /**
- * Returns a link that we signed, so that a stranger cannot make us redirect.
+ * Returns the target of a link that this server has signed, so that others cannot use the server
+ * for redirects.
  * @throws Problem RESOURCE_NOT_FOUND
  */
 function trustedLink(
@@ -105,14 +106,16 @@ function trustedLink(
   return read.link;
 }
 
-/** A header must be ASCII. Percent-encoding keeps the meaning of the URL. */
+/**
+ * Percent-encodes a URL, because a header must be ASCII. The meaning of the URL does not change.
+ */
 function headerSafe(url: string): string {
   return url.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
 /**
- * Records a request. The reader gets the response even when that fails.
- * @param link the link that was asked for, if it is none for the pixel
+ * Records an open or click. The client gets the response even if this fails.
+ * @param link the link that was requested; absent for the pixel
  */
 async function count(
   { feedback: queue, clients, log, request }: Call<'open', unknown, unknown, unknown>,
@@ -121,7 +124,7 @@ async function count(
   counted: Extract<Feedback, { kind: keyof typeof maxDelayMs }>,
 ): Promise<void> {
   if (!isUuid(emailId)) return;
-  // Link checkers use HEAD. It does not count, but shows that the client is a machine.
+  // Link checkers use HEAD. A HEAD request does not count, but shows that the client is a machine.
   const isHead = request.method !== 'GET';
   const feedback: Feedback = isHead ? { kind: 'head', ...link, at: counted.at } : counted;
   const agent = request.header('user-agent');

@@ -135,7 +135,10 @@ export const listStepLinks = endpoint({
   },
 });
 
-/** @param source the content; null: there is none. */
+/**
+ * Returns the links of an owner.
+ * @param source the content; null: there is none.
+ */
 async function answerLinks(
   {
     db,

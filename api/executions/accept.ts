@@ -16,12 +16,12 @@ const kinds: Record<ExecutionJobKind, { prefix: string; event: SecurityEventName
 };
 
 /**
- * Accepts a job on the executions of a workflow. A request that is repeated with its `Idempotency-Key`
- * accepts no second job, even if the first request was interrupted: to move waits twice is not the
- * same as once.
+ * Accepts a job on the executions of a workflow. A request that is repeated with its
+ * `Idempotency-Key` accepts no second job, even if the first request was interrupted, because some
+ * jobs must not run twice, for example to extend waits.
  * @param job.asked the input of the job
  * @returns the response
- * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted meanwhile
+ * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted in the meantime
  */
 export async function acceptExecutionJob(
   { db, caller, keyUse, note }: Accepting,
@@ -51,7 +51,7 @@ export async function acceptExecutionJob(
   return answer;
 }
 
-/** The call of a request whose response is a job. */
+/** The parts of a call that accepting a job needs. */
 interface Accepting {
   db: Database;
   caller: ProjectCaller;

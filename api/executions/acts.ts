@@ -121,18 +121,18 @@ export const skipCurrentStep = endpoint({
     const branch = body.branch ?? null;
     const { row, hasFailed } = await transact(db, async (tx) => {
       const skipped = await skipStep(tx, { id: executionId, projectId, branch });
-      // Stored in the same transaction, so that a repeated request does not skip the next step.
+      // Stored in the same transaction, so that a repeated request does not skip another step.
       await keyUse?.completeIn(tx, await presentExecution(tx, skipped.row, caller.project));
       return skipped;
     });
     if (!hasFailed || row.status !== 'RUNNING') return presentExecution(db, row, caller.project);
-    // The response names the new run, unless Temporal is unavailable: then it is started later.
+    // The response contains the new run. If Temporal is unavailable, the run is started later.
     const runId = await dispatcher.startNow(executionId);
     return presentExecution(db, { ...row, temporal_run_id: runId }, caller.project);
   },
 });
 
-/** 10 years, the longest shift, in seconds. */
+/** Maximum shift in seconds: 10 years. */
 const shiftSecondsMax = 10 * 365 * 86_400;
 
 /** The fields of a request that set or move the end of a wait. */
@@ -153,7 +153,7 @@ const movesOf = ({ until, shiftBySeconds, forever }: WaitMoveFields) => [
   ...(forever ? [{ forever }] : []),
 ];
 
-/** The rule that exactly one of the fields is set, as the arguments of a refinement. */
+/** Arguments of a refinement that requires exactly one of the fields. */
 export const oneMove = [
   (body: WaitMoveFields, context: z.core.$RefinementCtx) => {
     const [move, second] = movesOf(body);

@@ -276,7 +276,7 @@ export const retryFailedExecution = endpoint({
     const row = await transact(db, (tx) =>
       retryExecution(tx, failed, { isAwaited: true, ...(version !== undefined && { version }) }),
     );
-    // The response names the new run, unless Temporal is unavailable: then it is started later.
+    // The response contains the new run. If Temporal is unavailable, the run is started later.
     const runId = await dispatcher.startNow(executionId);
     return presentExecution(db, { ...row, temporal_run_id: runId }, caller.project);
   },
@@ -350,7 +350,7 @@ export const getExecutionHistory = endpoint({
         return explainedChanges(step, stepsOf(row)).map((change) => ({ ...change, ...named }));
       }),
     ];
-    // Sorted by microseconds, shown in milliseconds like every time.
+    // Sorted by microseconds, and shown in milliseconds like all times.
     const ordered = entries.toSorted((a, b) => (a.at < b.at ? -1 : 1));
     return {
       executionId,
@@ -371,7 +371,7 @@ export const executionEndpoints = [
 ];
 
 /**
- * Returns the steps of all versions that an execution is or was on, those of its current version
+ * Returns the steps of all versions on which an execution is or was, those of its current version
  * first.
  */
 export function stepsOf({ graph, formerSteps }: ExecutionInGraph): GraphStep[] {
@@ -385,7 +385,10 @@ interface Change {
   detail: string | Record<string, unknown> | null;
 }
 
-/** Returns the changes of a step. The last one explains what it waits for, or why it took its branch. */
+/**
+ * Returns the changes of a step. The last one explains for what the step waits, or why it took its
+ * branch.
+ */
 function explainedChanges(row: StepExecutionRow, graph: readonly GraphStep[]): Change[] {
   const changes = changesOf(row);
   const step = graph.find(({ id }) => id === row.step_id);
@@ -397,7 +400,7 @@ function explainedChanges(row: StepExecutionRow, graph: readonly GraphStep[]): C
   );
 }
 
-/** Returns the status changes and actions that the database has recorded for a row. */
+/** Returns the status changes and actions in the row's `history`. */
 function changesOf(row: { history: unknown }): Change[] {
   return row.history as Change[];
 }

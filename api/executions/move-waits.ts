@@ -73,8 +73,8 @@ export const moveWaitsOfStep = endpoint({
 });
 
 /**
- * @throws Problem VALIDATION_ERROR for a step at which executions cannot wait, or cannot wait for
- *   ever
+ * Refuses a step at which executions cannot wait, or cannot wait without end.
+ * @throws Problem VALIDATION_ERROR
  */
 function refuseStep(type: StepType, forever: true | undefined): void {
   const rests = stepModules[type]?.rests;

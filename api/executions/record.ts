@@ -125,7 +125,7 @@ const noOutage: Outage = { downSince: null, isSweepLate: false };
 /** Returns a function that presents stored actors. */
 export type PresentActor = Awaited<ReturnType<typeof readActors>>;
 
-/** Reads the present names of the actors of these executions. */
+/** Reads the current names of the actors of these executions. */
 export async function actorsOf(
   db: Database,
   rows: readonly Pick<ExecutionRow, 'caused_by'>[],
@@ -163,7 +163,8 @@ function stuckOf(
   if (row.stuck_since && row.stuck_reason !== null) {
     return { since: row.stuck_since.toISOString(), reason: row.stuck_reason };
   }
-  // Without workers or the sweep, no process records that an execution is stuck.
+  // Without workers or the sweep, no process records that an execution is stuck, so it is computed
+  // here.
   if (downSince) {
     if (!isAtWork(row)) return null;
     const since = row.updated_at > downSince ? row.updated_at : downSince;
@@ -194,8 +195,9 @@ export function presentStepExecution(row: StepExecutionRow, steps: readonly Grap
 }
 
 /**
- * Returns the step as it was in the execution's version, even if it was changed or deleted since.
- * @param steps of that version, and of earlier versions of the execution
+ * Returns the step as it was in the execution's version, even if the step was changed or deleted
+ * later.
+ * @param steps the steps of this version, and of earlier versions of the execution
  */
 export function stepName(steps: readonly GraphStep[], stepId: string): z.input<typeof StepName> {
   const step = steps.find(({ id }) => id === stepId);
@@ -203,7 +205,10 @@ export function stepName(steps: readonly GraphStep[], stepId: string): z.input<t
   return { id: step.id, name: step.name, type: step.type };
 }
 
-/** Returns the address of an execution's run in the Temporal UI; null: the server does not know it. */
+/**
+ * Returns the URL of an execution's run in the Temporal UI; null: the settings have no URL of this
+ * UI.
+ */
 export function runUrlOf(
   { temporalUiUrl, temporal }: Pick<Config, 'temporalUiUrl' | 'temporal'>,
   executionId: string,

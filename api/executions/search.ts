@@ -32,8 +32,8 @@ import type { OwnerProject } from '../access/caller.ts';
 import { Workflow, workflowExample } from '../workflows/graph/record.ts';
 
 /**
- * Searches executions over all workflows: those of a contact, those that failed, those that need an
- * operator.
+ * Searches executions in all workflows of a project: for example those of a contact, or those that
+ * failed.
  */
 
 const FoundExecution = named('FoundExecution', {
@@ -52,8 +52,8 @@ const Statuses = commaList(
 const OnlyTrue = z.literal('true').transform(() => true);
 
 /**
- * The position has microseconds. So executions of one millisecond have an order, and a page begins
- * exactly after the last row of the previous one.
+ * The position has microseconds, so that executions of one millisecond have an order, and a page
+ * begins exactly after the last row of the previous page.
  */
 const newestStart: CursorForm = { order: 'executions', value: 'instant' };
 
@@ -133,7 +133,7 @@ function presentFound(
   return {
     ...presentNamed(row, project, names),
     workflow: { id: row.workflow_id, name: row.current_workflow_name },
-    // A failed execution stays at the step that has failed.
+    // A failed execution stays at the step that failed.
     failedStep: row.status === 'FAILED' ? row.current_step : null,
   };
 }

@@ -8,7 +8,7 @@ import { named } from '../http/schemas.ts';
 
 /** Goals of campaigns and workflows. */
 
-/** Path of a number in the data of an event. */
+/** Path to a number in the data of an event. */
 export const ValueField = z
   .string()
   .min(1)
@@ -59,14 +59,15 @@ export const GoalStats = named('GoalStats', {
   value: z.number().describe('Sum of `valueField` of the events; others than numbers count as 0'),
 });
 
-/** Returns the numbers of a goal as a part of statistics; nothing without a goal. */
+/** Returns the counts of a goal for statistics; an empty object without a goal. */
 export function goalStats(
   goal: StoredGoal | null,
   { converted, conversions, value }: GoalSums,
   sentCount: number,
 ): { goal?: z.input<typeof GoalStats> } {
   if (!goal) return {};
-  // Sums stay when mail is deleted, so there may be less mail than was converted.
+  // Conversions are still counted when mail is deleted, so there may be more conversions than
+  // messages.
   const conversionRate = percentOf(converted, Math.max(converted, sentCount));
   return {
     goal: { eventName: goal.eventName, converted, conversions, conversionRate, value },

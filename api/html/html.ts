@@ -9,11 +9,11 @@ export class Html {
   }
 }
 
-/** Values in a template: text is escaped; null and false become empty; a list is joined. */
+/** Values in a template. Text is escaped; null and false become empty; a list is joined. */
 export type Content = Html | string | number | null | undefined | false | readonly Content[];
 
 /**
- * Builds HTML from a template. Each value is escaped unless it is HTML. A value may stand in content
+ * Builds HTML from a template. Each value is escaped unless it is `Html`. A value may be in content
  * or in a quoted attribute.
  */
 export function html(parts: TemplateStringsArray, ...values: Content[]): Html {

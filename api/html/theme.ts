@@ -1,6 +1,6 @@
 /**
- * The style of all larger pages, light and dark, with one accent: the blue of the pictures.
- * Contrast of text is at least 4.5:1, even of muted text (WCAG 2.2, 1.4.3).
+ * The CSS of all larger pages, light and dark, with one accent colour. The contrast of text is at
+ * least 4.5:1, even of muted text (WCAG 2.2, 1.4.3).
  */
 export const theme = `
 :root { color-scheme: light dark;

@@ -15,8 +15,8 @@ const exposed = [
 const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID, Prefer';
 
 /**
- * Browsers may call the public API from any origin, without cookies; all other endpoints only from
- * the pages of this installation, with cookies. Preflights are answered for any path.
+ * Lets browsers call the public API from any origin, without cookies, and all other endpoints only
+ * from pages of this installation, with cookies. Preflight requests are answered for any path.
  */
 export function cors(config: Config): Middleware {
   const originOf = (url: string | null) => (url ? new URL(url).origin : null);

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** A field of a body with invalid parts removed, so that the rest can be checked. */
+/** A field of a body whose invalid parts were removed, so that the rest can be checked. */
 export interface CutField {
   name: string;
   /** The valid parts of the field, as its schema reads them. */
@@ -9,11 +9,11 @@ export interface CutField {
   kept: Kept;
 }
 
-/** Fields whose parts refer to each other. With one part removed, others would look invalid. */
+/** Fields whose parts refer to each other: without one part, others would look invalid. */
 const whole: ReadonlySet<string> = new Set(['graph', 'steps', 'transitions']);
 
 /**
- * Maximum number of rounds. Each removes the parts that need a part which was removed before, and
+ * Maximum number of rounds. Each round removes the parts that need a part removed before, and
  * parses the whole field again.
  */
 const roundsMax = 8;
@@ -27,8 +27,8 @@ interface Cut {
 }
 
 /**
- * Removes the parts of a field that have an issue, as few as its schema allows.
- * @param issues of the whole body
+ * Removes the invalid parts of a field, as few as its schema allows.
+ * @param issues the issues of the whole body
  * @returns null if no valid part is left, or none that can be checked alone
  */
 export function cutField(
@@ -64,7 +64,7 @@ function has(value: unknown, [key, ...others]: readonly string[]): boolean {
   return has((value as Record<string, unknown>)[key], others);
 }
 
-/** Parts to remove from a value, by key; null: the whole part is removed. */
+/** Parts to remove from a value, by key; null: the whole part. */
 type Parts = Map<string, Parts | null>;
 
 function cutOff(given: unknown, name: string, paths: readonly string[][]): Cut {
@@ -104,7 +104,7 @@ function without(
   return entries.map(([, part]) => part);
 }
 
-/** Returns the position in the original request of an error in a field with removed parts. */
+/** Returns the position in the original request of an error in a field whose parts were removed. */
 export function placeAsSent(field: string, cut: readonly CutField[]): string {
   const [name = '', ...keys] = field.split('.');
   const kept = cut.find((one) => one.name === name)?.kept;

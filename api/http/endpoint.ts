@@ -20,14 +20,14 @@ export interface Call<
   M extends string | undefined = undefined,
 > extends Services {
   caller: CallerOf<A>;
-  /** The caller in the project that the path parameter `projectParam` names. */
+  /** The caller as a member of the project in the path parameter `projectParam`. */
   member: M extends string ? ProjectCaller : null;
   params: P;
   query: Q;
   body: B;
   request: {
     id: string;
-    /** The method as sent. It may be HEAD, for which the handler of GET runs. */
+    /** The method of the request. For HEAD, the handler of GET runs. */
     method: string;
     ip: string;
     client: Client;
@@ -39,42 +39,45 @@ export interface Call<
     bytes: Buffer;
   };
   /**
-   * The use of the request's `Idempotency-Key`; null: the request has none, or the endpoint ignores it.
-   * A repeat with the same key must not do the work again.
+   * The use of the request's `Idempotency-Key`; null: the request has none, or the endpoint ignores
+   * it. A repeated request with the same key must not do the work again.
    */
   keyUse: {
-    /** The mails that earlier, unfinished requests have accepted under the key, in order. */
+    /** The mails that earlier, unfinished requests with this key have accepted, in order. */
     accepted: readonly AcceptedEmail[];
-    /** Returns the id for the n-th mail of the request. It is the same in every repeat. */
+    /**
+     * Returns the id of the n-th mail of the request, which is the same in every repeated request.
+     */
     emailId: (index: number) => string;
     /**
-     * Records that a mail was accepted, in its transaction.
+     * Records that a mail was accepted, in the transaction of the mail.
      * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over.
      */
     recordAccepted: (tx: Database, email: AcceptedEmail) => Promise<void>;
     /**
-     * Stores the response in the last transaction of the work. Call it last.
+     * Stores the response in the last transaction of the work. Call it last in the transaction.
      * @param status by default the status of the endpoint
      * @throws Problem as `recordAccepted`
      */
     completeIn: (tx: Database, data: unknown, status?: number) => Promise<void>;
   } | null;
   /**
-   * Returns the caller in a project that only the body or a row names, with the rights that the
-   * endpoint declares.
+   * Returns the caller in a project that only the body or a row identifies, with the rights that
+   * the endpoint declares.
    * @throws Problem PROJECT_NOT_FOUND for non-members, and errors of `requireRights`.
    */
   authorize: (projectId: string) => Promise<ProjectCaller>;
   /**
-   * Reports unknown keys in a part of the body whose schema the handler chooses. They are ignored or
-   * refused as in the rest of the body.
+   * Reports unknown keys in a part of the body whose schema the handler chooses. They are ignored
+   * or refused like those in the rest of the body.
    * @param value an object with the part under the name of its field, such as `{ config }`
-   * @throws Problem VALIDATION_ERROR with the unknown keys, if the request asks for strictness.
+   * @throws Problem VALIDATION_ERROR with the unknown keys, if the request has `Prefer:
+   * handling=strict`.
    */
   refuseUnknown: (schema: z.ZodType, value: unknown) => void;
-  /** Returns the logged-in user, if any, for endpoints that require no session. */
+  /** Returns the user who is signed in, if any, for endpoints that require no session. */
   findSessionUser: () => Promise<UserCaller | null>;
-  /** See `security-log.ts`. */
+  /** Adds an event to the security log: see `security-log.ts`. */
   note: SecurityLog['note'];
   noteRefusal: SecurityLog['noteRefusal'];
   /** Counts against an additional limit. @throws Problem RATE_LIMIT_EXCEEDED */
@@ -82,8 +85,8 @@ export interface Call<
 }
 
 /**
- * The declaration of an endpoint: shape, permission, behaviour. `pipeline.ts` runs it; `openapi.ts`
- * describes it.
+ * The declaration of an endpoint: schemas, rights and behaviour. `pipeline.ts` runs it;
+ * `openapi.ts` describes it.
  */
 export interface Endpoint<
   A extends Access = Access,
@@ -93,33 +96,37 @@ export interface Endpoint<
   R extends z.ZodType = z.ZodType,
   M extends string | undefined = string | undefined,
 > extends ProjectNeeds {
-  /** Verb and noun, unique: the operation id. */
+  /** Verb and noun, unique. It is the operation id in the OpenAPI document. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: `/${string}`;
   summary: string;
-  /** More than the summary: units, limits, and the meaning of its errors. Markdown. */
+  /** Details beyond the summary: units, limits, and the meaning of errors. Markdown. */
   description: string;
   access: A;
   /** Success status; 200 by default. A handler may return another in an `Answer`. */
   status?: number;
   /** True: the response is `{success: true, data}`. */
   wrapped?: boolean;
-  /** Its rate limit (see `rate-limit.ts`). Default: that of the project, the user or the IP address. */
+  /**
+   * The rate limit that applies (see `rate-limit.ts`). Default: that of the project, the user or
+   * the IP address.
+   */
   limit?: 'auth' | 'none';
   /** The path parameter that names a project. Non-members get PROJECT_NOT_FOUND. */
   projectParam?: M;
   /** The key of the body that names a project. Non-members get PROJECT_NOT_FOUND. */
   projectField?: string;
   /**
-   * Finds the project of the record that `id` in the path names, so that the caller's rights in it
-   * are checked before a stored response is repeated. Non-members go on to the handler.
+   * Finds the project of the record that `id` in the path identifies. The caller's rights in this
+   * project are checked before a stored response is repeated. For non-members, the handler runs.
    */
   projectOf?: (db: Database, id: string) => Promise<string | undefined>;
   /** Returns the error if the server is not configured for this endpoint; null: it is configured. */
   unavailable?: (config: Config) => ProblemCode | null;
   /**
-   * Refuses a request by its unchecked body, before anything of it is reported. @throws Problem
+   * Refuses a request by its body before validation, so that no other error is reported. @throws
+   * Problem
    */
   refuseFirst?: (request: {
     config: Config;
@@ -129,59 +136,59 @@ export interface Endpoint<
   /** The body is a form with a file, within these limits. */
   upload?: UploadLimits;
   /**
-   * True: the request is never validated. Path and query are passed unchecked, the body as
-   * `request.bytes` of any type: for pages, and for webhooks that others call.
+   * True: the request is never validated. Path and query are passed unchanged, and the body of any
+   * type as `request.bytes`. For pages, and for webhooks that other services call.
    */
   asSent?: boolean;
   /**
-   * Largest body, in bytes. By default `limits.openBodyBytes` without credentials,
-   * `limits.jsonBodyBytes` with them.
+   * Maximum size of the body, in bytes. By default `limits.openBodyBytes` without credentials,
+   * `limits.jsonBodyBytes` with credentials.
    */
   bodyBytesMax?: number;
   /**
-   * True: the response shows a secret once. A repeat with the same `Idempotency-Key` gets it only if
-   * the same user or key sends it.
+   * True: the response shows a secret once. A repeated request with the same `Idempotency-Key` gets
+   * this response only if the same user or key sends it.
    */
   showsSecret?: true;
-  /** True: `Idempotency-Key` is honoured. Default: POST within a project. */
+  /** True: `Idempotency-Key` is supported. Default: for POST within a project. */
   idempotent?: boolean;
-  /** Returns the page that a browser gets instead of an error's JSON. */
+  /** Returns the page that a browser gets instead of a JSON error. */
   problemPage?: (problem: Problem, visitor: Visitor) => Answer<string>;
   /** Content type of a response that is not JSON. */
   contentType?: string;
   /** Other responses that a handler may return in an `Answer`: another status, or another form. */
   otherAnswers?: readonly OtherAnswer[];
-  /** True: its responses have an `ETag`; PUT and PATCH take `If-Match`. See `etag.ts`. */
+  /** True: responses have an `ETag`, and PUT and PATCH support `If-Match`. See `etag.ts`. */
   hasEtag?: true;
   params?: P;
   query?: Q;
   body?: B;
   response: R;
   /**
-   * The errors of this endpoint besides those that every endpoint has; with a status if it is not
-   * the usual one.
+   * The errors of this endpoint in addition to those that every endpoint has; with a status if it
+   * is not the error's usual one.
    */
   problems?: readonly (ProblemCode | readonly [code: ProblemCode, status: number])[];
   /**
-   * A request body and what `handle` returns for it, for the documentation. `bodies`: several
-   * kinds, by name.
+   * A request body and the response to it, for the documentation. `bodies`: several kinds of
+   * bodies, by name.
    */
   example?: { body?: unknown; bodies?: Readonly<Record<string, unknown>>; response?: unknown };
   /**
-   * Refuses what the schema cannot check: references, and rules about stored data. It runs before
-   * `handle`. It also runs when the schema has refused fields, so that one response reports all
+   * Refuses what the schema cannot check: references, and rules about stored data. Runs before
+   * `handle`. Also runs when the schema has refused fields, so that one response reports all
    * problems; the body then lacks these fields. Its errors other than VALIDATION_ERROR are reported
-   * only if no field is invalid.
+   * only if all fields are valid.
    */
   check?(
     call: Call<A, z.output<P>, z.output<Q>, Partial<NonNullable<z.output<B>>>, M>,
   ): Promise<void>;
   /**
-   * Checks what `handle` checks itself, mostly in its transaction. It does not run for a valid
-   * request, which would be checked twice. It runs:
+   * Makes checks that `handle` itself also makes, mostly in its transaction. Valid requests skip
+   * it, because they would be checked twice. It runs:
    * - if the request has other errors, so that one response reports all problems
-   * - if `handle` refuses because of a missing object or its state, because invalid fields are
-   *   reported first
+   * - if `handle` refuses because an object is missing or in the wrong state, because invalid
+   * fields are reported first
    * @param wrong the names of the fields that are refused already
    */
   checkBeside?(
@@ -193,18 +200,20 @@ export interface Endpoint<
   ): Promise<z.input<R> | Answer<z.input<R>>>;
 }
 
-/** The sender of a failed request, as the error page needs it. */
+/** The sender of a failed request, with the parts that the error page needs. */
 export interface Visitor {
   config: Config;
   cookie: (name: string) => string | undefined;
-  /** The page, as path and query, that was asked for, or whose form was sent. */
+  /** Path and query of the requested page, or of the page whose form was sent. */
   url: string;
 }
 
-/** A response other than the usual one and the errors. If it is JSON, it has the usual schema. */
+/**
+ * A response in addition to the usual one and the errors. If it is JSON, it has the usual schema.
+ */
 export interface OtherAnswer {
   status: number;
-  /** When it is returned. */
+  /** The case in which it is returned. */
   description: string;
   /** Default: JSON. */
   contentTypes?: readonly string[];
@@ -214,22 +223,22 @@ interface AnswerOptions {
   status?: number;
   headers?: Record<string, string | string[]>;
   /**
-   * Content type of `data`, which is then sent as it is, not as the endpoint's JSON: for example a page
+   * Content type of `data`. If set, `data` is sent unchanged instead of as JSON: for example a page
    * for a browser.
    */
   contentType?: string;
   /**
-   * For a long list, which is written while it is read from the database. `data` is the response with
-   * an empty list, and each part is the same response with the next items.
+   * Set for a long list, which is sent while it is read from the database. `data` is the response
+   * with an empty list, and each part is the same response with the next items.
    */
   parts?: AsyncIterable<unknown>;
-  /** The response is JSON that is written while it is generated. */
+  /** The response is JSON that is sent while it is generated. */
   text?: AsyncGenerator<string, void, undefined>;
-  /** Aborted when the text must end early. The client then sees a broken response. */
+  /** Aborted when the text must end early. The client then gets an incomplete response. */
   signal?: AbortSignal;
 }
 
-/** A response with its own status, headers or form. */
+/** A response with its own status, headers or content type. */
 export class Answer<T> {
   readonly data: T;
   readonly options: AnswerOptions;
@@ -263,8 +272,8 @@ export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check' | 'checkBeside'> & {
 export type ListedEndpoint = AnyEndpoint & { chapter: string };
 
 /**
- * Declares an endpoint. The types of its parts are the input of `handle`; its response type is
- * checked.
+ * Declares an endpoint. The types of its schemas become the input types of `handle`, and its
+ * response type is checked.
  */
 export function endpoint<
   A extends Access,

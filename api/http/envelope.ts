@@ -34,8 +34,8 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
 }
 
 /**
- * Returns a Problem as it is. Any other error becomes SERVICE_UNAVAILABLE if the database was not
- * available, otherwise INTERNAL_SERVER_ERROR.
+ * Returns a Problem unchanged. Any other error becomes SERVICE_UNAVAILABLE if the database was
+ * unavailable, otherwise INTERNAL_SERVER_ERROR.
  */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;

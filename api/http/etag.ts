@@ -4,11 +4,14 @@ import { type Answer, answer } from './endpoint.ts';
 import { canonicalJson } from './idempotency.ts';
 
 /**
- * Strong entity tags (RFC 9110) of records that two people may edit at the same time. A tag depends on
- * the editable values alone, so that a counter that goes up does not refuse an edit.
+ * Strong entity tags (RFC 9110) of records that two people may edit at the same time. A tag depends
+ * only on the editable values, so that an increasing counter does not prevent an edit.
  */
 
-/** @param editable the editable values of a record, as they are stored */
+/**
+ * Returns the entity tag of a record.
+ * @param editable the editable values of the record, as they are stored
+ */
 export function etagOf(editable: object): string {
   return `"${createHash('sha256').update(canonicalJson(editable)).digest('base64url')}"`;
 }
@@ -17,13 +20,13 @@ export function tagged<T>(data: T, etag: string): Answer<T> {
   return answer(data, { headers: { ETag: etag } });
 }
 
-/** A list of entity tags, as RFC 9110 writes it. */
+/** The syntax of a list of entity tags in RFC 9110. */
 const tagList = /^[\t ,]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ,]*|$))+$/;
 const oneTag = /(?:W\/)?"[^"]*"/g;
 
 /**
- * Refuses a request whose `If-Match` has another tag. Call it in the transaction of the change, with the
- * record locked. A weak tag matches no record.
+ * Refuses a request whose `If-Match` does not contain the tag. Call it in the transaction of the
+ * change, with the record locked. A weak tag never matches.
  * @throws Problem PRECONDITION_FAILED
  */
 export function requireMatch({ ifMatch }: { ifMatch: string | undefined }, etag: string): void {

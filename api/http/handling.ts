@@ -21,15 +21,15 @@ import {
   unknownIn,
 } from './validation.ts';
 
-/** A handler's input before path, query and body are validated. */
+/** The input of a handler before path, query and body are validated. */
 export interface Prepared {
   caller: Caller;
   member: ProjectCaller | null;
   body: unknown;
   bytes: Buffer;
-  /** The unknown keys to refuse; empty unless the request asks for strictness. */
+  /** The unknown keys to refuse; empty unless the request has `Prefer: handling=strict`. */
   refused: readonly UnknownKey[];
-  /** The database handle with the share of the request's project. */
+  /** A database handle with the connections of the project's share. */
   db: Database;
 }
 
@@ -41,8 +41,8 @@ interface Handled extends Prepared {
 type AnyCall = Parameters<AnyEndpoint['handle']>[0];
 
 /**
- * Checks a request, runs its handler, and makes the response. Errors about invalid fields take
- * precedence over other refusals of the handler.
+ * Checks a request, runs its handler, and returns the response. Errors about invalid fields take
+ * precedence over other errors of the handler.
  * @throws Problem
  */
 export async function runHandler(
@@ -69,7 +69,7 @@ export async function runHandler(
   security.flush();
   const { data: answered, options } = result instanceof Answer ? result : new Answer(result, {});
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // `Vary` is extended, not replaced, because CORS has set it, too.
+    // `Vary` is extended, not replaced, because the CORS middleware has also set it.
     if (name === 'Vary') ctx.vary(value);
     else ctx.set(name, value);
   }
@@ -90,14 +90,14 @@ export async function runHandler(
 }
 
 /**
- * Statuses of the handler's refusals that are reported only if no field is invalid: refusals because
- * of a missing object or its state.
+ * Statuses of handler errors that are reported only if all fields are valid: a missing object, or
+ * its state.
  */
 const laterStatuses: readonly number[] = [400, 402, 403, 404, 409, 412];
 
 /**
- * Returns the error for the response: the invalid fields that `checkBeside` finds, otherwise the
- * error of the handler. An error that lists accepted mail is never replaced.
+ * Returns the error for the response: invalid fields that `checkBeside` finds; otherwise the error
+ * of the handler. An error that lists accepted mail is never replaced.
  */
 async function firstRefusal(
   endpoint: AnyEndpoint,
@@ -135,8 +135,8 @@ function createCall(
   { params, query, body }: RequestParts,
   services: Services,
 ): AnyCall {
-  // Methods instead of arrow functions, to which esbuild (`keepNames`) would assign a name on each
-  // call.
+  // Methods instead of arrow functions, because esbuild (`keepNames`) would assign a name to each
+  // arrow function on each call.
   const own: Omit<AnyCall, Exclude<keyof Services, 'db'>> = {
     db,
     params,
@@ -188,13 +188,12 @@ function createCall(
       security.noteRefusal(event);
     },
   };
-  // Inherited, because copying the services of the process would cost more than the rest of a small
-  // request.
+  // Inherited, because copying the services would take longer than the rest of a small request.
   const call = Object.setPrototypeOf(own, services) as AnyCall;
   return call;
 }
 
-/** Names unknown keys in the response if they are ignored. Returns true if they must be refused. */
+/** Adds ignored unknown keys to a response header. Returns true if unknown keys must be refused. */
 export function noteUnknown(ctx: Context, unknown: readonly UnknownKey[]): boolean {
   if (isStrict(ctx.get('prefer'))) {
     ctx.set('Preference-Applied', 'handling=strict');

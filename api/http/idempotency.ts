@@ -22,32 +22,38 @@ import type { AnyEndpoint } from './endpoint.ts';
 export interface StoredAnswer {
   status: number;
   text: string;
-  /** Sent instead of the text; stored responses have none. */
+  /** Sent instead of the text. Stored responses have only text. */
   bytes?: Buffer;
-  /** Streamed instead of the text: long lists and exports. */
+  /** Streamed instead of the text, for long lists and exports. */
   stream?: Readable;
 }
 
 /**
- * The use of a key by the request that holds it. It ends with a stored response or a release. The
- * process may die at any moment in between.
+ * The use of a key by the request that holds it. It ends when a response is stored or the key is
+ * released. The process may die at any time in between.
  */
 export interface KeyUse {
-  /** The mails that earlier, unfinished requests have accepted under the key, in order. */
+  /** The mails that earlier, unfinished requests with this key have accepted, in order. */
   accepted: readonly AcceptedEmail[];
-  /** The id of the mail at an index of the request: the same in every repeat. */
+  /**
+   * Returns the id of the mail at an index of the request, which is the same in every repeated
+   * request.
+   */
   emailId(index: number): string;
-  /** Records that a mail was accepted, in its transaction. @throws IDEMPOTENCY_IN_PROGRESS */
+  /**
+   * Records that a mail was accepted, in the transaction of the mail. @throws
+   * IDEMPOTENCY_IN_PROGRESS
+   */
   recordAccepted(tx: Database, email: AcceptedEmail): Promise<void>;
   /** Stores the response in the last transaction of the work. @throws IDEMPOTENCY_IN_PROGRESS */
   completeIn(tx: Database, answer: StoredAnswer): Promise<void>;
-  /** Stores the response, unless `completeIn` has stored it. */
+  /** Stores the response, unless `completeIn` has stored it already. */
   complete(answer: StoredAnswer): Promise<void>;
-  /** Frees the key for another try, which continues after the accepted mail. */
+  /** Frees the key, so that a repeated request continues after the accepted mail. */
   release(): Promise<void>;
-  /** Records that the request still runs, so that no other request takes its key over. */
+  /** Records that the request is still running, so that no other request takes its key over. */
   renew(): Promise<void>;
-  /** True if this request or earlier ones under the key have accepted mail. */
+  /** Returns true if this request, or earlier ones with the key, have accepted mail. */
   hasAccepted(): Promise<boolean>;
 }
 
@@ -56,7 +62,7 @@ export interface IdempotentRequest {
   key: string;
   method: string;
   path: string;
-  /** The parsed body. Key order and white space do not matter. */
+  /** The parsed body. The order of keys and white space do not matter. */
   body: unknown;
   /** The caller, as `actorOf` writes it. */
   actor: string;
@@ -64,13 +70,13 @@ export interface IdempotentRequest {
   showsSecret: boolean;
 }
 
-/** Requests share keys only within the same space. */
+/** The scope in which keys are compared: requests share keys only within the same one. */
 export interface KeySpace {
   /** The project, or the user of a request without a project. */
   ownerId: string;
   /**
-   * The caller that shares its keys with no other: a named key, or the project's public key, whose
-   * holders must not block the keys of the secret one. null: the project's secret key, or a session.
+   * A caller whose keys are separate: a named key, or the project's public key, whose holders must
+   * not block keys of the secret one. null: the project's secret key, or a session.
    */
   callerId: string | null;
 }
@@ -82,8 +88,8 @@ export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean
 interface KeyServices {
   db: Database;
   /**
-   * The database for ending the use of a key. It does not use the project's share of connections, so
-   * other requests of the project cannot delay the end.
+   * The database handle for ending the use of a key. It does not use the project's share of
+   * connections, so other requests of the project cannot delay this.
    */
   settleDb: Database;
   /** Runs the work, and repeats it while the database is unavailable. Never throws. */
@@ -93,7 +99,8 @@ interface KeyServices {
 }
 
 /**
- * Claims an idempotency key: the first use runs, a repeat gets the stored response.
+ * Claims an idempotency key. The first request with a key runs; a repeated one gets the stored
+ * response.
  * @throws Problem INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS.
  */
 export async function useIdempotencyKey(
@@ -102,7 +109,7 @@ export async function useIdempotencyKey(
 ): Promise<{ first: KeyUse } | { replay: StoredAnswer }> {
   if (!/^[\x20-\x7e]{1,255}$/.test(request.key)) throw new Problem('INVALID_IDEMPOTENCY_KEY');
   const { ownerId, callerId } = request.space;
-  // A key in a request has no tab.
+  // A key in a request cannot contain a tab.
   const named = { ownerId, key: callerId === null ? request.key : `${callerId}\t${request.key}` };
   const name = `${request.method} ${request.path}`;
   const bodyHash = createHash('sha256').update(canonicalJson(request.body)).digest();
@@ -155,8 +162,8 @@ export async function useIdempotencyKey(
 }
 
 /**
- * Returns a UUIDv7 with the time of `useId`. The ids of one request increase with `index`. Their
- * other bits are a hash, so that they are hard to guess.
+ * Returns a UUIDv7 with the time of `useId`. The ids of one request increase with `index`. The
+ * other bits are a hash, so that ids are hard to guess.
  */
 function emailIdOf(useId: string, index: number): string {
   const random = createHash('sha256').update(`${useId} ${index}`).digest();

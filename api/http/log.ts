@@ -1,23 +1,25 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { loggedError, maskSecrets } from '../../domain/logging.ts';
 
-/** Names whose values are never logged, up to three levels deep in an entry. */
+/** Names of fields whose values are never logged, up to three levels deep in an entry. */
 const secrets = ['authorization', 'cookie', 'password', 'key', 'secret', 'secretKey', 'token'];
 
 /** The message of the log line that each request gets. */
 export const requestMessage = 'request';
-/** Milliseconds that request lines may wait to be written together. */
+/**
+ * Maximum milliseconds for which log lines of requests wait, so that several are written together.
+ */
 const outputGatherMs = 100;
-/** Maximum number of characters that may wait. */
+/** Maximum number of characters that wait to be written. */
 const gatheredMax = 64 * 1024;
 
 /**
- * Writes request lines together, because writing each alone is a quarter of the cost of a small
- * request. Any other line, and the end of the process, writes them at once.
+ * Writes log lines of requests together, because writing each alone would be a quarter of the cost
+ * of a small request. Any other line, and the end of the process, writes them at once.
  */
 class GatheredLines implements DestinationStream {
   readonly [pino.symbols.needsMetadataGsym] = true;
-  /** The message of the line. pino sets it before it writes the line. */
+  /** The message of the current line, which pino sets before it writes the line. */
   lastMsg: string | undefined;
   #lines = '';
   #timer: NodeJS.Timeout | undefined;
@@ -46,10 +48,10 @@ class GatheredLines implements DestinationStream {
 }
 
 /**
- * Creates the log of the API process, one JSON line per entry. In production, errors are logged
+ * Creates the log of the API process: one JSON line per entry. In production, errors are logged
  * without their stack.
  * @param destination standard output by default
- * @param gatherMs milliseconds that request lines may wait; 0: each is written alone
+ * @param gatherMs milliseconds for which lines of requests wait; 0: each is written alone
  */
 export function createLog(
   { logLevel, environment }: { logLevel: string; environment: string },

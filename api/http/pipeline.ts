@@ -25,10 +25,10 @@ import { readUpload } from './bodies/upload.ts';
 import { refuse, unknownKeys } from './validation.ts';
 
 /**
- * The steps of every request, in the order of precedence of their errors: body size, content type,
+ * Handles a request in steps, in the order of precedence of their errors: body size, content type,
  * credentials, disabled project, feature off, rate limit, scope and role, JSON syntax, rights that
- * depend on the body, idempotency, schema, the handler. A stored response is repeated only to callers who
- * may make the request now.
+ * depend on the body, idempotency, schema, the handler. A stored response is repeated only to
+ * callers who may make the request now.
  */
 export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware {
   const scope = scopeOf(endpoint);
@@ -47,7 +47,8 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
     const lacking = endpoint.unavailable?.(services.config);
     if (lacking) throw new Problem(lacking);
     await countRequest(ctx, endpoint, caller, project, services);
-    // A foreign project in the path is answered with 404, whatever the scopes.
+    // A path with another project returns 404 for any scopes, so scopes are checked only for
+    // members.
     if (member || !endpoint.projectParam) requireScope(caller, scope);
     if (caller && member) requireRights(endpoint, caller, member);
     else if (endpoint.access === 'session' && endpoint.fresh && caller) requireFresh(caller);
@@ -56,7 +57,7 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
       endpoint.refuseFirst?.({ config: services.config, caller, body: fieldsOf(body) });
       const unknown = unknownKeys(endpoint, { query: ctx.query, body });
       const refused = noteUnknown(ctx, unknown) ? unknown : [];
-      // A project whose requests are slow in the database delays only its own requests.
+      // Slow database requests of a project delay only other requests of this project.
       const owner = project?.id ?? caller?.userId ?? endpoint.id;
       await services.shares.within(owner, async (db) => {
         const known = { caller, member, body, bytes, db, refused };
@@ -72,7 +73,10 @@ export function pipeline(endpoint: AnyEndpoint, services: Services): Middleware 
 interface Received {
   /** The parsed JSON, or the fields of a form. */
   body: unknown;
-  /** The body as sent, for an endpoint with `asSent`; otherwise empty, to keep the body only once. */
+  /**
+   * The body unchanged, for an endpoint with `asSent`; otherwise empty, so that the body is in
+   * memory only once.
+   */
   bytes: Buffer;
   /** Frees the memory of the body. */
   release: () => void;
@@ -98,8 +102,8 @@ async function receive(ctx: Context, endpoint: AnyEndpoint, owner: string): Prom
 }
 
 /**
- * Returns the owner of a body's memory. Anyone may have a public key, so its holders do not use the
- * project's memory.
+ * Returns the owner of a body's memory. Anyone may have a public key, so requests with it do not
+ * use the project's memory.
  */
 function bodyOwner(caller: Caller, project: Project | null): string {
   if (caller?.kind === 'project' && caller.isPublic) return `public ${caller.projectId}`;
@@ -109,8 +113,8 @@ function bodyOwner(caller: Caller, project: Project | null): string {
 type Params = Record<string, string>;
 
 /**
- * Returns the caller in the project that the request names, with the required rights. The rights are
- * checked again after the body has arrived: meanwhile the project or the membership may have been
+ * Returns the caller in the project of the request, with the required rights. The rights are
+ * checked again after the body has arrived, because the project or the membership may have been
  * deleted, and some rights depend on the body.
  * @throws Problem PROJECT_NOT_FOUND for non-members, and errors of `requireRights`.
  */
@@ -133,15 +137,15 @@ async function memberNow(
   return member;
 }
 
-/** Replaces the public project id in the path by the id that the rows of the project have. */
+/** Replaces the public project id in the path by the id of the project's row. */
 function insideId(ctx: Context, { projectParam }: AnyEndpoint, { id, publicId }: Project): void {
   const params = ctx['params'] as Params;
   if (projectParam && params[projectParam]?.toLowerCase() === publicId) params[projectParam] = id;
 }
 
 /**
- * Returns the caller in the project of the key or header, or in the one that the path or body
- * names, or that has the record in the path.
+ * Returns the caller in the project of the request: the project of the key or header, of the path
+ * or body, or of the record in the path.
  */
 async function memberOf(
   ctx: Context,
@@ -158,7 +162,7 @@ async function memberOf(
   return caller && named && isUuid(named) ? findMember(db, caller, named) : null;
 }
 
-/** Returns the project that the path or the body names. No schema has checked it. */
+/** Returns the project in the path or the body, which is not validated yet. */
 function namedProject(
   ctx: Context,
   { projectParam, projectField }: AnyEndpoint,
@@ -170,7 +174,7 @@ function namedProject(
   return typeof named === 'string' ? named.toLowerCase() : undefined;
 }
 
-/** Identifies the caller. Failed credentials count against the client's IP address. */
+/** Returns the caller. Failed credentials count against the client's IP address. */
 async function identify(ctx: Context, endpoint: AnyEndpoint, services: Services): Promise<Caller> {
   try {
     return await findCaller(ctx, endpoint.access, services);
@@ -183,7 +187,7 @@ async function identify(ctx: Context, endpoint: AnyEndpoint, services: Services)
   }
 }
 
-/** Returns true if the credentials are invalid, or a key is used from an address outside its networks. */
+/** Returns true if the credentials are invalid, or the key is used outside its networks. */
 function refusesCredentials({ status, code }: Problem): boolean {
   return status === 401 || code === 'KEY_RESTRICTED';
 }
@@ -196,7 +200,7 @@ async function countRequest(
   { rateLimits }: Services,
 ): Promise<void> {
   if (endpoint.limit === 'none') return;
-  // A non-member must not use up another project's limit by naming that project.
+  // Only members reach this line, so a non-member cannot use up another project's limit.
   if (project) return rateLimits.count(ctx, 'project', project.id);
   if (caller?.kind === 'user') return rateLimits.count(ctx, 'user', caller.userId);
   return endpoint.limit === 'auth'

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { snakeCase, type SnakeCase } from '../../db/columns.ts';
 
-/** Records: what the API returns for a row, and how the documentation describes it. */
+/** Records: the API's form of rows, and their examples in the documentation. */
 
-/** The type of a column in a response: a timestamp becomes text. */
+/** The type of a column in a response: timestamps become text. */
 type Answered<Column> = Column extends Date ? string : Column;
 
 /**
- * The type that the column of a field may have. For an enum any text is accepted, because a database
- * constraint guarantees its words.
+ * The type that the column of a field may have. For an enum, any text is accepted, because a
+ * database constraint guarantees the value.
  */
 type Accepted<Field> = Field extends string ? string : Field;
 
 /**
- * The fields that have a column of the same name and a matching type. A project's id is not read,
- * because the rows of a reset project have another id than the API shows.
+ * The fields that have a column with the same name and a matching type. `projectId` is not read
+ * from its column, because the row id of a reset project differs from the public id.
  */
 type Read<S extends z.ZodObject, Row> = {
   [K in Exclude<keyof z.input<S> & string, 'projectId'>]: SnakeCase<K> extends keyof Row
@@ -24,13 +24,15 @@ type Read<S extends z.ZodObject, Row> = {
     : never;
 }[Exclude<keyof z.input<S> & string, 'projectId'>];
 
-/** The fields that no column provides, which are required, and others that may replace a column. */
+/**
+ * The fields that have no such column, which are required, and optional fields that replace a
+ * column.
+ */
 type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
 
 /**
- * Returns the record of a row: each field is read from the column of its name, `sentAt` from
- * `sent_at`. Timestamps become text, in UTC with milliseconds; JSON columns are returned as they
- * are.
+ * Returns the record of a row. Each field is read from the column of its name, `sentAt` from
+ * `sent_at`. Timestamps become text, in UTC with milliseconds; JSON columns are returned unchanged.
  * @param others fields without a column of their name and type, and fields that replace a column.
  */
 export function present<S extends z.ZodObject, Row extends object>(
@@ -61,8 +63,7 @@ function columnsRead(schema: z.ZodObject): [field: string, column: string][] {
 /**
  * Returns an example value of a schema, for the documentation: the first of a field's `examples`,
  * otherwise null or the simplest value. Optional fields are left out.
- * @throws Error for a schema without examples that has no simplest value, such as a union or a text that
- *   is no timestamp.
+ * @throws Error for a schema without examples and without a simplest value, such as a union.
  */
 export function exampleOf<S extends z.ZodType>(schema: S): z.input<S> {
   return valueOf(schema) as z.input<S>;

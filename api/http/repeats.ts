@@ -27,7 +27,7 @@ export async function runOnce(
 ): Promise<StoredAnswer> {
   const space = keySpace(endpoint, prepared);
   const key = ctx.get('idempotency-key');
-  // An empty header is a key that is too short, not a missing key.
+  // An empty header counts as a key that is too short, not as a missing key.
   if (space === null || ctx.headers['idempotency-key'] === undefined) {
     return runHandler(ctx, endpoint, prepared, null, services);
   }
@@ -74,18 +74,18 @@ export async function runOnce(
   return answered;
 }
 
-/** Pause between two attempts to settle a key, in milliseconds. */
+/** Milliseconds between two attempts to settle a key. */
 const settleEveryMs = 1_000;
 /**
- * Milliseconds between the last attempt and the moment when the key may be stale: longer than a
- * statement may take.
+ * Milliseconds between the last attempt and the time when the key may be stale. This is longer than
+ * a statement may take.
  */
 const settleMarginMs = 60_000;
 
 /**
- * Settles a key, then calls `over`. If settling fails, it is attempted again every second, after the
+ * Settles a key, then calls `over`. If this fails, it is attempted again every second, after the
  * client has got its response, until shortly before the key is stale. So once the database is
- * available again, a repeat finds the stored response, or the key free. Never throws.
+ * available again, a repeated request finds the stored response, or a free key. Never throws.
  */
 async function settleKey(
   settle: () => Promise<void>,
@@ -110,10 +110,10 @@ async function settleKey(
 }
 
 /**
- * Settles the key of a failed request. A client error or an unavailable service frees the key, because
- * a retry may succeed. After an internal error, the key is freed if mail was accepted, because a retry
- * continues after that mail. Otherwise the error is stored as the response, because part of the work
- * may be done.
+ * Settles the key of a failed request. After a client error, or if a service was unavailable, the
+ * key is freed, because a repeated request may succeed. After an internal error, the key is freed
+ * if mail was accepted, because a repeated request continues after that mail. Otherwise the error
+ * is stored as the response, because part of the work may be done.
  */
 async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
   const problem = asProblem(error);
@@ -123,7 +123,7 @@ async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Pr
   return use.complete({ status: problem.status, text });
 }
 
-/** Returns the owner of the keys that a request uses, or null if the header is ignored. */
+/** Returns the scope of the key of a request; null: the header is ignored. */
 function keySpace(endpoint: AnyEndpoint, { caller, member }: Prepared): KeySpace | null {
   if (caller === null || !honoursKey(endpoint)) return null;
   if (caller.kind === 'project') {

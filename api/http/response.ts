@@ -36,19 +36,21 @@ export function joined(
     }
     yield (before === ',' ? '' : before) + empty.slice(at);
   }
-  // Bytes, not objects, so that the next part is read when the client has taken the previous one.
+  // Not in object mode, so that the next part is read only when the client has read the previous
+  // one.
   return Readable.from(text(), { objectMode: false });
 }
 
-/** Milliseconds for which a client may stop reading a generated text. */
+/** Milliseconds after which a client that does not read counts as stopped. */
 const stalledMs = 5_000;
 /** Number of bytes of a text that the client must read within `stalledMs`. */
 const pieceBytes = 64 * 1024;
 
 /**
- * Streams a text as fast as the client reads it. The text may hold a database connection, so the
- * stream ends with an error when the client stops reading for `stalledMs`, or `signal` is aborted.
- * @throws Problem of the first part, before a status has been sent
+ * Streams a text as fast as the client reads it. The text may need an open database connection, so
+ * the stream ends with an error when the client does not read for `stalledMs`, or `signal` is
+ * aborted.
+ * @throws Problem of the first part, before the status is sent
  */
 export async function streamed(
   text: AsyncGenerator<string, void, undefined>,
@@ -75,7 +77,7 @@ export async function streamed(
   signal?.addEventListener('abort', () =>
     stream.destroy(new Error('Another request needed the connection.')),
   );
-  // Ends the text also if none of it was read, as for HEAD.
+  // This ends the text even if none of it was read, as for HEAD.
   stream.once('close', () => void text.return().catch(() => {}));
   return stream;
 }
@@ -93,6 +95,7 @@ export function send(ctx: Context, { status, text, bytes, stream }: StoredAnswer
     ctx.set('Cache-Control', 'no-store');
   }
   ctx.body = stream ?? bytes ?? text;
-  // The status was sent already, so the connection is closed: the client sees a broken response.
+  // The status was already sent, so the connection is closed, and the client gets an incomplete
+  // response.
   stream?.once('error', () => ctx.res.destroy());
 }

@@ -14,9 +14,9 @@ import { choosing } from './validation.ts';
 
 export { fault };
 
-/** Schemas for all endpoints. A validation issue has its code in `params.code`. */
+/** Schemas for all endpoints. A validation issue has its error code in `params.code`. */
 
-/** An id in the form that the service writes: lower case. */
+/** An id in the canonical form: lower case. */
 export const Uuid = z
   .string()
   .refine(isUuid, faultWithGiven('invalid_string', 'Must be a uuid.'))
@@ -27,7 +27,7 @@ export const ById = z.object({ id: Uuid });
 
 /**
  * Reports an issue of a custom schema.
- * @returns what a transform returns for a value that it refuses
+ * @returns the value that a transform must return to refuse its input
  */
 export function addFault(
   context: z.core.$RefinementCtx,
@@ -40,8 +40,8 @@ export function addFault(
 }
 
 /**
- * The schema of a text that `read` converts. If `read` returns null, the text gets this fault, and its
- * message shows the text.
+ * Returns the schema of a text that `read` converts. If `read` returns null, the text is refused
+ * with this code, and the message shows the text.
  */
 export function textRead<T>(read: (text: string) => T | null, code: FieldCode, message: string) {
   return z
@@ -49,7 +49,10 @@ export function textRead<T>(read: (text: string) => T | null, code: FieldCode, m
     .transform((text, context) => read(text) ?? addFault(context, code, withGiven(message, text)));
 }
 
-/** An email address, trimmed and lowercased. A wrong one is not shown: it may be a password. */
+/**
+ * An email address, trimmed and in lower case. The message for an invalid one does not show it,
+ * because it may be a password.
+ */
 export const Email = z
   .string()
   .transform(
@@ -74,7 +77,7 @@ export const Name = z
       }),
   );
 
-/** Cuts a name to the maximum length, never within a surrogate pair. */
+/** Cuts a name to the maximum length, but never within a surrogate pair. */
 export function cutName(name: string): string {
   return cutText(name, limits.nameChars).trimEnd();
 }
@@ -100,8 +103,8 @@ export const Subject = line(limits.subjectChars).min(1);
 export const SenderName = line(limits.nameChars);
 
 /**
- * The sender of mail: an address, or `Name <address>`. Its name is null if missing, and may be
- * quoted.
+ * The sender of mail: an address, or `Name <address>`; the name may be quoted. Without a name, the
+ * name is null.
  */
 export const SenderText = z
   .string()
@@ -117,9 +120,7 @@ export const SenderText = z
   })
   .meta({ type: 'string', examples: ['The Shop <team@shop.example>'] });
 
-/**
- * Returns the columns of a sender. A name in its own field overrides the one before the address.
- */
+/** Returns the columns of a sender. A name in a separate field overrides the name in the text. */
 export function senderColumns<F extends z.output<typeof SenderText> | null | undefined>(
   from: F,
   fromName: string | null | undefined,
@@ -143,7 +144,7 @@ export const JsonObject = z.custom<Record<string, unknown>>(
 export const ContactData = JsonObject.nullable()
   .optional()
   .superRefine((data, context) => {
-    // Data that are too large alone are also too large when merged.
+    // Data that are too large alone are also too large after merging.
     const tooLarge = data ? contactDataFault(planContactData(data).set) : null;
     if (tooLarge) addFault(context, 'too_big', tooLarge);
     const { set, oneTime } = planContactData({ locale: data?.['locale'] });
@@ -173,7 +174,7 @@ export function queryInt(min: number, max: number, fallback: number) {
 
 export const queryBoolean = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-/** A comma-separated list of some of these words in a query, each once. */
+/** A comma-separated list in a query, of some of these words, each at most once. */
 export function commaList<Word extends string>(words: readonly Word[], message: string) {
   const read = (text: string) => {
     const asked = [...new Set(text.split(',').map((word) => word.trim() as Word))];
@@ -187,7 +188,10 @@ export const pagePosition = {
   pageSize: queryInt(1, limits.pageSize, limits.pageSizeDefault),
 };
 
-/** The query of a page list. `sorts` are the values of `sort`; the first is the default. */
+/**
+ * Returns the query schema of a list with page numbers. `sorts` are the values of `sort`; the first
+ * is the default.
+ */
 export function pageQuery<const S extends [string, ...string[]]>(sorts: S) {
   return z.object({
     ...pagePosition,
@@ -196,14 +200,17 @@ export function pageQuery<const S extends [string, ...string[]]>(sorts: S) {
   });
 }
 
-/** An object that is a named component of the OpenAPI document, such as a record. */
+/**
+ * Returns the schema of an object that is a named component of the OpenAPI document, such as a
+ * record.
+ */
 export function named<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
   return z.object(shape).meta({ id });
 }
 
 const nameOf = (schema: z.ZodType) => z.globalRegistry.get(schema)?.id ?? '';
 
-/** The response of a page list of `item`, a named schema. */
+/** Returns the response schema of a list with page numbers. `item` is a named schema. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return named(`${nameOf(item)}Page`, {
     data: z.array(item),
@@ -224,7 +231,7 @@ export function presentPage<Item>(
 }
 
 /**
- * Returns the response that `wrap` makes from a list. Large rows are read and written a few megabytes
+ * Returns the response that `wrap` makes from a list. Large rows are read and sent a few megabytes
  * at a time, because a whole page would be in memory several times.
  */
 export async function answerList<Item, Response>(
@@ -250,7 +257,7 @@ export async function answerList<Item, Response>(
   return new Answer(wrap([]), { parts: readParts() });
 }
 
-/** The query of a cursor list with one order. */
+/** Returns the query schema of a list with a cursor and one order. */
 export function cursorQuery(form: CursorForm) {
   return z.object({
     limit: queryInt(1, limits.pageSize, limits.pageSizeDefault),
@@ -267,7 +274,7 @@ export const cursorFault = [
   'Is not a cursor of this list. Use the cursor of the previous page, or none for the first page.',
 ] as const;
 
-/** The response of a cursor list of `item`, a named schema. */
+/** Returns the response schema of a list with a cursor. `item` is a named schema. */
 export function cursorListOf<Item extends z.ZodType>(item: Item) {
   return named(`${nameOf(item)}List`, {
     data: z.array(item),
@@ -278,9 +285,9 @@ export function cursorListOf<Item extends z.ZodType>(item: Item) {
 }
 
 /**
- * Returns a page of a cursor list, in the shape of `cursorListOf`.
+ * Returns a page of a list with a cursor, in the shape of `cursorListOf`.
  * @param rows one more than `limit` if there is a next page.
- * @param list.position a row's position in the order of `form`.
+ * @param list.position returns the position of a row in the order of `form`.
  */
 export function presentCursorList<Row, Item>(
   rows: readonly Row[],
@@ -303,7 +310,9 @@ export function presentCursorList<Row, Item>(
   };
 }
 
-/** The body of an action on many records of one kind. It applies to all or to none. */
+/**
+ * The body of an action on many records of one kind. The action applies to all of them or to none.
+ */
 export const BulkUpdate = selection({
   ids: z.array(Uuid).min(1).max(limits.bulkIds),
   delete: z.boolean().optional(),
@@ -315,9 +324,9 @@ export const BulkUpdated = z.union([
 ]);
 
 /**
- * Runs a bulk update.
- * @param remove deletes records, all of them or none; with `delete: false` it only checks that they
- *   all exist.
+ * Runs a bulk action.
+ * @param remove deletes all the records or none; with `delete: false` it only checks that all
+ * exist.
  */
 export async function bulkUpdate(
   body: z.output<typeof BulkUpdate>,
@@ -333,7 +342,7 @@ export const bulkUpdateExample = {
   response: { deleted: 1 },
 };
 
-/** A page list of one record, for the documentation. */
+/** Returns an example page with one record, for the documentation. */
 export function pageExample<T>(record: T) {
   return { data: [record], total: 1, page: 1, pageSize: limits.pageSizeDefault, totalPages: 1 };
 }
@@ -341,7 +350,7 @@ export function pageExample<T>(record: T) {
 /** A timestamp in a response: ISO 8601 in UTC with milliseconds. */
 export const Time = z.iso.datetime({ precision: 3 });
 
-/** Reads an ISO 8601 date-time with an offset, or a date: its first moment in UTC. */
+/** Reads an ISO 8601 date-time with an offset, or a date, which means its first moment in UTC. */
 export function momentOf(text: string): Date | null {
   const instant = isTimeInput(text) ? instantOfText(text) : null;
   return instant === null ? null : new Date(instant);
@@ -355,9 +364,9 @@ export const Moment = textRead(
 ).meta({ type: 'string', format: 'date-time' });
 
 /**
- * A time for later in a request: as text, in milliseconds since 1970, or null. A time in the past is
- * accepted here: the handler refuses it with SCHEDULE_IN_PAST.
- * @param daysMax how far ahead it may be.
+ * A later time in a request: text, milliseconds since 1970, or null. Past times are accepted here,
+ * because the handler refuses them with SCHEDULE_IN_PAST.
+ * @param daysMax maximum number of days ahead.
  */
 export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
   return z
@@ -393,14 +402,14 @@ export const ofProject = {
   ...times,
 };
 
-/** The text of a timestamp; null stays null. */
+/** Formats a timestamp; null stays null. */
 export function time(at: Date): string;
 export function time(at: Date | null): string | null;
 export function time(at: Date | null): string | null {
   return at === null ? null : at.toISOString();
 }
 
-/** A body in which one field is ignored if the others make it meaningless. */
+/** Returns a body schema in which a field is ignored if the other fields make it meaningless. */
 export function ignoring<T extends z.ZodType>(
   field: string,
   isIdle: (others: Record<string, unknown>) => boolean,
@@ -414,8 +423,8 @@ export function ignoring<T extends z.ZodType>(
 }
 
 /**
- * Chooses a schema by the kind of the value, so that an issue has an exact position. (A plain union
- * only reports that nothing matched.)
+ * Chooses a schema by the kind of the value, so that issues have exact positions. A plain union
+ * would only report that no option matched.
  */
 export function byKind<
   T extends z.ZodType,
@@ -439,7 +448,7 @@ export function inputSchema(schema: z.ZodType) {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 }
 
-/** A schema that is chosen by the value itself. */
+/** Returns a schema that is chosen by the value itself. */
 export function chosenBy<S extends z.ZodType>(choose: (value: unknown) => S) {
   const parse = (value: unknown, context: z.core.$RefinementCtx): z.output<S> => {
     const parsed = choose(value).safeParse(value, { reportInput: true });

@@ -2,7 +2,10 @@ import type { ProblemCode } from '../../domain/errors.ts';
 
 type NotFound = Exclude<Extract<ProblemCode, `${string}_NOT_FOUND`>, 'ROUTE_NOT_FOUND'>;
 
-/** Advice by error code, for problems without their own. Other missing resources have an id. */
+/**
+ * Advice by error code, for errors without their own advice. Other `…_NOT_FOUND` errors concern a
+ * resource with an id.
+ */
 const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   Partial<Record<NotFound, string>> = {
   USER_NOT_FOUND: 'Check the address, or ask the person to sign up first.',

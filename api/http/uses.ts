@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Lists of the things that use an object, such as the steps that use a template. They are in the
- * response that shows its usage, and in the error that refuses its deletion.
+ * Lists of the users of an object, such as the steps that use a template. They are in the response
+ * that shows the uses, and in the error that refuses a deletion.
  */
 
 /** Maximum number of items in one list, because a project may have very many. */
@@ -16,7 +16,10 @@ export const More = z
       'absent when all are listed',
   );
 
-/** Cuts the lists for a response. `more` counts the items that a list leaves out, by its name. */
+/**
+ * Shortens the lists for a response. `more` has the number of omitted items, by the name of the
+ * list.
+ */
 export function listed<L extends Record<string, readonly unknown[]>>(
   lists: L,
 ): L & { more?: Record<string, number> } {

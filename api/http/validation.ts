@@ -15,18 +15,18 @@ export interface RequestParts {
 
 export interface ReadRequest {
   /**
-   * Invalid `params` and `query` are undefined. An invalid `body` has only its valid fields; it is
-   * undefined if it is no object, or has characters that cannot be stored.
+   * If `params` or `query` is invalid, it is undefined. An invalid `body` has only its valid
+   * fields; it is undefined if it is no object, or has characters that cannot be stored.
    */
   parts: RequestParts;
   errors: FieldProblem[];
   wrong: ReadonlySet<keyof RequestParts>;
-  /** The fields of the body that are in `parts` without their invalid parts. */
+  /** Fields of the body that are in `parts` without their invalid parts. */
   cut: readonly CutField[];
 }
 
 /**
- * Reads path, query and body together, with every issue of all three.
+ * Validates path, query and body together, and returns all issues.
  * @param unknown keys to refuse, found by `unknownKeys`.
  */
 export function readRequest(
@@ -64,7 +64,7 @@ export function readRequest(
 }
 
 /**
- * Does the same as `readRequest`.
+ * Like `readRequest`, but throws if there are issues.
  * @throws Problem VALIDATION_ERROR with every issue
  */
 export function checkRequest(...request: Parameters<typeof readRequest>): RequestParts {
@@ -73,17 +73,20 @@ export function checkRequest(...request: Parameters<typeof readRequest>): Reques
   return parts;
 }
 
-/** @throws Problem VALIDATION_ERROR with the errors, if there are any */
+/**
+ * Throws if there are errors.
+ * @throws Problem VALIDATION_ERROR with these errors
+ */
 export function refuse(errors: readonly FieldProblem[]): void {
   if (errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors });
 }
 
 /**
- * Refuses a request with the errors of its schemas, and those of checks of its valid parts.
+ * Refuses a request with the errors of its schemas, and the errors of checks of its valid parts.
  * @param read the result of `readRequest`
  * @param checks.check always runs
  * @param checks.beside runs only if the request is refused anyway; it gets the names of the invalid
- *   fields
+ * fields
  * @throws Problem VALIDATION_ERROR with all errors; otherwise the error of a check
  */
 export async function refuseAll(
@@ -114,8 +117,8 @@ const nameOf = ({ field }: FieldProblem) => field.split('.')[0] ?? '';
 const namesOf = (errors: readonly FieldProblem[]) => new Set(errors.map(nameOf));
 
 /**
- * Returns a function that is true for errors of a check which only follow from an error of the schema:
- * to a check, a refused field looks like a missing one.
+ * Returns a function that is true for errors of a check that only follow from an error of the
+ * schema: a check sees a refused field as a missing one.
  */
 function hiddenBy(errors: readonly FieldProblem[], cut: readonly CutField[]) {
   const cutNames = new Set(cut.map(({ name }) => name));
@@ -145,8 +148,8 @@ async function checkRight(
 }
 
 /**
- * Returns the fields of a body as its schema reads them. A field with an issue has only its valid parts,
- * and is added to `cut`; it is left out if none is valid. Returns undefined if the body is no object.
+ * Returns the valid fields of a body. A field with an issue has only its valid parts, and is added
+ * to `cut`; it is left out if no part is valid. Returns undefined if the body is no object.
  */
 function rightFields(
   schema: z.core.$ZodType,
@@ -184,7 +187,7 @@ function shapeOf(
   return chosen && shapeOf(chosen, value);
 }
 
-/** Returns the input schema of a transformation; null: anything is valid. */
+/** Returns the input schema of a transformation; null: it accepts any value. */
 function behindPipe(def: z.core.$ZodPipeDef, value: unknown): z.core.$ZodType | null {
   const [first, last] = [def.in, def.out].map((part) => (part as z.core.$ZodTypes)._zod.def);
   if (first?.type === 'transform') return def.out;
@@ -217,8 +220,8 @@ function fieldProblems(issue: Issue): FieldProblem[] {
 }
 
 /**
- * Returns the type that was received, or the text that a custom issue gives. Any other value is left
- * out, because it may be a secret.
+ * Returns the received type, or the text that a custom issue provides. Other values are left out,
+ * because they may be secret.
  */
 function receivedOf(issue: Issue): string | undefined {
   if (issue.code === 'custom') return issue.params?.['received'] as string | undefined;
@@ -248,15 +251,15 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** A key of a request that its endpoint does not know. */
+/** A key in a request that the endpoint does not know. */
 export interface UnknownKey {
-  /** Dot path in the body, or the name of a parameter. */
+  /** Path in the body, with dots, or the name of a parameter. */
   field: string;
-  /** The keys that are valid at its place. */
+  /** The keys that are valid at this position. */
   known: readonly string[];
 }
 
-/** Names that other mail services use for our fields. */
+/** Names in other mail services of fields that Everpost has under another name. */
 const namesElsewhere: Record<string, readonly string[]> = {
   body: ['html', 'htmlBody', 'text', 'content'],
   template: ['templateId', 'template_id'],
@@ -268,20 +271,21 @@ const namesElsewhere: Record<string, readonly string[]> = {
 function unknownField({ field, known }: UnknownKey): FieldProblem {
   const name = field.slice(field.lastIndexOf('.') + 1);
   const ours = known.find((candidate) => namesElsewhere[candidate]?.includes(name));
-  // For a name of another mail service, ours is suggested, even if another name is more similar.
+  // For a name of another mail service, the field of Everpost is suggested, even if another field
+  // has a more similar name.
   const message = unknownKeyText(ours ?? name, ours === undefined ? known : [ours]);
   return { field, code: 'unknown_field', message };
 }
 
 /**
- * For transformations that parse a value with one of several schemas: functions that return the schema
- * for a value.
+ * Transformations that parse a value with one of several schemas, each with a function that returns
+ * the schema for a value.
  */
 const choices = new WeakMap<object, (value: unknown) => z.ZodType | null>();
 
 /**
- * Registers which schema a transformation applies to a value, so that `unknownKeys` can check the
- * keys. null: all keys are known.
+ * Registers the schema that a transformation applies to a value, so that `unknownKeys` can check
+ * the keys. null: all keys are known.
  */
 export function choosing<F extends object>(
   transformation: F,
@@ -291,15 +295,12 @@ export function choosing<F extends object>(
   return transformation;
 }
 
-/**
- * Maximum number of unknown keys that are reported, because a hostile body could have a hundred
- * thousand.
- */
+/** Maximum number of reported unknown keys, because a body may have a hundred thousand. */
 const unknownMax = 100;
 
 /**
  * Returns the keys of a query and a JSON body that the endpoint does not know. The read-only fields
- * of a record are known, because a record may be sent back as it was read.
+ * of a record count as known, because clients may send back a record that they have read.
  */
 export function unknownKeys(
   { query, body, response, asSent, upload }: AnyEndpoint,
@@ -321,12 +322,12 @@ export function unknownIn(schema: z.ZodType, value: unknown): UnknownKey[] {
 
 interface Search {
   path: string;
-  /** Keys that are known in the outermost object, although its schema does not have them. */
+  /** Keys that count as known in the outermost object, although its schema does not have them. */
   alsoKnown: readonly string[];
   found: UnknownKey[];
 }
 
-/** Returns the keys of the record that a response is, or has as its `data`. */
+/** Returns the keys of the record that is the response, or its `data`. */
 function recordKeys(response: z.ZodType): readonly string[] {
   const { shape } = response as Partial<z.ZodObject>;
   if (!shape) return [];
@@ -369,7 +370,7 @@ function collect(schema: z.core.$ZodType | null, value: unknown, search: Search)
       return;
     }
     default:
-      // An object with free keys, or no object at all.
+      // An object with arbitrary keys, or no object.
       return;
   }
 }
@@ -393,7 +394,7 @@ function collectKeys(
   }
 }
 
-/** Uses the option with the fewest unknown keys. */
+/** Follows the option with the fewest unknown keys. */
 function collectFewest(options: readonly z.core.$ZodType[], value: object, search: Search): void {
   let fewest: UnknownKey[] | undefined;
   for (const option of options) {
@@ -405,7 +406,7 @@ function collectFewest(options: readonly z.core.$ZodType[], value: object, searc
   search.found.push(...(fewest ?? []).slice(0, unknownMax - search.found.length));
 }
 
-/** Returns true if a schema may describe a value of this kind: an object, or a list. */
+/** Returns true if a schema describes objects, for an object, or lists, for a list. */
 function isOfKind(schema: z.core.$ZodType, value: object): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'object') return !Array.isArray(value);
@@ -419,12 +420,12 @@ function inside({ path }: Search, key: string): string {
 
 /** Maximum number of names in the header `Everpost-Ignored`. */
 const ignoredMax = 10;
-/** Visible ASCII without the comma that separates names. */
+/** Visible ASCII except the comma, which separates names. */
 const headerText = /^[!-+\--~]{1,100}$/;
 
 /**
- * Returns the names of ignored keys as a header, after the names that it has already; '' if no name can
- * be written in a header.
+ * Returns the header with the names of ignored keys, added to the names in `before`; '' if no name
+ * can be written in a header.
  */
 export function ignoredHeader(before: string, unknown: readonly UnknownKey[]): string {
   const names = unknown.map(({ field }) => field).filter((field) => headerText.test(field));
@@ -432,11 +433,11 @@ export function ignoredHeader(before: string, unknown: readonly UnknownKey[]): s
   return [...all].slice(0, ignoredMax).join(', ');
 }
 
-/** Returns true if a request asks for strictness: `Prefer: handling=strict` (RFC 7240). */
+/** Returns true if a request has `Prefer: handling=strict` (RFC 7240). */
 export function isStrict(prefer: string): boolean {
   for (const preference of prefer.split(',')) {
     const [, wanted] = /^\s*handling\s*=\s*"?([a-z]+)"?\s*(?:;|$)/i.exec(preference) ?? [];
-    // If there are several preferences for the handling, the first one applies.
+    // If the header contains `handling` more than once, the first one applies.
     if (wanted !== undefined) return wanted.toLowerCase() === 'strict';
   }
   return false;

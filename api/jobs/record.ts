@@ -27,8 +27,8 @@ export function jobOf<D extends z.ZodType, R extends z.ZodType>(
 }
 
 /**
- * Returns a function that presents data, result and actor of these jobs. `result` is null unless the
- * job has completed or failed.
+ * Returns a function that presents the data, result and actor of these jobs. `result` is null
+ * unless the job has completed or failed.
  */
 export async function readContents<Data, Result>(
   db: Database,

@@ -60,7 +60,10 @@ export const updateKey = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR about the fields that the key would have. */
+/**
+ * Refuses a change after which the fields of the key would contradict each other.
+ * @throws Problem VALIDATION_ERROR
+ */
 function refuseFaults(row: ApiKeyRow, change: z.output<typeof KeyChange>): void {
   const kind = row.kind as 'secret' | 'public';
   const { scopes = row.scopes } = change;

@@ -12,7 +12,7 @@ import { keyFields, KeyScopes } from './input.ts';
 import { lockMaker, refuseExcess } from './maker.ts';
 import { ApiKey, apiKeyWithValue, presentKey } from './record.ts';
 
-/** Returns a new value of a key, and the columns that store it. */
+/** Returns a new random key, and the columns that store it. */
 export function newValue(kind: string) {
   const value = `${kind === 'public' ? 'pk' : 'sk'}_${randomBytes(32).toString('hex')}`;
   return { value, stored: { key_hash: hashKey(value), key_last4: value.slice(-4) } };

@@ -21,14 +21,17 @@ import {
 } from '../access/keys.ts';
 import type { Call } from '../http/endpoint.ts';
 
-/** Limits of callers that change named keys: no key can make a key that can do more than itself. */
+/**
+ * Limits for callers that change named keys: a key cannot create a key with more rights than its
+ * own.
+ */
 
 type Request = Pick<Call<'secret', unknown, unknown, unknown>['request'], 'header'>;
 
 /**
- * Makes changes of the project's keys take turns, and checks under the lock that the key of the
- * request is still valid. So a key that is being revoked leaves no key behind.
- * @returns the row of the named key that calls; null: any other caller, who has all rights
+ * Locks the named keys of the project, and checks under the lock that the calling key is still
+ * valid. So a key that is being revoked cannot create another key.
+ * @returns the row of the calling named key; null: any other caller, which has all rights
  * @throws Problem INVALID_API_KEY, PROJECT_NOT_FOUND.
  */
 export async function lockMaker(
@@ -59,7 +62,10 @@ export function rightsOf({ scopes, domains, cidrs, events, expires_at }: ApiKeyR
   return { scopes, domains, cidrs, events, expiresAt: expires_at };
 }
 
-/** @throws Problem INSUFFICIENT_SCOPE, KEY_RESTRICTED when the key has more rights than its maker. */
+/**
+ * Refuses a key that would have more rights than the key that creates it.
+ * @throws Problem INSUFFICIENT_SCOPE, KEY_RESTRICTED
+ */
 export function refuseExcess(rights: KeyRights, maker: ApiKeyRow | null): void {
   const excess = maker && excessOf(rights, rightsOf(maker), isNetworkWithin);
   if (!excess) return;
@@ -70,7 +76,8 @@ export function refuseExcess(rights: KeyRights, maker: ApiKeyRow | null): void {
 
 /**
  * Returns a key that is not revoked and that the caller may change.
- * @throws Problem API_KEY_NOT_FOUND; KEY_RESTRICTED when a key has not made it.
+ * @throws Problem API_KEY_NOT_FOUND; KEY_RESTRICTED when the caller is a key that has not created
+ * it.
  */
 export async function changeableKey(
   tx: Database,

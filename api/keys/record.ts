@@ -8,7 +8,10 @@ import { named, ofProject, Time, time } from '../http/schemas.ts';
 
 const restriction = z.array(z.string()).nullable();
 
-/** A named key. All but `createdBy` and the times of its making are also in that of the pair. */
+/**
+ * A named key. The record of the project's own secret key also has these fields, except `createdBy`
+ * and the creation times.
+ */
 export const ApiKey = named('ApiKey', {
   id: z.string().meta({
     description: '`secret` for the secret key of the pair',
@@ -50,7 +53,10 @@ export const apiKey: z.input<typeof ApiKey> = {
 
 export const apiKeyWithValue = { ...apiKey, key: `sk_${'9f3a'.repeat(16)}` };
 
-/** Returns the records of named keys, with the names of those who made and revoked them. */
+/**
+ * Returns the records of named keys, with the names of the users and keys that created and revoked
+ * them.
+ */
 export async function presentKeys(
   db: Database,
   publicId: string,
@@ -82,7 +88,7 @@ export async function presentKey(
   return found('API_KEY', row.id, record);
 }
 
-/** Returns the record of the secret key of a project's pair. */
+/** Returns the record of the project's own secret key. */
 export function presentPair(last4: string, publicId: string): z.input<typeof ApiKey> {
   return {
     id: 'secret',

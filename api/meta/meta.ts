@@ -86,7 +86,7 @@ const getReadiness = endpoint({
     const [database, temporal] = await Promise.all([databaseAnswers(), temporalAnswers()]);
     const word = (isOk: boolean) => (isOk ? ('ok' as const) : ('failed' as const));
     const isReady = database && temporal;
-    // Without PostgreSQL or Temporal, the state of the background work is unknown.
+    // Without PostgreSQL or Temporal, the state of background work is unknown.
     const background = isReady ? await readBackground().catch(() => 'ok' as const) : 'ok';
     const status = background === 'ok' ? word(isReady) : ('degraded' as const);
     return answer(
@@ -199,7 +199,7 @@ const getConfig = endpoint({
   },
 });
 
-/** @param listAll returns the endpoints to describe, also those of this function. */
+/** @param listAll returns all endpoints to describe, including those that this function returns. */
 export function metaEndpoints(listAll: () => readonly ListedEndpoint[]): AnyEndpoint[] {
   const getOpenApi = endpoint({
     id: 'getOpenApi',

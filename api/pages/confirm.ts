@@ -10,8 +10,8 @@ import { showPage } from './page.ts';
 import { filledFor, isPage, pathOf, textsFor, unknownAnswer, unknownPage } from './visit.ts';
 
 /**
- * The page of a confirmation mail. Opening it changes nothing, because programs that scan mail open
- * its link.
+ * The page to which the link in a confirmation mail leads. Opening it changes nothing, because
+ * programs that scan mail also open links.
  */
 
 const Params = z.object({ token: z.string() });
@@ -83,14 +83,14 @@ function askOf({ isOfMail }: OptInOfLink, { ask, askTopics }: OptInTexts): strin
   return isOfMail ? ask : askTopics;
 }
 
-/** Returns the text that the reader of the page has seen. */
+/** Returns the text that the person was shown. */
 function readBy(request: OptInOfLink): string {
   const texts = textsOf(request);
   const asked = filledFor(request, askOf(request, texts));
   return [texts.title, asked, ...request.topics.map(({ name }) => name)].join('\n');
 }
 
-/** Shows the current state, because a contact may have unsubscribed after confirming. */
+/** Shows the current state, because the contact may have unsubscribed after confirming. */
 function donePage(call: ConfirmCall, request: OptInOfLink): Answer<string> {
   const { language, done, doneText } = textsOf(request);
   const { manage } = textsFor(call, request);

@@ -19,7 +19,8 @@ import {
 } from './visit.ts';
 
 /**
- * The preference page: a box for each public topic of the project, or one button if there are none.
+ * The preference page: a check box for each public topic of the project, or one button if there are
+ * none.
  */
 
 const managePage = endpoint({
@@ -76,14 +77,14 @@ const manage = endpoint({
 
 export const managePages = [managePage, manage];
 
-/** Returns the change of a saved form, for the topics that were shown. */
+/** Returns the change in a sent form, for the topics that the page showed. */
 function savedWish(before: TopicContact, fields: FormFields, text: string): LinkRequest {
   const [shown, ticked] = [valuesOf(fields, 'shown'), valuesOf(fields, 'topic')];
   const topics = publicTopics(before).filter(({ key }) => shown.includes(key));
   const isTicked = (topic: { key: string }) => ticked.includes(topic.key);
   const isAnyTicked = topics.some(isTicked);
-  // The page shows no ticked boxes to an unsubscribed contact, whatever it chose before. So boxes
-  // that are still unticked are no choice.
+  // For an unsubscribed contact, the page shows all boxes unticked, regardless of earlier choices.
+  // So boxes that stay unticked are no choice.
   if (!isAnyTicked && !before.subscribed) return { isOptOut: false, text };
   return {
     ...(isAnyTicked && { subscribed: true }),
@@ -103,7 +104,7 @@ function publicTopics({ topics }: TopicContact) {
   return topics.filter(({ visibility }) => visibility === 'public');
 }
 
-/** Returns the text that the reader of the page has seen, without the state of the boxes. */
+/** Returns the text that the person was shown, without the state of the boxes. */
 function textOf(contact: TopicContact, texts: OptOutTexts): string {
   const topics = publicTopics(contact).map(({ name, description }) =>
     description ? `${name}: ${description}` : name,
@@ -134,7 +135,7 @@ function preferences(
   if (topics.length === 0) {
     const next = contact.subscribed ? 'unsubscribe' : 'subscribe';
     const action = actionOf(call, next, { topic: false });
-    // A reader at another address than the contact's cannot subscribe it.
+    // A reader at another address than the contact's cannot subscribe the contact.
     const isOver = contact.reader !== undefined && !contact.subscribed;
     const form = isOver ? null : { action, buttons: [{ label: texts[next].button }] };
     return contactPage(texts, contact, { title, text: stateOf(contact, texts), form });

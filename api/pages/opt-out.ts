@@ -20,8 +20,8 @@ import {
 } from './visit.ts';
 
 /**
- * The pages behind a mail's links to subscribe and unsubscribe: for the topic of the mail, or all
- * mail. Opening one changes nothing, because programs that scan mail open its links, too.
+ * The pages for links in mail to subscribe and unsubscribe, for the topic of the mail or for all
+ * mail. Opening a page changes nothing, because programs that scan mail also open links.
  */
 
 const unsubscribePage = endpoint({
@@ -95,7 +95,8 @@ const unsubscribe = endpoint({
     const fields = await formOf(call);
     const isOneClick = isOneClickForm(fields);
     const isOfAll = !isOneClick && fields.some(([name, value]) => name === 'all' && value === '1');
-    // An unknown contact gets status 200, too: mail providers would repeat the request.
+    // An unknown contact also gets status 200, because mail providers would repeat the request
+    // after an error.
     const contact = await changed(
       call,
       isOneClick ? 'one_click' : 'public_page',
@@ -103,7 +104,7 @@ const unsubscribe = endpoint({
         const asked = topicOfLink(before, call.query);
         const { title, ask } = texts.unsubscribe;
         const read = asked ? texts.topics.leave : ask;
-        // One-click opt-out shows no page, so the person has read no text.
+        // A one-click opt-out shows no page, so the person has read no text.
         const text = isOneClick ? null : `${title}\n${filledFor(before, read, asked)}`;
         return requestOfLink(isOfAll ? undefined : asked, false, text);
       },
@@ -141,7 +142,7 @@ const subscribe = endpoint({
     const texts = textsFor(call, contact);
     const { done, doneText } = texts.subscribe;
     const topic = topicOfLink(contact, call.query);
-    // Nothing has changed: the contact must confirm first, or its address is erased.
+    // Nothing has changed, because the contact must confirm first, or its address is erased.
     if (!contact.subscribed || topic?.subscribed === false) {
       const { title, subscribed, unsubscribed } = texts.manage;
       const state = contact.subscribed ? subscribed : unsubscribed;
@@ -154,7 +155,7 @@ const subscribe = endpoint({
 
 export const optOutPages = [unsubscribePage, subscribePage, unsubscribe, subscribe];
 
-/** Returns true for the form of RFC 8058. */
+/** Returns true for a one-click unsubscribe form (RFC 8058). */
 function isOneClickForm(fields: FormFields): boolean {
   return fields.some(
     ([name, value]) =>

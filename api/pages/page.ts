@@ -5,7 +5,7 @@ import { html, type Html } from '../html/html.ts';
 
 export interface PageForm {
   action: string;
-  /** The Enter key presses the first button. */
+  /** The buttons of the form. The Enter key presses the first one. */
   buttons: readonly { label: string; name?: string; value?: string }[];
   boxes?: readonly PageBox[];
   hidden?: readonly { name: string; value: string }[];
@@ -19,7 +19,7 @@ export interface PageBox {
   isTicked: boolean;
 }
 
-/** A page for people without a login: one heading, one sentence, at most one form. */
+/** A page for people without a login: one heading, one sentence, and at most one form. */
 export interface PageContent {
   language: string;
   title: string;
@@ -55,7 +55,7 @@ fieldset p { margin: 0 0 .75rem 2.25rem; }
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 const headers = {
-  // Only this style and the form: no scripts, no framing, no images.
+  // The policy allows only this style and the form: no scripts, no framing, no images.
   'Content-Security-Policy': [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
@@ -63,14 +63,12 @@ const headers = {
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; '),
-  // The page's URL is a secret of one person, so the page is neither indexed nor cached.
+  // The URL of the page is a secret of one person, so the page must not be indexed or cached.
   'X-Robots-Tag': 'noindex, nofollow',
   'Cache-Control': 'no-store',
 };
 
-/**
- * Returns the response with a page. It works without JavaScript and shows only the given content.
- */
+/** Returns the response with a page. The page works without JavaScript. */
 export function showPage(content: PageContent, status = 200): Answer<string> {
   return answer(pageHtml(content), { status, headers, contentType: 'text/html' });
 }

@@ -11,7 +11,7 @@ import type { Answer, Call } from '../http/endpoint.ts';
 import { type FormFields, readForm } from '../http/bodies/form.ts';
 import { type PageContent, showPage } from './page.ts';
 
-/** Common parts of the pages behind a mail's links. */
+/** Common parts of the pages for links in mail. */
 
 const Params = z.object({ contactId: z.string() });
 
@@ -35,10 +35,10 @@ export const unknownAnswer = {
 export type PageCall = Call<'open', z.output<typeof Params>, LinkQuery, unknown>;
 
 /**
- * Shows a page for the contact of a link; for an unknown contact, a page that says so.
- * @param options.hasTopics true: the page has topics, even if the link has none.
+ * Shows a page for the contact of a link. If the contact is unknown, the page says so.
+ * @param options.hasTopics true: the page shows topics, even if the link has none.
  * @param options.isForReader true: the page is about the address to which the mail with the link
- *   was sent.
+ * was sent.
  */
 export async function withContact(
   call: PageCall,
@@ -55,7 +55,10 @@ export async function withContact(
   return contact ? show(contact, textsFor(call, contact)) : unknownPage(call);
 }
 
-/** @param content.topic the topic in the text, if any. */
+/**
+ * Renders a page for a contact.
+ * @param content.topic the topic in the text, if any.
+ */
 export function contactPage(
   { language }: OptOutTexts,
   contact: PublicContact,
@@ -72,7 +75,7 @@ export function contactPage(
 }
 
 /**
- * Fills a text with the masked address of its reader, the project's name and the topic's name.
+ * Fills a text with the masked address of the reader, and the names of the project and the topic.
  */
 export function filledFor(
   contact: Pick<PublicContact, 'email' | 'reader' | 'project_name'>,
@@ -96,7 +99,8 @@ export function unknownPage(call: Pick<PageCall, 'request'>): Answer<string> {
 }
 
 /**
- * Returns the texts in the contact's language; without a contact, in one that the browser accepts.
+ * Returns the texts in the contact's language; without a contact, in a language that the browser
+ * accepts.
  */
 export function textsFor(
   { request }: Pick<PageCall, 'request'>,
@@ -108,8 +112,8 @@ export function textsFor(
 }
 
 /**
- * Returns the target of a form on the page, without the host, because the page may be reached under
- * another host than that of `API_URL`.
+ * Returns the target of a form on the page, without a host, because the page may have been opened
+ * under another host than that of `API_URL`.
  * @param topic true if the form is about the topic of the link.
  */
 export function actionOf(
@@ -126,12 +130,12 @@ export function actionOf(
   return `${pathOf(config)}/${page}/${params.contactId}${link}`;
 }
 
-/** Returns the path of the API's URL, without a slash at its end; the pages are below it. */
+/** Returns the path of `API_URL` without a slash at the end. The pages are below this path. */
 export function pathOf({ apiUrl }: PageCall['config']): string {
   return new URL(apiUrl).pathname.replace(/\/$/, '');
 }
 
-/** Reads the fields of a form, urlencoded or multipart. A malformed form has no fields. */
+/** Reads the fields of a form, urlencoded or multipart. A malformed form has none. */
 export function formOf({ request }: PageCall): Promise<FormFields> {
   return readForm(request.bytes, request.header('content-type')).catch(() => []);
 }

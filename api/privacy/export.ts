@@ -106,7 +106,7 @@ const exportContact = endpoint({
   },
 });
 
-/** Yields the text of the export in parts of whole records. */
+/** Yields the text of the export in parts that contain whole records. */
 async function* exported(
   exporting: Exporting,
   db: Database,
@@ -151,7 +151,7 @@ async function* eventsOf({ project }: Exporting, db: Database, ids: string[]) {
   for (const event of await readEvents(db, ids)) yield presentEvent(event, project);
 }
 
-/** Reads one mail at a time, because a body has up to 2 MB. */
+/** Yields mails, reading one at a time because a body has up to 2 MB. */
 async function* emailsOf({ config, project }: Exporting, db: Database, ids: string[]) {
   for (const id of ids) {
     const email = await readEmail({ db, config }, project, id);

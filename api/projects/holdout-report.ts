@@ -10,7 +10,7 @@ import { ValueField } from '../goals/goal.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time } from '../http/schemas.ts';
 
-/** Compares the contacts of a hold-out with the others. */
+/** Compares the contacts that were held out with all others. */
 
 const Group = named('HoldoutGroup', {
   contacts: z.int(),

@@ -10,7 +10,10 @@ import { endpoint } from '../http/endpoint.ts';
 import { addFault, byKind, Moment, named, Time, time, Uuid } from '../http/schemas.ts';
 import { requireTopics } from '../topics/references.ts';
 
-/** The contacts that get no marketing mail, so that its effect can be measured. */
+/**
+ * The hold-out: contacts that get no marketing mail, so that the effect of this mail can be
+ * measured.
+ */
 
 const Ids = z
   .array(Uuid)
@@ -140,7 +143,10 @@ export const putHoldout = endpoint({
   },
 });
 
-/** @throws Problem TOPIC_NOT_FOUND, WORKFLOW_NOT_FOUND */
+/**
+ * Requires that the topics and workflows of a hold-out exist.
+ * @throws Problem TOPIC_NOT_FOUND, WORKFLOW_NOT_FOUND
+ */
 async function requireScope(tx: Database, projectId: string, scope: HoldoutScope): Promise<void> {
   if (scope === 'marketing') return;
   if ('topicIds' in scope) return requireTopics(tx, projectId, scope.topicIds);

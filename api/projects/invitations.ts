@@ -13,7 +13,7 @@ import { Time, Uuid, named, time, ById } from '../http/schemas.ts';
 import { Project, presentProject, project } from './record.ts';
 import { transact } from '../../db/database.ts';
 
-/** A user's decisions about memberships: accept an invitation, decline it, leave a project. */
+/** Actions of users on their own memberships: accept an invitation, decline it, leave a project. */
 
 const Invitation = named('Invitation', {
   projectId: z.uuid(),

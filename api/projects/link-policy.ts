@@ -12,7 +12,7 @@ import { changesBetween } from '../access/changes.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { addFault, named, Time, time } from '../http/schemas.ts';
 
-/** The UTM parameters of the links in the mail of campaigns and workflows. */
+/** UTM parameters for links in campaign and workflow mail. */
 
 const names = utmNames.map((name) => `{${name}}`).join(', ');
 
@@ -51,7 +51,7 @@ const Utm = named('Utm', {
 
 const Given = Answered.optional();
 
-/** UTM parameters of a campaign, as they were given. */
+/** UTM parameters of a campaign, without those of the project. */
 export const CampaignUtm = named('CampaignUtm', {
   source: Given,
   medium: Given,

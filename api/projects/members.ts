@@ -96,7 +96,7 @@ const addMember = endpoint({
   example: { body: { email: member.email }, response: { ...member, status: 'invited' } },
   async handle({ db, config, member, params, body, note }) {
     const { projectId } = member;
-    // Without mail, an invitation cannot be sent, so such a server adds users directly.
+    // Without mail, the server cannot send an invitation, so it adds users directly.
     const status: MemberStatus = config.platformFrom === null ? 'active' : 'invited';
     const user = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -197,7 +197,7 @@ const removeMember = endpoint({
     const row = changeable(params.userId, await findMember(db, projectId, params.userId));
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
     await transact(db, async (tx) => {
-      // Administrators are read before the removal, so that a removed one also gets the mail.
+      // Read before the removal, so that a removed administrator also gets the mail.
       const administrators = await findAdministrators(tx, projectId);
       const isRemoved = await deleteMember(tx, projectId, row.user_id);
       if (!isRemoved) throw notFound('MEMBER', row.user_id);
@@ -216,8 +216,9 @@ const removeMember = endpoint({
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
 
 /**
- * Returns the account of an address. If there is none, one is made for the users of a provider who
- * must be invited: they take it at their first sign-in there.
+ * Returns the account of an address. If there is none, and users of an OpenID provider need an
+ * invitation, an account is created; the user takes it over at the first sign-in through the
+ * provider.
  * @throws Problem USER_NOT_FOUND
  */
 async function findOrInviteUser(
@@ -236,7 +237,7 @@ async function findOrInviteUser(
     providerId: null,
     awaitedProvider: provider,
   });
-  // If none was made, a concurrent request has made it.
+  // If no account was created, a concurrent request has created it.
   if (!made) return found('USER', email, await findUserByEmail(tx, email));
   const target = { type: 'user', id: made.id };
   await note(
@@ -246,14 +247,17 @@ async function findOrInviteUser(
   return made;
 }
 
-/** @throws Problem MEMBER_NOT_FOUND, OWNER_PROTECTED */
+/**
+ * Refuses to change the owner.
+ * @throws Problem MEMBER_NOT_FOUND, OWNER_PROTECTED
+ */
 function changeable(memberId: string, member: MemberRow | undefined): MemberRow {
   const row = found('MEMBER', memberId, member);
   if (row.role === 'OWNER') throw new Problem('OWNER_PROTECTED');
   return row;
 }
 
-/** Presents members with who added them. */
+/** Presents members, with the names of the actors that added them. */
 export async function presentMembers(db: Database, rows: readonly MemberRow[]) {
   const actor = await readActors(
     db,

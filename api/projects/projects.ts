@@ -219,7 +219,7 @@ function newKeys(): { secret: string; stored: StoredKeys } {
   };
 }
 
-/** 32 random bytes as 64 lower-case hex characters. */
+/** Returns 32 random bytes as 64 lower-case hex characters. */
 function randomHex(): string {
   return randomBytes(32).toString('hex');
 }

@@ -57,8 +57,10 @@ export const project = usual;
 export const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}` };
 
 /**
- * @param more `secret`: the secret key, known only just after its creation, because only its hash is
- *   stored. `session`: that of a request for which no factor is required.
+ * Returns the record of a project.
+ * @param more.secret the secret key, known only right after its creation, because only its hash is
+ * stored
+ * @param more.session the session of a request that needs no second factor
  */
 export function presentProject(
   row: MemberProjectRow,

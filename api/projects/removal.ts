@@ -24,7 +24,7 @@ const deleteProject = endpoint({
   example: { response: { success: true, message: 'The project is deleted.' } },
   async handle({ db, member: { projectId, project }, params, note }) {
     await transact(db, async (tx) => {
-      // The log entry outlives the project, so the id is in its `details`.
+      // The event outlives the project, so it has the id in its `details`.
       const target = { type: 'project', id: project.publicId };
       const details = { projectId: project.publicId };
       await note({ event: 'project.deleted', target, details }, tx);

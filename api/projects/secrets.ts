@@ -9,7 +9,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { listed, More } from '../http/uses.ts';
 import { named, textRead, Time, time } from '../http/schemas.ts';
 
-/** Credentials for the receivers of webhooks: the API stores them and never returns them. */
+/** Credentials for receivers of webhooks. The API stores them and never returns them. */
 
 const SecretByName = z.object({
   name: z

@@ -15,9 +15,14 @@ import { weekdays } from '../../domain/time/zones.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time, addFault } from '../http/schemas.ts';
 
-/** When the marketing mail of campaigns and workflows may reach a contact, and how often. */
+/**
+ * The send policy: when marketing mail of campaigns and workflows may be sent to a contact, and how
+ * often.
+ */
 
-/** Milliseconds for which `PUT /send-policy` itself makes held mail due; the sweep does the rest. */
+/**
+ * Milliseconds for which `PUT /send-policy` itself releases held mail. The sweep releases the rest.
+ */
 const releasingMs = 5_000;
 
 const QuietHours = z
@@ -42,7 +47,7 @@ const QuietHours = z
   )
   .meta({ id: 'QuietHoursInput' });
 
-/** `data.` and a path in contact data, such as `data.address.timeZone`. */
+/** `data.` with a path in contact data, such as `data.address.timeZone`. */
 const ZoneField = z.string().superRefine((text, context) => {
   const isPath = text.length <= limits.zoneFieldChars && /^data(?:\.[^.]+)+$/.test(text);
   if (isPath) return;

@@ -13,7 +13,7 @@ import { changesBetween } from '../access/changes.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { addFault, ById, named, Time, time } from '../http/schemas.ts';
 
-/** The demands of a project on the sign-in of its members. */
+/** The requirements of a project for the sign-in of its members. */
 
 const ruleFields = {
   provider: z

@@ -13,7 +13,7 @@ import { providerFields } from '../../providers/mail/pool/provider-fields.ts';
 import { Name } from '../http/schemas.ts';
 import type { Services } from '../services/services.ts';
 
-/** Requests that add and change a mail provider. */
+/** Requests that add or change a mail provider. */
 
 const ProviderName = Name.describe('Unique in the project, in any case');
 
@@ -32,8 +32,8 @@ export const ProviderPatch = z.object({
 type Given = Partial<z.output<typeof ProviderPatch>>;
 
 /**
- * Refuses fields that do not fit each other, or the provider `row` that they change, and an address
- * that must not be connected to.
+ * Refuses fields that contradict each other or the provider `row` that they change, and addresses
+ * to which the server must not connect.
  * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function checkProvider(
@@ -66,7 +66,7 @@ function knownOf(row: ProviderRow) {
   };
 }
 
-/** Returns the columns of checked fields; those that are not given keep the values of `row`. */
+/** Returns the columns for validated fields. Fields that are missing keep the values of `row`. */
 export function columnsOfGiven(cipher: Cipher, given: Given, row?: ProviderRow) {
   const { kind, ...settings } = mergedFields(given, row && fieldsOf(row));
   const secret = kind === 'ses' ? given.secretAccessKey : given.password;
@@ -105,7 +105,7 @@ const settingsOfServer: readonly (keyof GivenProvider | 'ownSigning')[] = [
   'ownSigning',
 ];
 
-/** Returns true if mail after this change must go over new connections. */
+/** Returns true if mail needs new connections after this change. */
 export function isNewServer(given: Given): boolean {
   return settingsOfServer.some((field) => given[field] !== undefined);
 }

@@ -190,7 +190,7 @@ export const patchProvider = endpoint({
       const columns = columnsOfGiven(cipher, body, before);
       const isElsewhere = isNewServer(body);
       const changed = await updateProvider(tx, id, columns, { isNewServer: isElsewhere });
-      // The change may have repaired it.
+      // The change may have fixed the provider, so its next probe is due now.
       if (isElsewhere) await probeSoon(tx, circuitName(id));
       await releaseChangedWaits(tx, projectId, [id]);
       const details = { providerId: id, name, fields: Object.keys(body).join(', ') };

@@ -108,7 +108,7 @@ export const smtpExample = {
 };
 export const installationExample = exampleOf(InstallationProvider);
 
-/** The id of a provider: of the project's own, or a name of the installation's. */
+/** The id of a project's own provider, or the name of a provider of the installation. */
 export const ByProviderId = z.object({
   id: z
     .string()
@@ -123,7 +123,7 @@ export const ByProviderId = z.object({
     .describe('A uuid, or the name of a provider that the operator has set up'),
 });
 
-/** Which providers cannot take mail now, by the name of the circuit, and when the next is tried. */
+/** Providers that cannot take mail now, by circuit name, with the time of the next attempt. */
 type Circuits = ReadonlyMap<string, Date>;
 
 export function providerState(enabled: boolean, circuits: Circuits, circuit: string) {
@@ -148,7 +148,7 @@ export function presentInstallation(
   };
 }
 
-/** Returns the record of a provider of a project. Its secrets are never shown. */
+/** Returns the record of a project's own provider. Its secrets are never shown. */
 export function presentOwn(
   row: ProviderRow,
   { publicId: projectId }: OwnerProject,
@@ -198,7 +198,7 @@ function settingsOf(row: ProviderRow): object {
 
 type Sources = Pick<Services, 'db' | 'config' | 'mailPool'>;
 
-/** Presents a provider of the caller's project, with its state now. */
+/** Presents a provider of the caller's project, with its current state. */
 export async function showOwn(
   { db, config }: Sources,
   row: ProviderRow,
@@ -211,7 +211,7 @@ export async function showOwn(
 
 /**
  * Returns a provider of the caller's project.
- * @throws Problem PROVIDER_NOT_FOUND; FORBIDDEN for one of the installation's
+ * @throws Problem PROVIDER_NOT_FOUND; FORBIDDEN for a provider of the installation
  */
 export async function requireOwn(
   { db, mailPool }: Pick<Sources, 'db' | 'mailPool'>,
@@ -222,7 +222,10 @@ export async function requireOwn(
   return found('PROVIDER', id, await findOwn(db, projectId, id));
 }
 
-/** @throws Problem FORBIDDEN for a provider of the installation */
+/**
+ * Refuses to change a provider of the installation.
+ * @throws Problem FORBIDDEN
+ */
 function refuseInstallation({ installation }: Services['mailPool'], id: string): void {
   if (!installation.some((one) => one.id === id)) return;
   throw new Problem('FORBIDDEN', {

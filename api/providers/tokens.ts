@@ -9,7 +9,7 @@ import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
 import { ByProviderId, requireOwn } from './record.ts';
 
-/** The addresses at which the services of providers report. */
+/** The addresses to which the services of mail providers send reports. */
 
 export const FeedbackUrl = z
   .string()
@@ -21,7 +21,7 @@ export const FeedbackUrl = z
     ],
   });
 
-/** Makes the token of a provider's address. Only its hash is stored. */
+/** Returns a new token for the address of a provider's webhooks. Only its hash is stored. */
 export function newToken(): { token: string; tokenHash: Buffer } {
   const token = randomBytes(32).toString('hex');
   return { token, tokenHash: hash('sha256', token, 'buffer') };

@@ -80,7 +80,10 @@ export const testProvider = endpoint({
   },
 });
 
-/** @throws Problem TEST_RECIPIENT_NOT_ALLOWED, DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED */
+/**
+ * Requires an allowed recipient and a verified sender.
+ * @throws Problem TEST_RECIPIENT_NOT_ALLOWED, DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED
+ */
 async function requireAllowed(
   { db, config }: Pick<Services, 'db' | 'config'>,
   projectId: string,
@@ -100,7 +103,7 @@ async function composeTest(
 ): Promise<OutgoingMessage> {
   const { projectId, provider, to, from } = given;
   const project = found('PROJECT', projectId, await findProject(db, projectId));
-  // Reports about this mail are ignored, because it has no row.
+  // The mail has no row, so reports about it are ignored.
   const emailId = randomUUID();
   const text = `<p>This message left by the mail provider ${escapeHtml(provider)}.</p>`;
   const raw = await composeMessage({

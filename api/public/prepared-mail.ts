@@ -33,10 +33,10 @@ import { requireSenderDomain } from '../access/keys.ts';
 import type { Services } from '../services/services.ts';
 import { noSender, type SendBody } from './send-schema.ts';
 
-/** Prepares a message for all its recipients, and records the mail of each one. */
+/** Prepares a message for all recipients, and records the mail of each recipient. */
 
 export interface PreparedMail {
-  /** Consent evidence, stored if the message changes the recipient's subscription. */
+  /** The consent evidence that is stored if the message changes a recipient's subscription. */
   origin: ConsentOrigin;
   project: { id: string; name: string; language: string; subscription: string | null };
   request: SendBody;
@@ -50,7 +50,7 @@ export interface PreparedMail {
   replyTo: string | null;
   headers: Record<string, string>;
   attachments: StoredAttachment[];
-  /** The part of the project's sending allowance that the mail of each recipient uses. */
+  /** The part of the project's allowance that the mail of each recipient uses. */
   share: Share;
 }
 
@@ -58,7 +58,7 @@ export interface PreparedMail {
 export type ReadOnce = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
 /**
- * Returns a function that reads data once for all messages of a request. A read that has failed is
+ * Returns a function that reads data once for all messages of a request. If a read fails, it is
  * repeated for the next message.
  */
 export function readingOnce(): ReadOnce {
@@ -70,9 +70,10 @@ export function readingOnce(): ReadOnce {
 }
 
 /**
- * Finds template, sender and project of a message, and stores its attachments once.
- * @param options.isContinued true: an earlier request under the same key has accepted mail for some
- *   of the recipients. The remaining ones get their mail even if the send time has passed meanwhile.
+ * Finds the template, sender and project of a message, and stores its attachments once.
+ * @param options.isContinued true: an earlier request with the same idempotency key has accepted
+ * mail for some recipients. The other recipients get their mail even if the send time has passed
+ * since.
  */
 export async function prepareMail(
   db: Database,
@@ -130,7 +131,10 @@ export function shareOf(projectId: string, { attachments, scheduledFor }: SendBo
   };
 }
 
-/** @throws Problem SCHEDULE_IN_PAST */
+/**
+ * Refuses a send time in the past.
+ * @throws Problem SCHEDULE_IN_PAST
+ */
 export function refusePast(at: Date | null | undefined): void {
   if (!at || at.getTime() > Date.now()) return;
   const message = `The send time ${at.toISOString()} is not in the future.`;
@@ -138,7 +142,7 @@ export function refusePast(at: Date | null | undefined): void {
 }
 
 /**
- * Refuses a message for all its recipients if the allowance is too small for all of them together.
+ * Refuses a message for all recipients if the allowance is too small for all of them together.
  * Nothing is reserved, so parallel requests may use up the allowance before the last recipient.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
@@ -154,8 +158,8 @@ export async function requireShare(
 
 /**
  * Finds further errors of a request that is refused anyway: a missing sender, or data that are too
- * large for one of the recipients. For other requests, `prepareMail` and `recordMail` find these.
- * The second parameter has only the valid fields of the message.
+ * large for a recipient. For other requests, `prepareMail` and `recordMail` find these. The second
+ * parameter contains only the valid fields of the message.
  * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function checkBesideMessage(
@@ -203,12 +207,12 @@ async function storeFiles(
   }));
 }
 
-/** Another request with the same key has accepted the same mail. */
+/** Thrown when another request with the same key has accepted the same mail. */
 export class AlreadyAccepted extends Error {}
 
 /**
  * Records the mail of one recipient, in the caller's transaction: the contact and the email row.
- * @param ids chosen before the transaction, because it may be restarted.
+ * @param ids chosen before the transaction, because the transaction may be repeated.
  * @throws Problem CONTACT_UNSUBSCRIBED, MESSAGE_TOO_LARGE, BILLING_LIMIT_EXCEEDED; AlreadyAccepted
  */
 export async function recordMail(
@@ -273,13 +277,14 @@ export async function recordMail(
     caused_by: mail.origin.actor,
     renderedPlainly: warnings[0],
   });
-  // Thrown, so that this transaction is rolled back and nothing counts twice.
+  // Thrown, so that this transaction is rolled back and nothing is counted twice.
   if (!isNew) throw new AlreadyAccepted();
   return { contact, warnings };
 }
 
 /**
- * Composes the whole message only if its estimated size exceeds the limit, because composing is slow.
+ * Refuses a message that is too large. Composing is slow, so the message is composed only if its
+ * estimated size exceeds the limit.
  * @throws Problem MESSAGE_TOO_LARGE
  */
 async function refuseLargeMessage(

@@ -34,8 +34,8 @@ import { refuseLargeFiles, SendBody } from './send-schema.ts';
 /** Sends many messages with one request: each independently, or all or none (`atomic`). */
 
 /**
- * A body of `/v1/send`. The schema of the batch accepts any value, and `readMessage` checks each
- * message. So an invalid message does not refuse the others.
+ * A body of `/v1/send`. The schema of the batch accepts any value, and `readMessage` validates each
+ * message, so that an invalid message does not refuse the others.
  */
 const GivenMessage = z
   .unknown()
@@ -59,7 +59,7 @@ const Batch = z
     addFault(context, 'too_big', message, ['messages']);
   }, whenRight('messages'));
 
-/** Returns the number of recipients of a message, even of an invalid one. */
+/** Returns the number of recipients of a message, which may be invalid. */
 function recipientsOf(message: unknown): number {
   const to = typeof message === 'object' && message !== null && 'to' in message && message.to;
   return Array.isArray(to) ? to.length : 1;
@@ -171,8 +171,9 @@ export const sendBatch = endpoint({
 });
 
 /**
- * Accepts one message after the other; a refused message does not affect the next ones. Accepted
- * mails are recorded under the idempotency key, so that a repeated request continues after them.
+ * Accepts the messages one after the other; a refused message does not affect the next ones.
+ * Accepted mails are recorded under the idempotency key, so that a repeated request continues after
+ * them.
  * @throws Problem SERVICE_UNAVAILABLE when no message was accepted and one was refused with 503
  */
 async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {
@@ -206,7 +207,10 @@ function refusalOf(problem: Problem, requestId: string): z.input<typeof Refusal>
   return { ...error, ...(errors && { errors: [...errors] }) };
 }
 
-/** Returns the key for the message whose first mail has the index `first` in the request. */
+/**
+ * Returns the idempotency key for one message. `first` is the index of its first mail in the
+ * request.
+ */
 function keyFrom({ keyUse }: BatchCall, first: number, count: number): MessageKey | null {
   if (!keyUse) return null;
   return {
@@ -219,7 +223,10 @@ function keyFrom({ keyUse }: BatchCall, first: number, count: number): MessageKe
   };
 }
 
-/** @throws Problem VALIDATION_ERROR with all errors of the message */
+/**
+ * Validates one message.
+ * @throws Problem VALIDATION_ERROR with all errors of the message
+ */
 async function readMessage(call: BatchCall, message: unknown): Promise<SendBody> {
   const given = { params: undefined, query: undefined, body: message };
   const read = readRequest({ body: SendBody }, given);
@@ -242,7 +249,7 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
     const body = await readMessage(call, message).catch((error: unknown) => {
       throw atMessage(index, error);
     });
-    // Chosen before the transaction, because it may be restarted.
+    // Chosen before the transaction, because the transaction may be repeated.
     messages.push({ body, newContacts: body.to.map(() => randomUUID()) });
   }
   for (const share of sharesOf(caller.projectId, messages)) {
@@ -273,7 +280,7 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
             position += 1;
           }
         } catch (error) {
-          // Only another request with the same key has these ids.
+          // Only another request with the same key can have these ids.
           if (error instanceof AlreadyAccepted) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
           throw atMessage(index, error);
         }
@@ -286,7 +293,7 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   );
 }
 
-/** Adds the index of the message to a refusal; any other error stays as it is. */
+/** Adds the index of the message to a Problem; any other error is returned unchanged. */
 function atMessage(index: number, error: unknown): unknown {
   if (!(error instanceof Problem) || error.status >= 500) return error;
   const { code, message, status, errors, suggestion } = error;
@@ -306,7 +313,7 @@ function atMessage(index: number, error: unknown): unknown {
   });
 }
 
-/** Returns the parts of the sending allowance that messages use, the earliest month first. */
+/** Returns the parts of the allowance that messages use, the earliest month first. */
 function sharesOf(projectId: string, messages: readonly { body: SendBody }[]): Share[] {
   const byMonth = new Map<number, Share>();
   for (const { body } of messages) {

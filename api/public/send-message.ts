@@ -21,7 +21,7 @@ import {
 } from './prepared-mail.ts';
 import type { SendBody } from './send-schema.ts';
 
-/** Accepts a message for each of its recipients in turn. */
+/** Accepts a message for its recipients, one after the other. */
 
 const SentEmail = named('SentEmail', {
   contact: z.object({ id: z.uuid(), email: z.string() }),
@@ -30,7 +30,7 @@ const SentEmail = named('SentEmail', {
 
 export type SentEmail = z.output<typeof SentEmail>;
 
-/** Why a template could not be rendered. */
+/** The reason why a template could not be rendered. */
 const SendWarning = named('SendWarning', {
   code: z.enum(['liquid_syntax', 'liquid_limit']),
   message: z.string(),
@@ -65,22 +65,24 @@ export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
 }
 
 /**
- * The mails of a message that an earlier request under the same idempotency key has accepted, and
+ * The mails of a message that an earlier request with the same idempotency key has accepted, and
  * the function with which this request records further ones.
  */
 export interface MessageKey {
-  /** The mails that are accepted already, for the first recipients. */
+  /** The mails that are accepted already. They belong to the first recipients. */
   accepted: readonly AcceptedEmail[];
   /** Returns the id of a recipient's mail, by the index in `to`. */
   emailId(index: number): string;
-  /** Records an accepted mail in the mail's transaction. `answer`: set for the last recipient. */
+  /**
+   * Records an accepted mail in the transaction of the mail. `answer`: set for the last recipient.
+   */
   record(tx: Database, email: AcceptedEmail, answer: SentMessage | null): Promise<void>;
 }
 
 /**
- * Sends one message to its recipients in turn, each in a transaction of its own.
+ * Sends one message to its recipients one after the other, each in its own transaction.
  * @param readOnce shared by the messages of a request.
- * @throws Problem with `details.emails` when some recipients have their mail already
+ * @throws Problem with `details.emails` when some recipients already have their mail
  */
 export async function sendMessage(
   call: SendCall,
@@ -132,7 +134,9 @@ export function presentSent(
   };
 }
 
-/** Checks the message for all remaining recipients before it is accepted for the first one. */
+/**
+ * Checks the message for all remaining recipients, before mail for the first of them is accepted.
+ */
 async function admit(
   { db, config, caller }: SendCall,
   body: SendBody,
@@ -143,7 +147,7 @@ async function admit(
   return mail;
 }
 
-/** Collects the warnings of a message, each once for all recipients. */
+/** Collects the warnings of a message, without repeating them for each recipient. */
 export class Warnings {
   readonly #byPlace = new Map<string, z.input<typeof SendWarning>>();
 
@@ -161,7 +165,7 @@ export class Warnings {
   }
 }
 
-/** Returns the mails that an earlier, unfinished request has accepted for a message. */
+/** Returns the mails of a message that an earlier, unfinished request has accepted. */
 function acceptedBefore({ to }: SendBody, accepted: readonly AcceptedEmail[]): SentEmail[] {
   return accepted.map(({ position, emailId, contactId }) => ({
     contact: { id: contactId, email: to[position]?.email ?? '' },
@@ -169,7 +173,7 @@ function acceptedBefore({ to }: SendBody, accepted: readonly AcceptedEmail[]): S
   }));
 }
 
-/** Adds the accepted mails to an error, because earlier recipients have their mail. */
+/** Adds the accepted mails to an error, because earlier recipients already have their mail. */
 function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
   const problem = asProblem(error);
   if (emails.length === 0 && (problem !== error || problem.code === 'BILLING_LIMIT_EXCEEDED'))
@@ -184,9 +188,9 @@ function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
 }
 
 /**
- * Accepts the mail of one recipient: contact, mail and idempotency record in one transaction, then
- * the project's delivery run is signalled. The ids are chosen before, because the transaction is
- * restarted when a text is slow to render. If the mail exists already, nothing is done again.
+ * Accepts the mail of one recipient: contact, mail and idempotency record in one transaction; then
+ * signals the project's delivery run. The ids are chosen before the transaction, because it is
+ * repeated when a text is slow to render. If the mail exists already, nothing is changed.
  */
 async function sendTo(
   { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,

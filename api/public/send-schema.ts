@@ -35,7 +35,7 @@ const Recipients = byKind({
   list: z.array(Recipient).max(limits.recipients),
 });
 
-/** If the sender is text, the deprecated `name` overrides the name in the text. */
+/** If the sender is a text, the deprecated `name` overrides the name in it. */
 const Sender = byKind({
   text: SenderText.transform((sender) => ({ ...sender, asText: true })),
   object: MailAddress.transform(({ name, email }) => ({
@@ -66,7 +66,7 @@ const Headers = z
   })
   .meta({ type: 'object', additionalProperties: { type: 'string' } });
 
-/** Standard base64. Padding may be left out, but if present it must be correct. */
+/** Standard base64. Padding may be missing, but if present it must be correct. */
 function isBase64(text: string): boolean {
   const padding = /={0,2}$/.exec(text)?.[0].length ?? 0;
   const chars = text.length - padding;
@@ -171,7 +171,7 @@ const Request = z
   })
   .meta({ id: 'SendRequest' });
 
-/** The deprecated `name` only matters if the sender is text. */
+/** The deprecated `name` is used only if the sender is a text. */
 export const SendBody = ignoring('name', ({ from }) => typeof from !== 'string', Request);
 
 export type SendBody = z.output<typeof SendBody>;

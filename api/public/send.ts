@@ -47,7 +47,10 @@ export const send = endpoint({
   handle: (call) => sendMessage(call, call.body, wholeKey(call.keyUse)),
 });
 
-/** The key of a request with one message. The last mail of the message stores the response. */
+/**
+ * Returns the idempotency key of a request with one message. The last mail of the message stores
+ * the response.
+ */
 function wholeKey(keyUse: Call<'secret', unknown, unknown, SendBody>['keyUse']): MessageKey | null {
   return (
     keyUse && {

@@ -33,7 +33,7 @@ export const TrackedEventName = EventName.superRefine((name, context) => {
   });
 });
 
-/** The rule for an event's data, as the arguments of a refinement. */
+/** Arguments of a refinement that limits the data of an event. */
 export const withinEventData = [
   (data: unknown) => jsonBytes(data ?? null) <= limits.eventDataBytes,
   {

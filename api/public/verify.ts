@@ -56,7 +56,7 @@ export const verify = endpoint({
 });
 
 /**
- * Checks an address, which must be normalised already.
+ * Checks an address in its stored form.
  * @throws Problem SERVICE_UNAVAILABLE when DNS does not respond.
  */
 export async function verifyAddress(

@@ -5,8 +5,8 @@ import { isUuid } from '../../domain/ids.ts';
 import type { Services } from '../services/services.ts';
 
 /**
- * Locks a mail provider of the project against deletion, until the transaction ends.
- * @throws Problem VALIDATION_ERROR if the project may not use such a provider.
+ * Locks a mail provider of the project until the transaction ends, so that it cannot be deleted.
+ * @throws Problem VALIDATION_ERROR if the project has no such provider.
  */
 export async function holdRampProvider(
   tx: Database,

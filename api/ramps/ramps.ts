@@ -23,7 +23,7 @@ import { addFault, ById, textRead } from '../http/schemas.ts';
 import { Over, presentRamps, Ramp, rampExample } from './record.ts';
 import { holdRampProvider } from './providers.ts';
 
-/** Warm-up of a mail provider or a sender domain: a limit per day that rises. */
+/** Warm-up of a mail provider or sender domain by a daily limit that rises. */
 
 const Percent = z.number().min(0).max(100);
 
@@ -141,7 +141,10 @@ const createRamp = endpoint({
   },
 });
 
-/** @throws Problem RAMP_EXISTS, RAMP_LIMIT */
+/**
+ * Refuses a second ramp for the same mail, and too many ramps.
+ * @throws Problem RAMP_EXISTS, RAMP_LIMIT
+ */
 function refuseFurther(
   rows: readonly RampRow[],
   { providerId, domain }: Pick<z.output<typeof NewRamp>, 'providerId' | 'domain'>,
@@ -181,7 +184,7 @@ async function readRamp(db: Database, { projectId, project }: ProjectCaller, id:
   return onlyRecord(db, found('RAMP', id, await findRamp(db, projectId, id)), project);
 }
 
-/** Milliseconds for which a request itself makes held mail due; the sweep does the rest. */
+/** Milliseconds for which a request itself releases held mail. The sweep releases the rest. */
 const releasingMs = 5_000;
 
 const deleteRamp = endpoint({
@@ -259,7 +262,7 @@ export const resumeRamp = endpoint({
   },
 });
 
-/** Changes a locked ramp. Its run then makes held mail due. @throws Problem RAMP_NOT_FOUND */
+/** Changes a locked ramp. Its run then releases held mail. @throws Problem RAMP_NOT_FOUND */
 async function changeRamp(
   db: Database,
   { projectId }: ProjectCaller,

@@ -112,7 +112,7 @@ function presentRamp(
   });
 }
 
-/** Returns the sums of periods by day, in order. */
+/** Returns the sums of the periods of each day, in order. */
 function daysOf(periods: readonly RampPeriod[]): Omit<RampPeriod, 'number'>[] {
   const days = new Map<number, Omit<RampPeriod, 'number'>>();
   for (const { day, sent, bounced, complained } of periods) {

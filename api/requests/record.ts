@@ -5,7 +5,7 @@ import { Actor, readActors } from '../actors/actor.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, Time } from '../http/schemas.ts';
 
-/** How a request used its Idempotency-Key. */
+/** The ways in which a request used its Idempotency-Key. */
 export const idempotencyUses = ['first', 'replayed', 'refused'] as const;
 
 export const LoggedRequest = named('LoggedRequest', {

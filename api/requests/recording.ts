@@ -9,30 +9,35 @@ import { findRequester, type Requester } from '../access/requester.ts';
 import type { Services } from '../services/services.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
 
-/** Number of requests with one project that are recorded after its limit, in each of its windows. */
+/**
+ * Maximum number of requests over the rate limit that are recorded for a project in each window.
+ */
 const overLimitMax = 60;
-/** Maximum number of refused requests whose project is being looked up. */
+/** Maximum number of concurrent look-ups of the project of a refused request. */
 const lookUpsMax = 20;
-/** Events may be tracked very often, so only some of the successful requests are recorded. */
+/**
+ * Events may be tracked very often, so only some of the successful requests to these routes are
+ * recorded.
+ */
 const sampledRoutes: ReadonlySet<string> = new Set(['/v1/track', '/events/track']);
 
-/** The parts of `ctx.state` that the steps of a request leave for its entry. */
+/** The values in `ctx.state` that the request log reads. */
 interface LogState {
   requestId: string;
-  /** Undefined: no endpoint has this path and method. */
+  /** undefined: no endpoint has this path and method. */
   endpoint?: AnyEndpoint;
   /** The caller in the project of the request, once it is known. */
   member?: ProjectCaller | null;
   /** How the Idempotency-Key was used. */
   idempotency?: StoredRequest['idempotency'];
-  /** The number of requests over the rate limit in its window, with this one. */
+  /** The number of requests over the rate limit in the current window, including this one. */
   overLimit?: number;
   problem?: Problem;
 }
 
 /**
  * Adds each request of a project to its request log, after the response. If a request was refused
- * before its project was known, the project is looked up then.
+ * before its project was known, the project is then looked up.
  */
 export function recordRequests(services: Services): Middleware {
   const { requestLog, config, metrics, log } = services;
@@ -67,15 +72,15 @@ export function recordRequests(services: Services): Middleware {
     try {
       record(ctx, at, Math.round(performance.now() - startedAt));
     } catch (error) {
-      // The request itself has succeeded.
+      // Only the log entry is lost; the request itself has succeeded.
       log.error({ error }, 'A request could not be added to the request log');
     }
   };
 }
 
 /**
- * Counts the refused requests of projects in a minute. Some are refused before they count for the
- * rate limit, and anyone with a public key could fill the log of its project with them.
+ * Counts the refused requests of projects per minute. Some requests are refused before they count
+ * for the rate limit, and anyone with a public key could fill the log of its project with them.
  */
 class MinuteCounts {
   readonly #max: number;
@@ -86,7 +91,7 @@ class MinuteCounts {
     this.#max = max;
   }
 
-  /** Counts a request. Returns true if the project has had more than the maximum in this minute. */
+  /** Counts a request. Returns true if the project has exceeded the maximum in this minute. */
   isOver(ownerId: string): boolean {
     const minute = Math.floor(Date.now() / 60_000);
     if (minute !== this.#minute) this.#counts.clear();
@@ -97,7 +102,10 @@ class MinuteCounts {
   }
 }
 
-/** Returns true for what no client of the API calls: the console, other pages, open endpoints. */
+/**
+ * Returns true for requests that no client of the API makes: those to the console, other pages and
+ * open endpoints.
+ */
 function isPage(ctx: Context, endpoint: AnyEndpoint | undefined): boolean {
   return endpoint
     ? endpoint.access === 'open' || endpoint.path.startsWith('/console')
@@ -120,7 +128,10 @@ function entryOf(ctx: Context, state: LogState) {
   };
 }
 
-/** Returns the usual form of an address: that of an IPv4 address which is written as IPv6 is IPv4. */
+/**
+ * Returns the usual form of an IP address: an IPv4 address that is written as IPv6 is returned as
+ * IPv4.
+ */
 export function addressOf(ip: string): string {
   if (!ip.includes(':')) return ip;
   return ipaddr.isValid(ip) ? ipaddr.process(ip).toString() : ip;

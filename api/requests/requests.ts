@@ -38,7 +38,7 @@ const Status = textRead(
   'Must be a status, such as 422, or a class, such as 4xx.',
 ).describe('A status, or a class such as `4xx`');
 
-/** Returns the first and the last status that a filter matches. */
+/** Returns the lowest and highest status that a filter matches. */
 function readStatus(text: string): [from: number, to: number] | null {
   const [, first, rest] = /^([1-5])(\d\d|xx)$/i.exec(text) ?? [];
   if (!first || !rest) return null;
@@ -127,7 +127,7 @@ export const getRequest = endpoint({
   },
 });
 
-/** The time from which on requests are shown. Older ones are dropped day by day. */
+/** Returns the time from which on requests are shown. Older requests are dropped day by day. */
 function oldest({ requestLog: { days } }: Services['config']): Date {
   return new Date(Date.now() - days * 86_400_000);
 }

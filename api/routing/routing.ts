@@ -14,7 +14,7 @@ import type { Services } from '../services/services.ts';
 import { requireTopics } from '../topics/references.ts';
 import { previewRouting } from './preview.ts';
 
-/** Which mail leaves by which mail provider. */
+/** The routes of a project: they decide which mail is sent through which mail provider. */
 
 const Routing = named('Routing', {
   routes: z.array(
@@ -99,7 +99,7 @@ export const putRouting = endpoint({
   async handle({ db, mailPool, caller: { projectId }, body, note }) {
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
-      // So that no provider of a route is deleted meanwhile.
+      // The lock prevents the deletion of a provider in the routes.
       await lockProviders(tx, projectId);
       await checkRoutes(tx, { mailPool, projectId }, body.routes);
       const before = present(await readRouting(tx, projectId));
@@ -115,7 +115,7 @@ export const putRouting = endpoint({
 });
 
 /**
- * Refuses routes that name a provider or a topic that the project does not have.
+ * Refuses routes with a provider or topic that the project does not have.
  * @throws Problem VALIDATION_ERROR with all of them, TOPIC_NOT_FOUND
  */
 async function checkRoutes(

@@ -54,7 +54,7 @@ export const securityEventExample = {
 
 /**
  * Returns a function that presents security events, with the names of their actors.
- * @param publicId of the project whose log it is; null: the own events of a user
+ * @param publicId the project of the log; null: the log has the user's own events
  */
 export async function readSecurityRecords(
   db: Database,
@@ -78,7 +78,9 @@ export async function readSecurityRecords(
     });
 }
 
-/** Returns true if the changed record is the project itself, which clients know by its public id. */
+/**
+ * Returns true if the changed record is the project itself, which clients know by its public id.
+ */
 function isOf(
   { target_type: type }: SecurityEventRow,
   publicId: string | null,

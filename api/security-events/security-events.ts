@@ -24,7 +24,7 @@ import { readSecurityRecords, securityEventExample, SecurityEventRecord } from '
 /** The security log of a project, and a user's own events. */
 
 const newestFirst: CursorForm = { order: 'security-events', value: 'time' };
-/** Number of names in a filter. */
+/** Maximum number of names in a filter. */
 const namesMax = 50;
 
 const Events = textRead(
@@ -53,7 +53,7 @@ const filters = {
   to: Moment.optional().describe('Only events before this time'),
 };
 
-/** Replaces the public id of the project in a filter by the id that its rows have. */
+/** Replaces the public id of the project in a filter by the id of its row. */
 function inside(search: SecuritySearch, { id, publicId }: Project): SecuritySearch {
   return search.targetId === publicId ? { ...search, targetId: id } : search;
 }

@@ -21,13 +21,13 @@ import { inputSchema, addFault } from '../http/schemas.ts';
 /** A parsed condition of a request, with its references to segments. */
 export interface GivenCondition {
   condition: Condition;
-  /** Uses of segments. The `field` of each is a path inside the condition. */
+  /** References to segments. The `field` of each is a path inside the condition. */
   mentions: SegmentMention[];
-  /** Uses of campaigns and templates, in the same way. */
+  /** References to campaigns and templates, in the same form. */
   mailMentions: MailMention[];
   /**
-   * Contact fields written without a prefix, such as `plan` for `data.plan`. The `field` of each is a
-   * path inside the condition, too.
+   * Contact fields without a prefix, such as `plan` for `data.plan`. The `field` of each is a path
+   * inside the condition, too.
    */
   bareNames: BareName[];
 }
@@ -47,8 +47,8 @@ export const FlatAnswer = z
   .meta({ id: 'FlatCondition', ...jsonSchemas.flat });
 
 /**
- * Returns the condition of a body that may have it in two fields, with the field that contains it.
- * null and absent are the same.
+ * Returns the condition of a body that may have it in two fields, with the field that contains it;
+ * null and absent count the same.
  * @param first the field that is used when both are set.
  */
 export function placedCondition<Name extends string>(
@@ -61,7 +61,7 @@ export function placedCondition<Name extends string>(
   return given ? { ...given, field } : null;
 }
 
-/** A condition in either form. An issue has its position in the form that was sent. */
+/** A condition in either form. Issues have their position in the form that was sent. */
 export const ConditionInput = z
   .unknown()
   .transform((input, context): GivenCondition => {
@@ -79,8 +79,8 @@ export const ConditionInput = z
   .meta({ id: 'ConditionInput', anyOf: [ConditionAnswer, FlatAnswer].map(inputSchema) });
 
 /**
- * For a body that may have its condition in two fields. Returns the arguments of a `superRefine` that
- * refuses two different conditions.
+ * Returns the arguments of a `superRefine` that refuses two different conditions, for a body that
+ * may have its condition in two fields.
  * @param first the field that is used when both are set.
  */
 export function refuseTwoMeanings<First extends string, Second extends string>(
@@ -105,8 +105,9 @@ export function refuseTwoMeanings<First extends string, Second extends string>(
 
 /**
  * Refuses a condition with unknown campaigns or templates, with unknown, circular or too many
- * segments, and with names without a prefix that no contact has.
- * @param selfId the segment that has the condition; undefined: a new one, or no segment has it.
+ * segments, or with names without a prefix that no contact has.
+ * @param selfId the segment that has the condition; undefined: the segment is new, or the condition
+ * belongs to no segment.
  * @throws Problem VALIDATION_ERROR
  */
 export async function refuseBadReferences(

@@ -51,7 +51,7 @@ export const listSegmentContacts = endpoint({
 
 const Emails = z.array(z.string()).min(1).max(limits.segmentMembersAtOnce);
 
-/** The valid addresses of `given` by their stored form, and the invalid ones as sent. */
+/** Returns the valid addresses of `given` by their stored form, and the invalid ones unchanged. */
 function readEmails(given: readonly string[]) {
   const spellings = new Map<string, string[]>();
   const unreadable: string[] = [];
@@ -63,7 +63,10 @@ function readEmails(given: readonly string[]) {
   return { spellings, unreadable };
 }
 
-/** @throws Problem SEGMENT_NOT_FOUND, SEGMENT_NOT_STATIC */
+/**
+ * Locks a STATIC segment.
+ * @throws Problem SEGMENT_NOT_FOUND, SEGMENT_NOT_STATIC
+ */
 async function lockStatic(tx: Database, projectId: string, id: string): Promise<SegmentRow> {
   const row = await lockSegment(tx, projectId, id, { for: 'edit' });
   const segment = found('SEGMENT', id, row);

@@ -76,7 +76,7 @@ const NewSegment = z
     whenRight('type', 'condition', 'filters'),
   );
 
-/** The columns of a request's fields, except the condition. */
+/** Returns the columns for a request's fields, except the condition. */
 function valuesOf<T extends { condition?: unknown; filters?: unknown }>(body: T) {
   const { condition: _, filters: _f, ...fields } = body;
   return columnsFrom(fields);
@@ -136,7 +136,8 @@ function givenCondition(body: GivenConditions): PlacedCondition | null {
 /**
  * Returns the error of a DYNAMIC segment without a condition, or of a STATIC one with a condition;
  * null: the segment is valid.
- * @param options.isRequired false: the segment exists, and keeps a condition that the request leaves out
+ * @param options.isRequired false: the segment exists, and without a condition in the request it
+ * keeps its own
  */
 function conditionFault(
   type: SegmentRow['type'],
@@ -251,7 +252,7 @@ export const updateSegment = endpoint({
       const target = { type: 'segment', id };
       const changes = changesBetween(presentSegment(locked, project), shown, {
         fields: ['name', 'description', 'condition', 'trackMembership'],
-        // A condition may name the address of a contact.
+        // The values are not kept, because a condition may contain the address of a contact.
         secret: ['condition'],
       });
       if (Object.keys(body).length > 0) {
@@ -263,7 +264,7 @@ export const updateSegment = endpoint({
   },
 });
 
-/** Returns warnings about event names that contain a segment's former name, and are still used. */
+/** Returns warnings about event names that contain a segment's former name and are still used. */
 async function renameWarnings(
   tx: Database,
   before: SegmentRow,

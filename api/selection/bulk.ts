@@ -19,7 +19,7 @@ const missing = (field: string, text: string) => ({
   ...whenRight('mode', field),
 });
 
-/** The selected contacts: a list, or all that match when the job starts. */
+/** The selected contacts: a list, or all contacts that match when the job starts. */
 const Selected = selection({
   mode: z.enum(['ids', 'query']).default('ids'),
   contactIds: z

@@ -66,7 +66,10 @@ export const exportContacts = endpoint({
   },
 });
 
-/** Yields the text of the export. An error before the first contacts is one of the whole request. */
+/**
+ * Yields the text of the export. An error before the first contacts becomes the response of the
+ * request.
+ */
 async function* exported(
   db: Database,
   projectId: string,
@@ -83,7 +86,7 @@ async function* exported(
   yield before;
 }
 
-/** Names of all fields, in the order of GET /contacts/fields. */
+/** Lists the names of all fields, in the order of GET /contacts/fields. */
 async function allColumns(db: Database, projectId: string): Promise<string[]> {
   const data = await listContactDataFields(db, projectId);
   const keys = data.map(({ key }) => `data.${key}`);

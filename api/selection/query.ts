@@ -17,7 +17,7 @@ import {
   selectionOf,
 } from './selection.ts';
 
-/** The contacts that a condition selects. */
+/** Lists the contacts that match a condition. */
 
 const ContactQuery = SelectionFields.extend({
   limit: z.int().min(1).max(limits.pageSize).default(limits.pageSizeDefault),
@@ -73,7 +73,10 @@ export const queryContacts = endpoint({
   },
 });
 
-/** Returns a short hash, by which a cursor shows that it belongs to another selection or order. */
+/**
+ * Returns a short hash that a cursor contains. A cursor of another selection or order has another
+ * hash, and is refused.
+ */
 function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url').slice(0, 16);
 }

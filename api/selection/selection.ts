@@ -4,7 +4,7 @@ import { selection } from '../../domain/filter/selection.ts';
 import { limits } from '../../domain/limits.ts';
 import { ConditionInput, placedCondition, refuseTwoMeanings } from '../segments/conditions.ts';
 
-/** Contacts that a request selects by a condition, a part of the address, or the subscription. */
+/** Selects contacts by a condition, a part of the address, or the subscription. */
 
 export const SelectionFields = selection({
   condition: ConditionInput.nullish().describe('As in segments'),
@@ -31,7 +31,7 @@ export function selectionOf({ search, subscribed, ...body }: Selection): Contact
   return { search, subscribed, condition: givenCondition(body)?.condition ?? null };
 }
 
-/** A selection for the examples of the documentation. */
+/** Example of a selection, for the documentation. */
 export const selectionExample = {
   condition: {
     logic: 'AND',

@@ -1,8 +1,8 @@
 import { sweepAgeMax } from '../../domain/runs/runs.ts';
 
 /**
- * Milliseconds after its start for which a process reports `ok`, because the first sweep may not have
- * begun yet.
+ * Milliseconds after its start for which a process reports `ok`, because the first sweep may not
+ * have begun yet.
  */
 const youngMs = 60_000;
 
@@ -10,7 +10,8 @@ const youngMs = 60_000;
 export type BackgroundState = 'ok' | 'late' | 'lost';
 
 /**
- * @param sweepAgeMs age of the newest sweep; null: there was none.
+ * Returns the state of background work.
+ * @param sweepAgeMs age of the newest sweep; null: none ever began.
  * @param uptimeMs age of this process
  */
 export function backgroundState(known: {

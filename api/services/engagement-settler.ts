@@ -6,20 +6,20 @@ import { settleDue } from '../../db/transactions/engagement/settle.ts';
 /** Milliseconds between two looks at what is due. */
 const pauseMs = 2_000;
 /**
- * Milliseconds after the last request for which this process looks. Requests are due after six
- * seconds.
+ * Milliseconds after the last open or click for which this process keeps checking. They are due
+ * after six seconds.
  */
 const lookingMs = 10_000;
 
 /**
- * Settles the opens and clicks that this process has recorded. It makes no query while there are
- * none. The sweep settles those that a dead process has left.
+ * Judges the opens and clicks that this process has recorded. It sends no query while there are
+ * none. The sweep judges those that a dead process has left.
  */
 export class EngagementSettler {
   readonly #db: Database;
   readonly #log: Pick<Logger, 'error'>;
   readonly #closing = new AbortController();
-  /** End of looking, on the clock of `performance`. */
+  /** When checking ends, on the clock of `performance`. */
   #until = 0;
   #looking: Promise<void> | null = null;
 
@@ -28,13 +28,13 @@ export class EngagementSettler {
     this.#log = log;
   }
 
-  /** Notes that a request was recorded. */
+  /** Notes that an open or click was recorded. */
   expect(): void {
     this.#until = performance.now() + lookingMs;
     this.#looking ??= this.#look().finally(() => (this.#looking = null));
   }
 
-  /** Ends looking. Resolves when no transaction is running. */
+  /** Ends checking. Resolves when no transaction is running. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#looking;

@@ -20,33 +20,30 @@ import { batchMax, GroupCommit, isLost, settle, type Waiting } from './group-com
 /** Maximum number of reports whose messages one statement looks up. */
 const lookupMax = 500;
 /**
- * Maximum number of waiting reports of all projects. Each holds a request of some ten kilobytes.
+ * Maximum number of waiting reports of all projects. Each needs about ten kilobytes for its
+ * request.
  */
 const waitingMax = 10_000;
-/** Milliseconds that a transaction of several projects waits for a lock. */
+/** Milliseconds for which a transaction with reports of several projects waits for a lock. */
 const sharedLockMs = 200;
 
 type WaitingReport = Waiting<FoundReport, FeedbackAnswer>;
 
 /**
- * Records the feedback of many requests together, and answers each request after its commit. So an
- * acknowledged report is in the database. The provider repeats the others, for example when the
+ * Records the feedback of many requests together, and responds to each after the commit. So an
+ * acknowledged report is in the database. The provider repeats other reports, for example when the
  * process dies.
- *
  * One transaction runs at a time, with up to 50 reports: an equal number from each project that has
- * waiting reports. It skips reports whose contact or message is locked; each of them is then recorded
- * alone. It waits at most 200 ms for another lock.
- *
- * If the transaction fails, but not because of a lost connection, each of its projects is recorded
- * apart, on connections of the project's share, until no report of the project waits. A project with
- * a report that may disable it is recorded apart from the start. So neither another project nor one
- * bad report delays the rest.
+ * waiting reports. Reports whose contact or message is locked are skipped, and then recorded alone.
+ * The transaction waits at most 200 ms for any other lock.
+ * If a transaction fails, but not because of a lost connection, its projects are then recorded
+ * separately, on connections of the project's share, until no report of the project waits. A
+ * project with a report that may disable it is recorded separately from the start. So neither
+ * another project nor a bad report delays the rest.
  */
 export class FeedbackQueue {
   readonly #services: FeedbackServices;
-  /**
-   * Reports whose message was not looked up yet, and the shortest time that one of them may wait.
-   */
+  /** Reports whose message is not looked up yet, and the shortest wait that one of them allows. */
   #arrived: Waiting<FeedbackReport, FeedbackAnswer>[] = [];
   #maxDelayMs = Infinity;
   #isLookingUp = false;
@@ -54,11 +51,11 @@ export class FeedbackQueue {
   #lookedUpAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   /**
-   * Reports to be recorded together with those of other projects. The project served last is at the
-   * end.
+   * Reports that are recorded together with those of other projects. The project that was served
+   * last is at the end.
    */
   readonly #byProject = new Map<string, WaitingReport[]>();
-  /** Projects that are recorded separately. */
+  /** Records projects separately. */
   readonly #apart: GroupCommit<FoundReport, FeedbackAnswer>;
   #isRecording = false;
   #size = 0;
@@ -79,9 +76,9 @@ export class FeedbackQueue {
 
   /**
    * Records a report. Resolves after the commit.
-   * @param maxDelayMs how long the report may wait for others, counted from the last lookup. The
-   *   first report after a pause does not wait.
-   * @throws Problem SERVICE_UNAVAILABLE when too many are waiting
+   * @param maxDelayMs milliseconds that the report may wait for others, from the last lookup. The
+   * first report after a pause does not wait.
+   * @throws Problem SERVICE_UNAVAILABLE when too many reports are waiting
    */
   async record(report: FeedbackReport, maxDelayMs: number): Promise<FeedbackAnswer> {
     if (this.#size >= waitingMax) throw tooMany();
@@ -150,7 +147,7 @@ export class FeedbackQueue {
     if (apart !== undefined || isJudged) this.#setApart(projectId);
     if (this.#isRecording) return;
     this.#isRecording = true;
-    // Deferred, so that reports that were looked up together are in the same batch.
+    // Deferred, so that reports that were looked up together are recorded in one transaction.
     queueMicrotask(() => void this.#drain());
   }
 
@@ -189,7 +186,7 @@ export class FeedbackQueue {
     }
   }
 
-  /** Records the waiting reports of a project separately from others. */
+  /** Makes the waiting reports of a project be recorded separately from others. */
   #setApart(projectId: string): void {
     this.#recordApart(this.#byProject.get(projectId) ?? []);
     this.#byProject.delete(projectId);
@@ -203,15 +200,15 @@ export class FeedbackQueue {
 interface FeedbackServices {
   db: Database;
   shares: Shares;
-  /** Disables a project of bad reputation; null: none is disabled. */
+  /** Disables a project with a bad reputation; null: projects are not disabled. */
   judge: JudgeReputation | null;
-  /** Returns true if nothing reports the delivery of a message. */
+  /** Returns true if no report of the delivery of a message will come. */
   isUnreported: (message: SettledMessage) => boolean;
-  /** Called after reports were recorded that give opens or clicks another verdict later. */
+  /** Called after feedback was recorded that is judged later, or that may change a verdict. */
   onRequests?: () => void;
 }
 
-/** Returns true for feedback that gives an open or click a verdict, or may change one. */
+/** Returns true for feedback that makes an open or click due for a verdict. */
 function isSettledLater({ kind }: Feedback): boolean {
   return kind === 'open' || kind === 'click' || kind === 'head' || kind === 'delivery';
 }

@@ -3,10 +3,13 @@ import type { Shares } from '../../db/shares.ts';
 import { isLockTimeout, isTimeLimit, isTransient, isUnavailable } from '../../db/sql-state.ts';
 import { Problem } from '../../domain/errors.ts';
 
-/** Maximum number of items of a transaction. With more, PostgreSQL's work per item hardly decreases. */
+/**
+ * Maximum number of items of a transaction. With more items, PostgreSQL's work per item hardly
+ * decreases.
+ */
 export const batchMax = 50;
 
-/** An item and the request that waits for its answer. */
+/** An item, and the request that waits for its result. */
 export interface Waiting<Item, Answer> {
   item: Item;
   resolve(answer: Answer | Promise<Answer>): void;
@@ -15,8 +18,8 @@ export interface Waiting<Item, Answer> {
 
 export interface GroupWriter<Item, Answer> {
   /**
-   * Writes items in one transaction. Returns their results in order; null for items that were
-   * skipped because other transactions have locked their rows.
+   * Writes items in one transaction. Returns their results in the same order; null for items that
+   * were skipped because other transactions have locked their rows.
    */
   writeTogether(
     tx: Database,
@@ -24,22 +27,21 @@ export interface GroupWriter<Item, Answer> {
     items: readonly Item[],
   ): Promise<readonly (Answer | null)[]>;
   writeAlone(tx: Database, projectId: string, item: Item): Promise<Answer>;
-  /** Items with the same key are never in one batch. */
+  /** Two items with the same key are never in one transaction. */
   keyOf?(item: Item): string;
-  /** Milliseconds that items written together wait for a lock. */
+  /** Milliseconds for which a transaction of several items waits for a lock. */
   lockMs?: number;
-  /** Maximum number of waiting items of a project, and the texts of the error beyond that. */
+  /** Maximum number of waiting items of a project, and the texts of the error for further items. */
   limit?: { waitingMax: number; message: string; suggestion: string };
 }
 
 /**
- * Commits the writes of many requests of a project together, and answers each after the commit. A
- * single item is written at once. Items that arrive meanwhile are written together, up to 50 in a
- * transaction, one transaction at a time, on a connection of the project's share.
- *
- * An item that a transaction skips is written alone. If a transaction of several items fails, each of
- * them is written alone, unless the connection was lost (`isLost`). A single item is written once more
- * if it has waited for a lock for `lockMs`.
+ * Commits the writes of many requests of a project together, and resolves each after the commit. A
+ * single item is written at once. Items that arrive during a transaction are written together, up
+ * to 50 in the next transaction, one transaction at a time, on a connection of the project's share.
+ * An item that a transaction skips is written alone. If a transaction of several items fails, each
+ * of them is written alone, unless the connection was lost (`isLost`). A single item is written
+ * once more if it has waited for a lock for `lockMs`.
  */
 export class GroupCommit<Item, Answer> {
   readonly #shares: Shares;
@@ -52,15 +54,15 @@ export class GroupCommit<Item, Answer> {
   }
 
   /**
-   * Returns the number of waiting items of a project; undefined: none waits or is being written.
+   * Returns the number of waiting items of a project; undefined: no item waits or is being written.
    */
   waiting(projectId: string): number | undefined {
     return this.#byProject.get(projectId)?.length;
   }
 
   /**
-   * Resolves after the commit.
-   * @throws Problem SERVICE_UNAVAILABLE when too many are waiting, and errors of `writeAlone`
+   * Writes an item. Resolves after the commit.
+   * @throws Problem SERVICE_UNAVAILABLE when too many items are waiting, and errors of `writeAlone`
    */
   write(projectId: string, item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -70,7 +72,7 @@ export class GroupCommit<Item, Answer> {
       if (!queue) {
         const first = [waiting];
         this.#byProject.set(projectId, first);
-        // Deferred, so that requests that have already arrived are in the same batch.
+        // Deferred, so that requests that have already arrived are in the same transaction.
         setImmediate(() => void this.#drain(projectId, first));
       } else if (limit && queue.length >= limit.waitingMax) {
         const { message, suggestion } = limit;
@@ -84,7 +86,10 @@ export class GroupCommit<Item, Answer> {
     this.#byProject.delete(projectId);
   }
 
-  /** Takes the first items off the queue; a second one with the same key stays for the next batch. */
+  /**
+   * Takes the first items off the queue. A second item with the same key stays for the next
+   * transaction.
+   */
   #nextBatch(queue: Waiting<Item, Answer>[]): Waiting<Item, Answer>[] {
     const { keyOf } = this.#writer;
     if (!keyOf) return queue.splice(0, batchMax);
@@ -118,7 +123,7 @@ export class GroupCommit<Item, Answer> {
     }
   }
 
-  /** Writes an item at once, in a transaction of its own. Resolves after the commit. */
+  /** Writes an item at once, in its own transaction. Resolves after the commit. */
   writeAlone(projectId: string, item: Item): Promise<Answer> {
     return this.#inTransaction(projectId, (tx) => this.#writer.writeAlone(tx, projectId, item));
   }
@@ -129,7 +134,7 @@ export class GroupCommit<Item, Answer> {
 }
 
 /**
- * Resolves the items of a transaction with their results. Items without a result are written by `again`.
+ * Resolves the items of a transaction with their results. `again` writes items without a result.
  */
 export function settle<Item, Answer>(
   batch: readonly Waiting<Item, Answer>[],
@@ -142,8 +147,8 @@ export function settle<Item, Answer>(
 }
 
 /**
- * Returns true if the connection was lost or could not be made. A lost transaction may have been
- * committed.
+ * Returns true if the connection was lost or could not be made. After a lost connection, the
+ * transaction may have been committed.
  */
 export function isLost(error: unknown): boolean {
   return isUnavailable(error) && !isTimeLimit(error) && !isTransient(error);

@@ -16,12 +16,13 @@ export interface IncomingServices {
   reportedMails: SharedLookup<string, ReportedMail>;
 }
 
-/** Milliseconds that a report may wait for others, which are then recorded together. */
+/** Milliseconds for which a report may wait, so that several are recorded together. */
 const maxDelayMs = 100;
 
 /**
- * Takes a message that arrived. Resolves after the commit of its effects.
- * @throws Problem SERVICE_UNAVAILABLE, or an error of the database: the message should come again
+ * Processes a message that arrived by SMTP. Resolves after the commit of its effects.
+ * @throws Problem SERVICE_UNAVAILABLE, or an error of the database: the sending server must send
+ * the message again
  */
 export async function takeIncoming(
   { db, shares, feedback, returnPaths, reportedMails }: IncomingServices,

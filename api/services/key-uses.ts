@@ -2,19 +2,19 @@ import type { Logger } from 'pino';
 import { recordKeyUses } from '../../db/projects/key-lookup.ts';
 import type { Database } from '../../db/database.ts';
 
-/** Milliseconds between a use and its record. */
+/** Milliseconds after which the use of a key is recorded. */
 const delayMs = 1_000;
 /** Milliseconds for which further uses of a key are not recorded. */
 const restMs = 50_000;
 
 /**
- * Records when named keys were last used, for many requests together. No request waits for it: the
- * time of a use may be lost if the process dies within a second, or the database is unavailable.
+ * Records when named keys were last used, for many requests together. No request waits for this. A
+ * use is lost if the process dies within a second, or if the database is unavailable.
  */
 export class KeyUses {
   readonly #db: Database;
   readonly #log: Logger;
-  /** The last recorded use of each key, by its id, in milliseconds since 1970. */
+  /** By key id: the last recorded use, in milliseconds since 1970. */
   readonly #recorded = new Map<string, number>();
   #used = new Map<string, Date>();
 

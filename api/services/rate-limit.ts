@@ -5,10 +5,10 @@ import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../../config.ts';
 import { Problem } from '../../domain/errors.ts';
 
-/** Limits in addition to that of all requests. */
+/** Limits that apply in addition to the general limit of requests. */
 const additional: ReadonlySet<LimitName> = new Set(['failedLogin', 'providerTest']);
 
-/** Length of a counting window by default. A window starts with its first request. */
+/** Default length of a counting window, in seconds. A window starts with its first request. */
 const windowSeconds = 60;
 
 export type LimitName =
@@ -21,9 +21,9 @@ export type LimitName =
   | 'providerTest';
 
 /**
- * Returns the key that a client is counted by: an IPv4 address, also one written as IPv6
- * (`::ffff:192.0.2.1`), or the /64 of an IPv6 address. That is the smallest network assigned to
- * anyone (RFC 6177), and one machine may use any of its 2^64 addresses.
+ * Returns the key by which a client is counted: an IPv4 address, also if written as IPv6
+ * (`::ffff:192.0.2.1`), or the /64 network of an IPv6 address. A /64 is the smallest network that a
+ * customer gets (RFC 6177), and one machine may use any of its 2^64 addresses.
  */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
@@ -36,22 +36,22 @@ export function networkOf(ip: string): string {
 export interface RateLimits {
   /**
    * Counts one request.
-   * @throws Problem RATE_LIMIT_EXCEEDED when the window is used up.
+   * @throws Problem RATE_LIMIT_EXCEEDED when the limit of the window is reached.
    */
   count(ctx: Context, limit: LimitName, key: string): Promise<void>;
   /**
-   * Counts one request. Returns the seconds until the window ends when it is used up, otherwise 0.
+   * Counts one request. Returns 0, or the seconds until the window ends when its limit is reached.
    */
   take(limit: LimitName, key: string): Promise<number>;
-  /** Takes back a counted request. */
+  /** Subtracts a counted request. */
   giveBack(limit: LimitName, key: string): Promise<void>;
   /** Resets the window of a key. */
   forget(limit: LimitName, key: string): Promise<void>;
 }
 
 /**
- * Counts in PostgreSQL, for all API processes. If PostgreSQL is unavailable, requests pass, because a
- * limit must not take the API down.
+ * Counts requests in PostgreSQL, for all API processes together. If PostgreSQL is unavailable,
+ * requests are allowed, because a limit must not make the API unavailable.
  */
 export function createRateLimits(pool: Pool, settings: Config['rateLimit']): RateLimits {
   if (!settings.enabled) {
@@ -76,7 +76,7 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
     failedLogin: limiter('failedLogin', settings.authPerMinute, 15 * 60),
     // 100 by default, as NIST SP 800-63B (5.2.2) limits guesses for one account.
     accountLogin: limiter('accountLogin', settings.authPerMinute * 10, 60 * 60),
-    // Each may take 15 seconds.
+    // Each test may take 15 seconds.
     providerTest: limiter('providerTest', 20),
   };
   return {
@@ -86,8 +86,8 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
       if (!isResult(result)) return;
       const seconds = Math.max(1, Math.ceil(result.msBeforeNext / 1000));
       const isOver = result.consumedPoints > limiter.points;
-      // Some limits hold in addition to that of the caller's requests. The headers describe the
-      // latter, unless the additional limit refuses the request.
+      // Some limits apply in addition to the general limit of the caller. The headers describe the
+      // general limit, unless the additional limit refuses the request.
       if (isOver || !additional.has(limit)) {
         ctx.set('RateLimit-Limit', String(limiter.points));
         ctx.set('RateLimit-Remaining', String(Math.max(0, result.remainingPoints)));

@@ -6,10 +6,10 @@ import { recordKey } from '../../domain/sender/sender-records.ts';
 import type { ReceiverHandler } from '../../providers/receiver.ts';
 import { type IncomingServices, takeIncoming } from './incoming-mail.ts';
 
-/** Mailboxes that every mail domain has (RFC 5321, 4.5.1; RFC 2142), and that of complaints. */
+/** Mailboxes that every mail domain has (RFC 5321, 4.5.1; RFC 2142), and `fbl` for complaints. */
 const commonMailboxes = new Set(['postmaster', 'abuse', 'fbl']);
 
-/** Decides which mail the SMTP receiver takes, and hands it on. */
+/** Decides which mail the SMTP receiver accepts, and processes accepted mail. */
 export function receiverHandler(
   services: IncomingServices & { config: Config; log: Logger },
 ): ReceiverHandler {
@@ -30,7 +30,7 @@ export function receiverHandler(
   };
 }
 
-/** Returns true if a domain is that of return paths, of all projects or of one. */
+/** Returns true if a domain is a return path: the server's, or that of a project's domain. */
 async function takesReports(
   db: IncomingServices['db'],
   { returnPathDomain, returnPath: { host, subdomain } }: Config['mail'],

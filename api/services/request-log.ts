@@ -11,18 +11,18 @@ import {
 import { isUnavailable } from '../../db/sql-state.ts';
 import type { Metrics } from '../../providers/metrics.ts';
 
-/** Milliseconds for which a request may wait to be stored together with others. */
+/** Milliseconds for which a request may wait, so that several are stored together. */
 const delayMs = 2_000;
 /** Maximum number of requests that are stored together. */
 const batchMax = 1_000;
-/** Maximum number of requests that wait, of all projects and of one. */
+/** Maximum number of waiting requests: of all projects, and of one. */
 const waitingMax = { all: 10_000, project: 2_500 };
-/** Milliseconds for which a stopping process stores what still waits. */
+/** Milliseconds for which a stopping process tries to store waiting requests. */
 const closeMs = 3_000;
 
 /**
- * Stores the requests of projects, many together. No request waits for it. While the database is
- * unavailable, requests wait; what is more than the limits is dropped and counted.
+ * Adds requests to the request logs of projects, many together. No response waits for this. While
+ * the database is unavailable, entries wait; entries beyond the limits are dropped and counted.
  */
 export class RequestLog {
   readonly #db: Database;
@@ -53,14 +53,14 @@ export class RequestLog {
     else this.#timer ??= setTimeout(() => void this.flush(), delayMs).unref();
   }
 
-  /** Stores what waits. Never throws. */
+  /** Stores the waiting requests. Never throws. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     return (this.#storing ??= this.#storeAll().finally(() => (this.#storing = null)));
   }
 
-  /** Stores what waits, when the process stops. */
+  /** Stores the waiting requests when the process stops. */
   async close(): Promise<void> {
     const over = new AbortController();
     const late = sleep(closeMs, undefined, { signal: over.signal }).catch(() => {});

@@ -4,22 +4,29 @@ import { receiptOf } from '../../providers/mail/services/read.ts';
 import type { ServiceReport } from '../../providers/mail/services/read.ts';
 import type { FeedbackQueue } from './feedback-queue.ts';
 
-/** Events that are recorded at the same time, so that a large body needs little memory. */
+/**
+ * Maximum number of events of one request that are recorded at the same time, so that a large body
+ * needs little memory.
+ */
 const sliceMax = 200;
-/** Large bodies of one project that are recorded at the same time. */
+/** Maximum number of large bodies of one project whose events are recorded at the same time. */
 const largeMax = 4;
-/** Milliseconds that an event may wait for those of other requests. */
+/**
+ * Milliseconds for which an event may wait, so that events of several requests are recorded
+ * together.
+ */
 const maxDelayMs = 100;
 
 /** Number of large bodies that are being recorded, by project. */
 const largeBodies = new Map<string, number>();
 
 /**
- * Records the events of one request of a mail service. Resolves after the commit of all. An error
- * leaves some recorded: the service repeats the request, and those have no further effect.
- * @param read returns the report in an event; null: it has none
- * @returns the number of events that were recorded
- * @throws Problem SERVICE_UNAVAILABLE when too many are waiting
+ * Records the events in one request of a mail service. Resolves after the commit of all. After an
+ * error, some events are recorded: the service repeats the request, and recording these again has
+ * no effect.
+ * @param read returns the report in an event; null: the event contains none
+ * @returns the number of recorded events
+ * @throws Problem SERVICE_UNAVAILABLE when too many events are waiting
  */
 export async function recordServiceEvents(
   feedback: FeedbackQueue,
@@ -44,7 +51,10 @@ export async function recordServiceEvents(
   });
 }
 
-/** Refuses large bodies of a project beyond some: each holds memory until it is recorded. */
+/**
+ * Refuses large bodies of a project beyond `largeMax`, because each needs memory until it is
+ * recorded.
+ */
 async function inTurn(owner: string, size: number, work: () => Promise<number>): Promise<number> {
   if (size <= sliceMax) return work();
   const others = largeBodies.get(owner) ?? 0;

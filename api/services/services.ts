@@ -33,7 +33,7 @@ import type { Recent } from './recent.ts';
 import type { RequestLog } from './request-log.ts';
 import type { TrackQueue } from './track-queue.ts';
 
-/** The services of every handler. `compose.ts` creates them. */
+/** The services that every handler gets. `compose.ts` creates them. */
 export interface Services {
   config: Config;
   db: Database;
@@ -41,21 +41,21 @@ export interface Services {
   metrics: Metrics;
   dispatcher: Dispatcher;
   cipher: Cipher;
-  /** Makes DKIM keys. */
+  /** Creates DKIM keys. */
   dkim: DkimThreads;
   dns: Dns;
   domainLists: DomainLists;
-  /** null: uploads are off. */
+  /** null: uploads are disabled. */
   files: Files | null;
   identities: Identities;
   /** The mail providers of the installation and of projects. */
   mailPool: MailPool;
   oauth: OAuth;
-  /** OpenID providers, by their ids. */
+  /** OpenID providers, by id. */
   oidc: ReadonlyMap<string, Oidc>;
-  /** null: billing is off. */
+  /** null: billing is disabled. */
   payments: Payments | null;
-  /** Readers of mail providers' reports, by the kind of provider. */
+  /** Functions that read the reports of mail providers, by kind of provider. */
   feedbackReaders: Record<string, FeedbackReader>;
   renderer: TemplateRenderer;
   returnPaths: ReturnPaths;
@@ -63,18 +63,18 @@ export interface Services {
   webhooks: WebhookSender;
   rateLimits: RateLimits;
   /**
-   * Finds the projects of API keys. A key is looked up for each request, so a replaced key is invalid
-   * at once.
+   * Finds the projects of API keys. Each request looks its key up, so a replaced key is invalid at
+   * once.
    */
   keys: SharedLookup<SentKey, KeyOwner>;
-  /** Finds the sent mails that reports of mail servers are about, by their ids. */
+  /** Finds the mails that reports of mail servers concern, by mail id. */
   reportedMails: SharedLookup<string, ReportedMail>;
   keyUses: KeyUses;
-  /** Stores the requests of projects; null: they are not stored. */
+  /** Stores the requests of projects; null: requests are not stored. */
   requestLog: RequestLog | null;
-  /** Reduces the clients of opens and clicks to what may be stored. */
+  /** Reduces data about clients of opens and clicks to what may be stored. */
   clients: Clients;
-  /** Gives opens and clicks their verdicts. */
+  /** Judges opens and clicks. */
   settler: EngagementSettler;
   /** Records feedback on mail, for many requests together. */
   feedback: FeedbackQueue;
@@ -86,15 +86,15 @@ export interface Services {
   exports: ExportSlots;
   /** Cached answers that may be a few seconds old. */
   recent: Recent;
-  /** Returns true when the database responds, over a connection of its own. */
+  /** Returns true when the database responds. Uses a separate connection. */
   databaseAnswers: () => Promise<boolean>;
   /** Returns true when the Temporal server responds. */
   temporalAnswers: () => Promise<boolean>;
   /** Returns the state of the background work, at most a few seconds old. */
   background: () => Promise<BackgroundState>;
   /**
-   * Aborted when the process is about to end: long requests then stop at a point where they can be
-   * continued.
+   * Aborted when the process is about to end. Long requests then stop at a point from which they
+   * can be continued.
    */
   stopping: AbortSignal;
 }

@@ -1,4 +1,7 @@
-/** Maximum number of concurrent statements: two, so that a connection that hangs does not delay all. */
+/**
+ * Maximum number of concurrent statements. There are two, so that one hanging connection does not
+ * delay all look-ups.
+ */
 const statementsMax = 2;
 /** Maximum number of keys that one statement looks up. */
 const keysMax = 500;
@@ -9,13 +12,13 @@ interface Waiting<K, V> {
   reject(error: unknown): void;
 }
 
-/** Looks up the keys of requests that arrive together by one statement. It caches nothing. */
+/** Looks up the keys of requests that arrive together in one statement. Caches nothing. */
 export class SharedLookup<K, V> {
   readonly #lookUp: (keys: readonly K[]) => Promise<readonly (V | undefined)[]>;
   #waiting: Waiting<K, V>[] = [];
   #underWay = 0;
 
-  /** @param lookUp returns a value for each key, in the same order; undefined: there is none */
+  /** @param lookUp returns a value for each key, in the same order; undefined for a missing one */
   constructor(lookUp: (keys: readonly K[]) => Promise<readonly (V | undefined)[]>) {
     this.#lookUp = lookUp;
   }
@@ -23,7 +26,7 @@ export class SharedLookup<K, V> {
   find(key: K): Promise<V | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject });
-      // Deferred, so that one statement includes all requests that have already arrived.
+      // Deferred, so that one statement serves all requests that have already arrived.
       if (this.#waiting.length === 1) setImmediate(() => this.#serve());
     });
   }

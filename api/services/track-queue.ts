@@ -7,12 +7,14 @@ import {
 import type { Shares } from '../../db/shares.ts';
 import { GroupCommit } from './group-commit.ts';
 
-/** Records plain events (`isPlain`), for many requests together. */
+/**
+ * Records events that need no other change than a new row (`isPlain`), for many requests together.
+ */
 export type TrackQueue = GroupCommit<TrackedEvent, RecordedTracked>;
 
 /**
- * A transaction of several events waits at most `lockMs` for a lock, so that no event delays the others
- * for long.
+ * Creates the queue. A transaction of several events waits at most `lockMs` for a lock, so that no
+ * event delays the others for long.
  */
 export function createTrackQueue(shares: Shares): TrackQueue {
   return new GroupCommit(shares, {

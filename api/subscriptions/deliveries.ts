@@ -27,7 +27,7 @@ const newestEvent: CursorForm = { order: 'deliveries', value: 'instant' };
 const DeliveryById = ById.extend({ deliveryId: z.string() });
 
 /**
- * Returns the id of a delivery's event, which is a part of the delivery's id.
+ * Returns the id of a delivery's event, which is a part of the delivery id.
  * @throws Problem EVENT_DELIVERY_NOT_FOUND for a text that is no delivery id
  */
 function eventOf({ id, deliveryId }: { id: string; deliveryId: string }): string {

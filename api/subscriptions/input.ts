@@ -94,7 +94,7 @@ const Batch = named('EventBatchInput', {
   .describe('Maximum number of events per request; null: one event per request, without a list')
   .meta({ examples: [null] });
 
-/** The beginning of a time span in the past: at most 30 days ago. */
+/** The start of a period in the past, at most 30 days ago. */
 export const PastMoment = Moment.superRefine((at, context) => {
   const { replayDays } = limits;
   if (at.getTime() > Date.now()) addFault(context, 'too_big', 'Must not be in the future.');
@@ -133,7 +133,7 @@ export const SubscriptionPatch = z.object({
 });
 
 /**
- * Refuses a URL that must not be called, and headers with secrets that the project does not have.
+ * Refuses a URL that must not be called, and headers that refer to unknown secrets.
  * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function checkSubscription(

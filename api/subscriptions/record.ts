@@ -42,7 +42,7 @@ export const Subscription = named('EventSubscription', {
 
 export const subscriptionExample = exampleOf(Subscription);
 
-/** Presents subscriptions, with the names of those who created them. */
+/** Presents subscriptions, with the names of the actors that created them. */
 export async function presentSubscriptions(
   db: Database,
   rows: readonly SubscriptionRow[],
@@ -69,7 +69,10 @@ export async function presentSubscription(db: Database, row: SubscriptionRow, of
   return (await presentSubscriptions(db, [row], of))[0]!;
 }
 
-/** @throws Problem EVENT_SUBSCRIPTION_NOT_FOUND */
+/**
+ * Finds a subscription.
+ * @throws Problem EVENT_SUBSCRIPTION_NOT_FOUND
+ */
 export async function requireSubscription(
   db: Database,
   projectId: string,

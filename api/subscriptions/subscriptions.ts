@@ -209,7 +209,10 @@ export const patchSubscription = endpoint({
   },
 });
 
-/** Returns the fields of a subscription that PATCH changes. New headers are always encrypted anew. */
+/**
+ * Returns the fields of a subscription that PATCH can change. Encrypting the same headers again
+ * gives another value, so headers are compared separately.
+ */
 function comparable({ batch_max: max, headers, ...row }: SubscriptionRow) {
   return { ...row, batch: max && { max }, headers: headers?.toString('base64') };
 }

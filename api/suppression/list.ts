@@ -65,7 +65,10 @@ const Found = named('SuppressionOfAddress', {
 
 const entryExample = exampleOf(SuppressionEntry);
 
-/** @param asked the address, if the request contains it. */
+/**
+ * Returns the record of an entry.
+ * @param asked the address, if the request contains it.
+ */
 export function presentSuppression(row: SuppressionRow, asked?: string) {
   const hashed = row.email === null;
   return present(SuppressionEntry, row, { hashed, email: asked ?? row.email });

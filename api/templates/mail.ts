@@ -25,7 +25,7 @@ import {
 import { endpoint } from '../http/endpoint.ts';
 import { ById } from '../http/schemas.ts';
 
-/** The mail that was made from a template. */
+/** The mail that was made from a template: its counts and recipients. */
 
 export const getTemplateStats = endpoint({
   id: 'getTemplateStats',

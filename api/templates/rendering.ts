@@ -15,9 +15,9 @@ import { GivenContact } from '../contacts/given.ts';
 import { ContactData, fault, Uuid } from '../http/schemas.ts';
 import type { Services } from '../services/services.ts';
 
-/** Renders templates for a request: as a mail to a contact, without sending it. */
+/** Renders templates for a request as mail to a contact, without sending it. */
 
-/** The fields of a request that say for whom a template is rendered. */
+/** The fields of a request that select the contact for whom a template is rendered. */
 export const readerFields = {
   contactId: Uuid.optional(),
   contact: GivenContact.optional(),
@@ -42,7 +42,7 @@ interface GivenTemplate {
 }
 
 /**
- * Renders a template as a mail to a contact. A fault of the template is in `rendered`.
+ * Renders a template as a mail to a contact. An error of the template is returned in `rendered`.
  * @param given.data one-time values, as in /v1/send
  */
 export async function renderFor(
@@ -62,7 +62,7 @@ export async function renderFor(
     given: data,
     locale: localeOf({ ...contact.data, ...data }, project.language),
     urls: optOutUrls(config.apiUrl, contact.id, randomUUID(), topic ? topic.key : null),
-    // A template that uses the confirmation link is shown as in a confirmation mail.
+    // A template with the confirmation link is shown as in a confirmation mail.
     ...(template.type === 'TRANSACTIONAL' &&
       usesConfirmUrl(template.body) && {
         optIn: { confirmUrl: confirmUrl(config.apiUrl, '***'), confirmTopics: [] },
@@ -89,8 +89,8 @@ export async function renderFor(
 }
 
 /**
- * Returns the contact of a request: one of the project, an invented one, or by default one without
- * address and data. Each has an id, because the opt-out links need it.
+ * Returns the contact in a request: one of the project, an example contact, or by default a contact
+ * without address and data. Each has an id, because opt-out links contain it.
  * @throws Problem CONTACT_NOT_FOUND
  */
 export async function contactOf(

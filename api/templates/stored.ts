@@ -2,10 +2,10 @@ import { invalidField } from '../../domain/errors.ts';
 import { faultText } from '../../domain/template/faults.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 
-/** Checks of stored texts, whose syntax may be broken if an earlier version accepted them. */
+/** Checks of stored texts: their syntax may be invalid if an earlier version accepted them. */
 
 /**
- * Returns the first text with broken syntax, with the error and its position; null: there is none.
+ * Returns the first text with invalid syntax, with the error and its position; null: there is none.
  */
 export async function findBrokenText(
   renderer: TemplateRenderer,
@@ -14,13 +14,14 @@ export async function findBrokenText(
 ): Promise<{ field: 'subject' | 'body'; message: string } | null> {
   for (const field of ['subject', 'body'] as const) {
     const { fault } = await renderer.inspect(texts[field], projectId);
-    // A text that only exceeds a limit is not refused: its mail is then rendered plainly.
+    // A text that only exceeds a limit is not refused, because its mail is then rendered plainly.
     if (fault?.code === 'liquid_syntax') return { field, message: faultText(fault) };
   }
   return null;
 }
 
 /**
+ * Refuses stored texts with invalid syntax.
  * @param path prefix of the name of a field
  * @throws Problem VALIDATION_ERROR `invalid_template` with the line
  */

@@ -52,7 +52,10 @@ import { getTemplateStats, listTemplateRecipients } from './mail.ts';
 import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
-/** A text that must be a valid template. `requireReadable` checks texts that are slow to read. */
+/**
+ * Returns the schema of a text that must be a valid template. Texts that are slow to parse are
+ * checked by `requireReadable`.
+ */
 export function templateText(schema: z.ZodString) {
   return schema.superRefine((source, context) => {
     if (!compileTemplate(source).isQuicklyRead) return;
@@ -61,7 +64,7 @@ export function templateText(schema: z.ZodString) {
   });
 }
 
-/** Checks templates that the schema has skipped. @throws Problem VALIDATION_ERROR */
+/** Checks templates that the schema did not check. @throws Problem VALIDATION_ERROR */
 export async function requireReadable(
   renderer: TemplateRenderer,
   { body }: { body?: string | undefined },
@@ -223,8 +226,8 @@ export const updateTemplate = endpoint({
       requireMatch(request, templateTag(before));
       const former = presentTemplate(before, project);
       if (Object.keys(changes).length === 0) return tagged(former, templateTag(before));
-      // The stored sender is not checked. If its domain is no longer verified, other fields can still
-      // be changed.
+      // Only a new sender is checked. So other fields can be changed even if the domain of the
+      // stored sender is no longer verified.
       if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
       const after = await updateTemplateRow(tx, id, changes);
       const shown = presentTemplate(after, project);
@@ -316,8 +319,8 @@ interface TemplateChange {
 }
 
 /**
- * Refuses a change that conflicts with the rest of a template, or with the project's confirmation
- * mail that uses it.
+ * Refuses a change that contradicts the rest of the template, or the consent policy that uses the
+ * template.
  * @throws Problem VALIDATION_ERROR with all errors
  */
 async function refuseChange(
@@ -359,7 +362,7 @@ async function requireForPolicy(
 /**
  * Deletes all these templates, or none of them.
  * @param options.delete false: only checks that all exist.
- * @throws Problem TEMPLATE_NOT_FOUND, TEMPLATE_IN_USE with all uses of any of them.
+ * @throws Problem TEMPLATE_NOT_FOUND; TEMPLATE_IN_USE with all uses of any of them.
  */
 async function removeTemplates(
   {

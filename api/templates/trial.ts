@@ -54,7 +54,7 @@ export const testTemplate = endpoint({
     const { email, from, fromName, replyTo = null, data, ...given } = body;
     const contact = await contactOf(db, caller.projectId, given);
     const { subject, html } = await renderFor(call, caller.projectId, body, {
-      // The links of another contact would opt this one out.
+      // A new id, because the links of the test would otherwise unsubscribe the real contact.
       contact: { ...contact, id: randomUUID() },
       data,
     });

@@ -98,7 +98,7 @@ const updateContactTopics = endpoint({
   },
 });
 
-/** Returns choices by the ids of their topics. @throws Problem VALIDATION_ERROR for unknown keys */
+/** Returns choices by topic id. @throws Problem VALIDATION_ERROR for unknown keys */
 async function chosenTopics<Choice>(
   tx: Database,
   projectId: string,

@@ -4,7 +4,10 @@ import { foundAll, invalidField } from '../../domain/errors.ts';
 
 /** References to topics in templates, campaigns and steps. */
 
-/** @throws Problem VALIDATION_ERROR if the mail has a topic, but is not of class MARKETING */
+/**
+ * Refuses a topic for mail of another class than MARKETING.
+ * @throws Problem VALIDATION_ERROR
+ */
 export function refuseTopic(topicId: string | null | undefined, messageClass: string): void {
   if (!topicId || messageClass === 'MARKETING') return;
   const message = `Only mail of the type MARKETING can have a topic; this mail is ${messageClass}. Leave \`topicId\` out.`;
@@ -25,7 +28,7 @@ export async function requireTopics(
   foundAll('TOPIC', named, await holdTopics(tx, projectId, named));
 }
 
-/** Returns the topic for a copy: the same, unless it was deleted. */
+/** Returns the topic of a copy: the original's topic, unless it was deleted. */
 export async function keptTopic(
   tx: Database,
   projectId: string,

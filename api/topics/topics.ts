@@ -22,8 +22,8 @@ import { Description, Name, ById } from '../http/schemas.ts';
 import { Default, presentTopic, Topic, topicExample, Visibility } from './record.ts';
 
 /**
- * Milliseconds for which `DELETE /topics/{id}` itself deletes the contacts' choices of the topic; the
- * sweep deletes the rest.
+ * Milliseconds for which `DELETE /topics/{id}` itself deletes the contacts' choices about the
+ * topic. The sweep deletes the rest.
  */
 const deletingMs = 5_000;
 

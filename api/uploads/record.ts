@@ -25,7 +25,7 @@ export const StoredFile = named('StoredFile', {
 
 export const storedFileExample = exampleOf(StoredFile);
 
-/** Presents a file of the list. */
+/** Returns the record of a file. */
 export function presentFile(
   row: UploadRow,
   files: Files,
@@ -39,7 +39,7 @@ export function presentFile(
   });
 }
 
-/** Returns the error of uploads if the server has no storage; null: it has one. */
+/** Returns the error for uploads if the server has no storage; null: it has one. */
 export function uploadsOff({ storage }: Config): 'UPLOADS_DISABLED' | null {
   return storage.driver === 'none' ? 'UPLOADS_DISABLED' : null;
 }

@@ -75,7 +75,7 @@ export const uploadImage = endpoint({
       throw new Problem('FILE_CONTENT_MISMATCH', { message });
     }
     if (!files) throw new Problem('UPLOADS_DISABLED');
-    // The key does not contain the client's file name, which is only returned.
+    // The key does not contain the file name of the client, which is only in the response.
     const { publicId } = caller.project;
     const key = `${publicId}/${randomUUID()}.${imageTypes[contentType]}`;
     const limit = config.uploadQuotaBytes;
@@ -85,7 +85,8 @@ export const uploadImage = endpoint({
     try {
       await files.put(key, { bytes, contentType });
     } catch (error) {
-      // If the storage does not respond, the file uses the quota until the sweep deletes it.
+      // If the storage does not respond, the file counts against the quota until the sweep deletes
+      // it.
       await files.remove(key).then(
         () => forgetUpload(db, key),
         () => {},
@@ -93,8 +94,8 @@ export const uploadImage = endpoint({
       throw error;
     }
     const isRecorded = await recordUploaded(db, key);
-    // If the project was deleted meanwhile, its files may have been removed before this one was
-    // stored.
+    // If the project was deleted in the meantime, its files may have been deleted before this one
+    // was stored.
     if (!(await projectExists(db, publicId))) {
       await files.removeFolder(publicId);
       throw notFound('PROJECT', publicId);

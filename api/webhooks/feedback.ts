@@ -46,7 +46,8 @@ function receiver(
       const isTrusted = (topic: string) => trust.isTrusted(topic);
       const reading = feedbackReaders[kind]?.read(sent.bytes, isTrusted, log);
       const request = await reading?.catch((error: unknown) => {
-        // Without topics, the endpoint is there only for those of mail providers.
+        // Without trusted topics, only topics of mail providers are accepted, and the endpoint does
+        // not exist for others.
         throw trust.isClosed && error instanceof Problem
           ? new Problem('RESOURCE_NOT_FOUND')
           : error;
@@ -57,14 +58,14 @@ function receiver(
   });
 }
 
-/** Decides which topics are trusted: those of the server, and those of mail providers. */
+/** Decides which SNS topics are trusted: those of the server, and those of mail providers. */
 class TopicTrust {
   readonly #db: Database;
-  /** The topics of this server; null: it takes no reports of its own. */
+  /** The topics of this server; null: the server itself accepts no reports. */
   readonly #own: TrustedTopics | null;
   /** The mail providers of the installation. */
   readonly #shared: readonly InstallationProvider[];
-  /** The providers of the topic, if it is none of this server. */
+  /** The providers of the topic; null: it is a topic of this server. */
   reporters: Reporter[] | null = null;
 
   constructor({ db, config: { mail } }: Pick<Services, 'db' | 'config'>, kind: string) {
@@ -87,7 +88,7 @@ class TopicTrust {
     return own === 'any' || reporters.length > 0;
   }
 
-  /** True if nothing has shown that the endpoint may be used. */
+  /** True if there is no reason yet to accept requests. */
   get isClosed(): boolean {
     return this.#own === null && this.reporters === null;
   }
@@ -98,7 +99,7 @@ const reportsBy =
   ({ fields }: InstallationProvider) =>
     fields.kind === 'ses' && fields.snsTopicArn === topic;
 
-/** @param reporters the only providers whose mail a report may be about; null: any mail */
+/** @param reporters the providers whose mail a report may concern; null: any mail */
 async function record(
   call: Services,
   request: FeedbackRequest,
@@ -109,7 +110,7 @@ async function record(
       await recordReport(call, request.report, reporters);
       return {};
     case 'inbound':
-      // Otherwise anyone with a provider could send mail in the name of others.
+      // Otherwise anyone with a provider could send reports about mail of others.
       if (reporters)
         return {
           message:
@@ -126,13 +127,13 @@ async function record(
 }
 
 /**
- * Milliseconds that a notification may wait for others. At 500 per second, 50 arrive in this time and
- * fill a transaction. SNS waits 15 seconds for the response.
+ * Milliseconds for which a notification may wait. At 500 per second, 50 arrive in this time and
+ * fill a transaction; SNS waits 15 seconds for the response.
  */
 const maxDelayMs = 100;
 
 /**
- * Stores the receipt and all effects in one transaction. A failure leaves nothing behind, and the
+ * Stores the receipt and all effects in one transaction. If it fails, nothing is stored, and the
  * provider repeats the report.
  */
 async function recordReport(
@@ -148,7 +149,7 @@ async function recordReport(
     ...(client && isRequest && { client: call.clients.describe(client, feedback.kind) }),
   };
   const answer = await call.feedback.record(given, maxDelayMs);
-  // The acceptance of a message that is not ours does not matter.
+  // Reports that a provider accepted a message are ignored if the message is unknown.
   if (answer === 'unknown' && feedback.kind !== 'accepted') {
     throw notFound('EMAIL', report.emailId ?? report.messageId);
   }

@@ -6,7 +6,7 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { takeIncoming } from '../services/incoming-mail.ts';
 
-/** Seconds by which the clock of the sender may differ from ours. */
+/** Maximum difference in seconds between the sender's clock and the server's. */
 const clockSeconds = 300;
 
 export const receiveMime = endpoint({
@@ -57,7 +57,10 @@ function missingSignature(): Problem {
   });
 }
 
-/** @throws Problem MISSING_SIGNATURE, INVALID_SIGNATURE */
+/**
+ * Requires a valid signature.
+ * @throws Problem MISSING_SIGNATURE, INVALID_SIGNATURE
+ */
 function requireSigned(
   secret: string,
   signature: string,

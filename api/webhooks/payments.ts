@@ -28,7 +28,7 @@ import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 
-/** Webhooks of the payment provider. The body must be read as it was sent, because it is signed. */
+/** Declares a webhook of the payment provider. Its body is signed, so it is read unchanged. */
 const receivePayments = (id: string, path: `/${string}`) =>
   endpoint({
     id,
@@ -73,17 +73,20 @@ export const paymentEndpoints = [
 ];
 
 /**
- * At most two events are handled at a time, because each holds a database connection while it calls
+ * At most two events are handled at a time, because each needs a database connection while it calls
  * the provider, which may be slow.
  */
 const turns = pLimit(2);
 /**
- * Maximum number of waiting events. With more, an event would wait longer than the provider waits for
+ * Maximum number of waiting events. A further event would wait longer than the provider waits for
  * the response.
  */
 const waitingMax = 100;
 
-/** @throws Problem SERVICE_UNAVAILABLE when too many events are waiting */
+/**
+ * Handles an event when it is its turn.
+ * @throws Problem SERVICE_UNAVAILABLE when too many events are waiting
+ */
 function inTurn(work: () => Promise<void>): Promise<void> {
   if (turns.pendingCount >= waitingMax) {
     const message = 'Too many events of the payment provider are waiting to be recorded.';
@@ -104,17 +107,22 @@ function readEvent(payments: Payments, body: Buffer, signature: string): Payment
   }
 }
 
-/** Asks the provider. @throws Problem SERVICE_UNAVAILABLE: the event will be sent again. */
+/**
+ * Calls the provider. @throws Problem SERVICE_UNAVAILABLE: the provider then sends the event again.
+ */
 type Ask = <T>(question: (payments: Payments) => Promise<T>) => Promise<T>;
 
-/** Asks the provider who paid, if the event only names the charge. */
+/** Gets the customer from the provider, if the event contains only the charge. */
 async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent> {
   if (event.kind !== 'fraud' || event.customer !== null) return event;
   const { charge } = event;
   return { ...event, customer: await ask((payments) => payments.findCustomerOfCharge(charge)) };
 }
 
-/** Receipt and effect are one transaction: a failed event is sent again, and takes effect once. */
+/**
+ * Stores the receipt and the effect in one transaction: a failed event is sent again, and has its
+ * effect once.
+ */
 async function handleEvent(
   { db, config, log }: Pick<Services, 'db' | 'config' | 'log'>,
   ask: Ask,
@@ -128,8 +136,8 @@ async function handleEvent(
 }
 
 /**
- * Events come in any order, so the provider's current state counts, not the event's. The customer
- * is locked meanwhile, so that the newer of two states is stored last.
+ * Applies an event. Events arrive in any order, so the provider's current state is used, not the
+ * event's. The customer is locked, so that the newer of two states is stored last.
  */
 async function effectOf(
   tx: Database,
@@ -156,7 +164,7 @@ async function effectOf(
     case 'settled':
       return settle(tx, event, ask);
     case 'paymentFailed': {
-      // The first invoice is the checkout itself, so nothing was owed before.
+      // The first invoice belongs to the checkout, so no invoice was unpaid before.
       if (event.isFirst) return;
       const project = await findProjectOfCustomer(tx, event.customer);
       if (!project || !isOfProject(event, project)) return;
@@ -172,7 +180,10 @@ async function effectOf(
   }
 }
 
-/** Returns true if an invoice is for the project's subscription, or names none and is no one-off. */
+/**
+ * Returns true if an invoice is for the project's subscription, or names no subscription and is no
+ * one-off invoice.
+ */
 function isOfProject({ subscription, isOneOff }: InvoiceOfEvent, { billedBy }: Payer): boolean {
   return !isOneOff && (subscription === null || subscription === billedBy);
 }
@@ -193,8 +204,8 @@ async function disableForInvoice(
 }
 
 /**
- * Lifts PAYMENT_FAILED once all failed invoices are settled. A payment of another invoice is a
- * reason to check them, because the event that settled one may be lost, or yet to come.
+ * Removes PAYMENT_FAILED once all failed invoices are paid. The payment of any invoice causes this
+ * check, because the event of another payment may be lost or late.
  */
 async function settle(
   tx: Database,
@@ -216,9 +227,9 @@ async function settle(
 }
 
 /**
- * Makes the project of a checkout a subscriber. A useless subscription is cancelled: that of a project
- * which was deleted while the page was open, or the second one of a project. The first one stays,
- * because usage was reported to its customer and its limits apply.
+ * Makes the project of a checkout a subscriber. A subscription is cancelled if its project was
+ * deleted during the checkout, or already has another one. The earlier subscription stays, because
+ * usage was reported to its customer and its limits apply.
  */
 async function subscribe(
   tx: Database,
@@ -238,7 +249,7 @@ async function subscribe(
       if (await updateCustomer(tx, projectId, before, now)) return;
       continue;
     }
-    // An unknown project may belong to another installation with the same account.
+    // An unknown project may belong to another installation that uses the same account.
     const isOurs = project !== undefined || server === config.apiUrl;
     if (!isOurs || subscription === null) return;
     await ask((payments) => payments.endSubscription(subscription));
@@ -255,7 +266,7 @@ async function isLive(ask: Ask, subscription: string): Promise<boolean> {
   return found?.isLive ?? false;
 }
 
-/** Returns true if a customer's project has another live subscription, which stays. */
+/** Returns true if the project of a customer has another active subscription, which stays. */
 async function hasOther(
   tx: Database,
   customer: string,

@@ -47,7 +47,7 @@ export const receiveProviderEvents = endpoint({
     const now = new Date();
     const request = webhookRequest(call.request);
     if (secret !== null) adapter.authenticate(request, secret, now);
-    // Such a provider cannot be made, so this is a safeguard.
+    // Only a safeguard, because such a provider cannot be created.
     else requireTrue(!isSigned);
     const events = request.events();
     const applied = await recordServiceEvents(call.feedback, takenBy, events, (event) =>
@@ -67,13 +67,16 @@ interface Provider {
   providerId: string;
   projectId: string | null;
   adapter: FeedbackAdapter;
-  /** True if its service signs requests, so that they need a secret. */
+  /** True if its service signs requests, so that a secret is required. */
   isSigned: boolean;
-  /** null: the token in the address is the only proof. */
+  /** null: the token in the address is the only authentication. */
   secret: string | null;
 }
 
-/** @throws Problem PROVIDER_NOT_FOUND, which is the same for a wrong id and a wrong token */
+/**
+ * Finds a provider by id and token.
+ * @throws Problem PROVIDER_NOT_FOUND, for a wrong id and for a wrong token
+ */
 async function requireProvider(
   { db, cipher, config }: Call<'open', unknown, unknown, unknown>,
   { id, token }: { id: string; token: string },

@@ -21,7 +21,7 @@ import { inPlace, keyedGraph, refuseGraph } from './portable/storing.ts';
 
 type Graph = z.output<typeof GivenGraph>;
 
-/** The field of the request that has the graph. */
+/** The field of the request that contains the graph. */
 const path = ['graph'];
 
 const CheckedGraph = z.object({ graph: GivenGraph });
@@ -79,7 +79,7 @@ export const checkWorkflow = endpoint({
   },
 });
 
-/** Checks a graph that breaks no rule by itself. */
+/** Checks a graph that breaks no rule of graphs. */
 async function checkReadable(
   { db, renderer }: Pick<Services, 'db' | 'renderer'>,
   projectId: string,
@@ -111,7 +111,7 @@ async function checkReadable(
     problems: [
       ...tooLarge,
       ...unknown.map(({ problem }) => problem),
-      // A step whose template is unknown would be reported once more.
+      // A step with an unknown template is reported already.
       ...unable.filter(({ field }) => !reported.has(field)),
     ],
     warnings: [...(await findWarnings(db, workflow, graph)), ...branchWarnings(graph)].slice(
@@ -121,7 +121,10 @@ async function checkReadable(
   };
 }
 
-/** Returns the graph without masked values, because only its workflow knows if it has them. */
+/**
+ * Returns the graph without masked values. Only the workflow with the stored values could resolve
+ * them.
+ */
 function unmasked({ steps = [], ...graph }: Partial<Graph>): Partial<Graph> {
   return {
     ...graph,
@@ -172,7 +175,7 @@ async function findUnknown(
   });
 }
 
-/** Returns what `check` refuses. */
+/** Returns the errors that `check` throws. */
 async function problemsOf(check: () => Promise<void>): Promise<FieldProblem[]> {
   try {
     await check();

@@ -78,7 +78,7 @@ const Compared = z.object({
   ),
 });
 
-/** The effect of another graph on the executions at one position. */
+/** The effect of a new graph on the executions at one position. */
 interface Judged extends Position {
   name: string;
   mapsTo: string | null;
@@ -162,7 +162,7 @@ async function findTarget(
   return known;
 }
 
-/** Replaces masked header values of a given graph by those of the current graph, `drawn`. */
+/** Replaces masked header values in a given graph by those of the current graph, `drawn`. */
 function unmasked(graph: Graph, drawn: Graph): Graph {
   const stored = new Map(drawn.steps.map(({ id, config }) => [id, config]));
   const steps = graph.steps.map((step) => ({
@@ -172,7 +172,10 @@ function unmasked(graph: Graph, drawn: Graph): Graph {
   return { ...graph, steps };
 }
 
-/** @throws Problem VALIDATION_ERROR for the steps of a mapping that the graph does not have. */
+/**
+ * Requires that a graph has the steps in a mapping.
+ * @throws Problem VALIDATION_ERROR
+ */
 export function requireSteps(target: Graph, mapping: Mapping): void {
   const refusals = new Refusals();
   for (const [id, to] of Object.entries(mapping)) {
@@ -190,7 +193,7 @@ async function judge(
   target: Graph,
   mapping: Mapping,
 ): Promise<Judged[]> {
-  // Positions are sorted by version, so only one graph is in memory at a time: a workflow may have
+  // Positions are sorted by version, so only one graph is in memory at a time; a workflow may have
   // many large ones.
   let known: { version: number; graph: Graph | undefined } | undefined;
   const judged: Judged[] = [];
@@ -202,7 +205,7 @@ async function judge(
     }
     const { graph } = known;
     const step = graph && findStep(graph, stepId);
-    // The workflow was deleted meanwhile.
+    // The workflow was deleted in the meantime.
     if (!graph || !step) continue;
     const { reason, step: counterpart } = counterpartOf(step, target, mapping);
     const shown = { ...position, name: step.name, reason };
@@ -228,7 +231,10 @@ function sumOfVersions(judged: readonly Judged[]) {
   return [...sums.values()];
 }
 
-/** Adds up the versions of each step. The newest one determines the name and the counterpart. */
+/**
+ * Adds up the numbers of all versions of each step. The newest version determines the name and the
+ * counterpart.
+ */
 function sumOfSteps(judged: readonly Judged[]) {
   const sums = new Map<string, z.output<typeof Compared>['steps'][number]>();
   for (const { stepId, name, active, mapsTo, reason } of judged) {

@@ -18,7 +18,7 @@ const Firing = named('Firing', {
   completedAt: Time.nullable(),
 });
 
-/** Number of planned times that the response lists. */
+/** Number of planned times in the response. */
 const nextMax = 5;
 
 export const listWorkflowFirings = endpoint({

@@ -41,9 +41,9 @@ import { resolveGiven, SimulatedGraph, simulatedGraph } from './portable/simulat
 import { GraphWarnings, WorkflowById } from './graph/record.ts';
 import { refuseKey, SimulatedStart, startOf } from './simulated-start.ts';
 
-/** Time that a simulation may take for rendering, in milliseconds. */
+/** Maximum milliseconds that a simulation spends on rendering. */
 const renderingMs = 5_000;
-/** Maximum number of bytes of a whole response. A larger one is shortened, see `truncated`. */
+/** Maximum bytes of a whole response. A larger response is shortened: see `truncated`. */
 const answerBytesMax = 2 * 1024 * 1024;
 /** Maximum number of characters of an output value or a URL in a shortened response. */
 const cutChars = 1_000;
@@ -253,7 +253,7 @@ export const simulateExecution = endpoint({
       context: body.context ?? null,
       project,
       policy,
-      // A contact that is made up has a new id in each simulation, so it is in no group.
+      // An example contact has a new id in each simulation, so it is in no hold-out group.
       holdout: body.contactId ? await findHoldout(db, projectId) : null,
       received: body.contactId ? await listCountedMail(db, body.contactId, policy.caps) : [],
       events: eventsOf(body.events, startAt),
@@ -322,7 +322,9 @@ function eventsOf(given: z.output<typeof Given>['events'], startAt: Date): Simul
 
 class TooMuchRendering extends Error {}
 
-/** Returns a renderer that throws `TooMuchRendering` after it has worked for `renderingMs` in all. */
+/**
+ * Returns a renderer that throws `TooMuchRendering` after it has rendered for `renderingMs` in all.
+ */
 function limited(renderer: TemplateRenderer): Renderer & Inspector {
   const inspected = new Map<string, Promise<Inspection>>();
   let spentMs = 0;
@@ -397,7 +399,7 @@ function cut(output: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(short);
 }
 
-/** Returns the body of a request as a JSON value, or as text if it is no JSON. */
+/** Returns the body of a request as a JSON value, or as text if it is not JSON. */
 function parsed(body: string | null): unknown {
   if (body === null) return null;
   try {

@@ -16,21 +16,24 @@ export const SimulatedStart = z
       'whose trigger has `where`, or with executionKey',
   );
 
-/** The fields of a request for a simulation that decide the start. */
+/** The fields of a request for a simulation that determine the start. */
 interface GivenStart {
   key?: string | undefined;
   context?: Record<string, unknown> | undefined;
 }
 
-/** @throws Problem VALIDATION_ERROR for a key if the workflow has none */
+/**
+ * Refuses a key for a workflow without keys.
+ * @throws Problem VALIDATION_ERROR
+ */
 export function refuseKey({ execution_key }: WorkflowRow, { key }: GivenStart): void {
   if (execution_key !== null || key === undefined) return;
   throw invalidField('key', 'not_allowed', 'The workflow has no executionKey. Leave `key` out.');
 }
 
 /**
- * Returns the key of the simulated execution. `start`: whether an event with `context` as its data would
- * start an execution; absent: each event of the trigger would.
+ * Returns the key of the simulated execution. `start` says if an event with `context` as its data
+ * would start an execution; absent: each event of the trigger would.
  */
 export function startOf(
   workflow: WorkflowRow,

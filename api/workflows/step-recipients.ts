@@ -36,7 +36,7 @@ export const listStepRecipients = endpoint({
 });
 
 /**
- * Returns a step as it is drawn now; undefined: only earlier versions have it.
+ * Returns a step of the current graph; undefined: only earlier versions have it.
  * @throws Problem WORKFLOW_NOT_FOUND, STEP_NOT_FOUND
  */
 export async function findStepOfAnyVersion(

@@ -305,14 +305,17 @@ export const updateWorkflow = endpoint({
       await noteWorkflowChange(call, tx, { before, after: edited });
       return shown(edited);
     });
-    // If very many executions are held, the last continue minutes after the response.
+    // If very many executions are held, the last ones continue minutes after the response.
     const end = Date.now() + releasingMs;
     if (paused === false) await releaseExecutions(db, id, () => Date.now() > end);
     return record;
   },
 });
 
-/** How long `PATCH /workflows/{id}` releases held executions, in milliseconds. The sweep does the rest. */
+/**
+ * Milliseconds for which `PATCH /workflows/{id}` releases held executions. The sweep releases the
+ * rest.
+ */
 const releasingMs = 1_000;
 
 export const deleteWorkflow = endpoint({
@@ -352,7 +355,7 @@ async function removeWorkflows(
   });
 }
 
-/** Maximum number of workflows that an error names. */
+/** Maximum number of workflows in the text of an error. */
 const namedMax = 10;
 
 function hasActiveExecutions(active: { id: string; count: number }[], asked: number): Problem {

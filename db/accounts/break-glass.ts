@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Links with which an operator lets a user in. */
+/** One-time sign-in links that an operator creates for a user who is locked out. */
 
-/** Minutes that a link works. */
+/** Minutes for which a link works. */
 export const linkMinutes = 15;
 
-/** Stores the hash of a link's token in place of the user's former link. */
+/** Stores the hash of a link's token, in place of the user's previous link. */
 export async function replaceLink(tx: Database, userId: string, hash: Buffer): Promise<void> {
   await sql`
     insert into break_glass (user_id, token_hash, expires_at)
@@ -15,7 +15,10 @@ export async function replaceLink(tx: Database, userId: string, hash: Buffer): P
         set token_hash = excluded.token_hash, expires_at = excluded.expires_at`.execute(tx);
 }
 
-/** Uses up a link. Of several concurrent callers, one gets the user, the others undefined. */
+/**
+ * Deletes a link and returns its user. Of several concurrent callers, one gets the user, the others
+ * undefined.
+ */
 export async function useLink(tx: Database, hash: Buffer): Promise<string | undefined> {
   const { rows } = await sql<{ userId: string }>`
     delete from break_glass where token_hash = ${hash} and expires_at > now()

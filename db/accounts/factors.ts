@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import type { Factor } from '../tables.ts';
 import { lockUser } from './users.ts';
 
-/** Second factors of users: generators of codes (TOTP) and passkeys. */
+/** Second factors of users: authenticator apps (TOTP) and passkeys. */
 
 const factorColumns = [
   'id',
@@ -35,8 +35,8 @@ export async function listFactors(db: Database, userId: string): Promise<FactorR
 }
 
 /**
- * Stores a generator of codes that is not confirmed yet, in place of an earlier one. Returns
- * undefined when the user has `max` factors or is gone.
+ * Stores an authenticator app that is not confirmed yet, in place of an earlier unconfirmed one.
+ * Returns undefined when the user has `max` factors or is deleted.
  */
 export async function insertTotp(
   tx: Database,
@@ -58,10 +58,10 @@ export async function insertTotp(
   return id;
 }
 
-/** Minutes within which a generator of codes must be confirmed. */
+/** Minutes within which an authenticator app must be confirmed. */
 const confirmMinutes = 10;
 
-/** Returns a generator that waits to be confirmed. */
+/** Returns an authenticator app that is not confirmed yet. */
 export async function findUnconfirmed(
   db: Database,
   userId: string,
@@ -77,7 +77,10 @@ export async function findUnconfirmed(
     .executeTakeFirst();
 }
 
-/** Makes a generator a factor. Returns false if it is one already, or was replaced. */
+/**
+ * Confirms an authenticator app, which makes it a factor. Returns false if it is confirmed already,
+ * or was replaced.
+ */
 export async function confirmFactor(
   tx: Database,
   id: string,
@@ -93,8 +96,8 @@ export async function confirmFactor(
 }
 
 /**
- * Marks a time step of a generator as used. Returns false if this step or a later one was used
- * before, also by a concurrent request.
+ * Marks a time step of an authenticator app as used, so that each code works once. Returns false if
+ * this step or a later one was used before, also by a concurrent request.
  */
 export async function takeStep(tx: Database, id: string, step: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
@@ -122,7 +125,10 @@ export async function renameFactor(
     .executeTakeFirst();
 }
 
-/** Removes a factor; with the last one, the recovery codes. Returns false if there is none. */
+/**
+ * Deletes a factor, and with the last one the recovery codes. Returns false if the user has no such
+ * factor.
+ */
 export async function deleteFactor(tx: Database, userId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('factor')
@@ -155,7 +161,7 @@ export async function replaceRecoveryCodes(
     .execute();
 }
 
-/** Uses up a recovery code. Of several concurrent callers, one gets true. */
+/** Deletes a recovery code. Of several concurrent callers, one gets true. */
 export async function useRecoveryCode(
   tx: Database,
   userId: string,
@@ -169,7 +175,7 @@ export async function useRecoveryCode(
   return numDeletedRows > 0n;
 }
 
-/** Returns true if a project of the user demands a second factor of its members. */
+/** Returns true if a project of the user requires a second factor. */
 export async function needsFactor(db: Database, userId: string): Promise<boolean> {
   const { rows } = await sql<{ needs: boolean }>`
     select exists (select from membership join project on project.id = membership.project_id
@@ -178,9 +184,7 @@ export async function needsFactor(db: Database, userId: string): Promise<boolean
   return rows[0]?.needs ?? false;
 }
 
-/**
- * Stores a passkey. Returns undefined when it belongs to an account already.
- */
+/** Stores a passkey. Returns undefined when the passkey already belongs to an account. */
 export async function insertPasskey(
   tx: Database,
   passkey: {
@@ -217,7 +221,7 @@ export async function findPasskey(db: Database, credentialId: string) {
     .executeTakeFirst();
 }
 
-/** Stores the counter of a passkey after its use. */
+/** Stores the signature counter of a passkey after its use. */
 export async function updatePasskeyUse(tx: Database, id: string, counter: number): Promise<void> {
   await tx
     .updateTable('factor')

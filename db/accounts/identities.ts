@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import type { Identity } from '../tables.ts';
 import type { UserRow } from './users.ts';
 
-/** A user of an OpenID provider. */
+/** A user of an OpenID provider, by the provider's address and the user's id there. */
 export interface IdentityKey {
   provider: string;
   issuer: string;
@@ -13,7 +13,7 @@ export interface IdentityKey {
 
 export type IdentityRow = Selectable<Identity>;
 
-/** Returns the account that signs in by a user of a provider. */
+/** Returns the account to which a user of an OpenID provider is linked. */
 export async function findUserByIdentity(
   db: Database,
   { issuer, subject }: IdentityKey,
@@ -31,7 +31,10 @@ export async function findUserByIdentity(
     .executeTakeFirst();
 }
 
-/** Links a user of a provider to an account. Returns false when it has an account already. */
+/**
+ * Links a user of an OpenID provider to an account. Returns false when the user is linked to an
+ * account already.
+ */
 export async function insertIdentity(
   tx: Database,
   userId: string,
@@ -45,7 +48,10 @@ export async function insertIdentity(
   return numInsertedOrUpdatedRows > 0n;
 }
 
-/** Records a sign-in by a user of a provider, which may have got another id in the file. */
+/**
+ * Records a sign-in by a user of an OpenID provider. Also updates the provider's id, because the
+ * file of providers may have changed it.
+ */
 export async function updateIdentityUsed(
   db: Database,
   { provider, issuer, subject }: IdentityKey,
@@ -58,7 +64,7 @@ export async function updateIdentityUsed(
     .execute();
 }
 
-/** Lists the users of providers by which an account signs in, the oldest first. */
+/** Lists the users of OpenID providers that are linked to an account, oldest first. */
 export async function listIdentities(db: Database, userId: string): Promise<IdentityRow[]> {
   return db
     .selectFrom('identity')

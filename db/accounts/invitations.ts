@@ -4,12 +4,12 @@ import type { Database } from '../database.ts';
 import { lockUser } from './users.ts';
 
 export interface InvitationRow {
-  /** The id of the project's rows. */
+  /** Id of the project's row. */
   projectId: string;
   /** The project id that clients see. It differs from `projectId` after a reset. */
   publicId: string;
   projectName: string;
-  /** Reason why the project is disabled; null: it is not. */
+  /** Reason why the project is disabled; null: it is enabled. */
   disabledReason: string | null;
   role: Role;
   createdAt: Date;
@@ -27,7 +27,7 @@ function invitations(db: Database, userId: string) {
     .where('invitation.user_id', '=', userId);
 }
 
-/** The projects a user is invited to, newest first. */
+/** Lists the projects to which a user is invited, newest first. */
 export async function listInvitations(db: Database, userId: string): Promise<InvitationRow[]> {
   const rows = await invitations(db, userId)
     .orderBy('invitation.created_at', 'desc')
@@ -36,7 +36,7 @@ export async function listInvitations(db: Database, userId: string): Promise<Inv
   return rows as InvitationRow[];
 }
 
-/** The invitation of a user to the project with a public id. */
+/** Returns the invitation of a user to the project with this public id. */
 export async function findInvitation(
   db: Database,
   publicId: string,
@@ -49,8 +49,8 @@ export async function findInvitation(
 }
 
 /**
- * Turns an invitation into a membership. Returns the role it gives now, or undefined when it was
- * withdrawn meanwhile.
+ * Turns an invitation into a membership. Returns its current role; undefined when it was withdrawn
+ * in the meantime.
  */
 export async function acceptInvitation(
   tx: Database,
@@ -66,7 +66,7 @@ export async function acceptInvitation(
   return rows[0]?.role;
 }
 
-/** Returns true for a user who is invited to a project, or a member of one. */
+/** Returns true if a user is invited to a project or is a member of one. */
 export async function hasProjects(db: Database, userId: string): Promise<boolean> {
   const { rows } = await sql`
     select from invitation where user_id = ${userId}

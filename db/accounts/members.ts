@@ -3,7 +3,7 @@ import type { Role } from '../../domain/roles.ts';
 import type { Database } from '../database.ts';
 import { lockUser } from './users.ts';
 
-/** `invited`: the user may become a member, and is not yet one. */
+/** `invited`: the user has not accepted the invitation yet. */
 export type MemberStatus = 'active' | 'invited';
 
 export interface MemberRow {
@@ -11,9 +11,9 @@ export interface MemberRow {
   email: string;
   role: Role;
   status: MemberStatus;
-  /** As `actorOf` writes it; null for the owner. */
+  /** The actor that added the member, as `actorOf` writes actors; null for the owner. */
   added_by: string | null;
-  /** The OpenID provider whose rules have made the member; null: made by hand. */
+  /** The OpenID provider whose rules created the membership; null: it was created by hand. */
   managed_by: string | null;
   created_at: Date;
 }
@@ -36,8 +36,8 @@ function people(db: Database, table: MemberTable, projectId: string) {
 
 /**
  * Lists members and invited users: the owner first, then the oldest.
- * @param options.byKeyDays lists only users whom a secret key has added, or given another role, within
- *   the last `byKeyDays` days
+ * @param options.byKeyDays lists only users that a secret key added, or gave another role, within
+ * the last `byKeyDays` days
  */
 export async function listMembersAndInvited(
   db: Database,
@@ -72,10 +72,7 @@ export async function isMemberAddress(
   return row !== undefined;
 }
 
-/**
- * Finds a member or invited user, and prevents other changes of their role until the transaction
- * ends.
- */
+/** Finds a member or invited user, and locks the role until the transaction ends. */
 export async function lockMember(
   tx: Database,
   projectId: string,
@@ -84,7 +81,7 @@ export async function lockMember(
   return (await lockUser(tx, userId)) ? findMember(tx, projectId, userId) : undefined;
 }
 
-/** A member or an invited user. */
+/** Finds a member or invited user. */
 export async function findMember(
   db: Database,
   projectId: string,
@@ -98,8 +95,9 @@ export async function findMember(
 }
 
 /**
- * Makes a user a member, or invites them.
- * @returns `exists` when they are a member or invited already, `missing` when the account is gone.
+ * Adds a user as a member, or as an invited user.
+ * @returns `exists` when the user is a member or invited already; `missing` when the account is
+ * deleted
  */
 export async function insertMember(
   tx: Database,
@@ -108,13 +106,13 @@ export async function insertMember(
     userId: string;
     role: Role;
     status: MemberStatus;
-    /** Who adds them, as `actorOf` writes it. */
+    /** The actor that adds the user, as `actorOf` writes actors. */
     addedBy: string;
-    /** True if a secret key adds them. */
+    /** True if a secret key adds the user. */
     isByKey: boolean;
   },
 ): Promise<'added' | 'exists' | 'missing'> {
-  // Serializes this with accepting and with other invitations of the user.
+  // The lock makes other invitations of the user, and their acceptance, wait.
   if (!(await lockUser(tx, member.userId))) return 'missing';
   if (await findMember(tx, member.projectId, member.userId)) return 'exists';
   await tx
@@ -131,7 +129,8 @@ export async function insertMember(
 }
 
 /**
- * Changes a member's role, never the owner's. Returns false when there is no such member any more.
+ * Changes the role of a member or invited user, but not the owner's. Returns false when there is no
+ * such member.
  */
 export async function updateMemberRole(
   tx: Database,
@@ -139,7 +138,8 @@ export async function updateMemberRole(
   userId: string,
   { role, isByKey }: { role: Role; isByKey: boolean },
 ): Promise<boolean> {
-  // The invitation comes first: if it is accepted meanwhile, the membership is found.
+  // Update `invitation` first: an invitation that is accepted in between is then found in
+  // `membership`.
   for (const table of ['invitation', 'membership'] as const) {
     const { numUpdatedRows } = await tx
       .updateTable(table)
@@ -154,15 +154,16 @@ export async function updateMemberRole(
 }
 
 /**
- * Ends a membership or withdraws an invitation, never the owner's. Returns false when neither
- * exists.
+ * Ends a membership or withdraws an invitation, but never removes the owner. Returns false when
+ * neither exists.
  */
 export async function deleteMember(
   tx: Database,
   projectId: string,
   userId: string,
 ): Promise<boolean> {
-  // The invitation comes first: if it is accepted meanwhile, the membership is found.
+  // Delete from `invitation` first: an invitation that is accepted in between is then found in
+  // `membership`.
   for (const table of ['invitation', 'membership'] as const) {
     const { numDeletedRows } = await tx
       .deleteFrom(table)

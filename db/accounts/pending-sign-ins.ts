@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { SignIn } from './sessions.ts';
 
-/** Sign-ins whose second factor is still asked. */
+/** Sign-ins whose first factor is proved and whose second factor is still missing. */
 
-/** Minutes until a sign-in must begin anew. */
+/** Minutes after which a pending sign-in expires. */
 const pendingMinutes = 5;
-/** Number of proofs that one sign-in may try. */
+/** Maximum number of attempts to prove the second factor of one sign-in. */
 const triesMax = 5;
-/** Number of sign-ins of one user that may be pending. One more ends the oldest. */
+/** Maximum number of pending sign-ins of one user. A further one deletes the oldest. */
 const pendingMax = 20;
 
 export interface PendingSignIn {
@@ -40,7 +40,7 @@ const isValid = sql<boolean>`expires_at > now() and version =
   (select inner_user.session_version from app_user inner_user
     where inner_user.id = pending_sign_in.user_id)`;
 
-/** Returns the user of a pending sign-in that may still be completed. */
+/** Returns the user of a pending sign-in that is not expired, used or out of attempts. */
 export async function findPendingUser(db: Database, hash: Buffer): Promise<string | undefined> {
   const { rows } = await sql<{ userId: string }>`
     select user_id as "userId" from pending_sign_in
@@ -49,8 +49,8 @@ export async function findPendingUser(db: Database, hash: Buffer): Promise<strin
 }
 
 /**
- * Counts a try of a pending sign-in before its proof is checked, so that concurrent requests cannot
- * try more often. Returns undefined when it is over, used, or was tried too often.
+ * Counts an attempt before the second factor is checked, so that concurrent requests cannot exceed
+ * the maximum. Returns undefined when the sign-in is expired, used or out of attempts.
  */
 export async function takeTry(
   db: Database,
@@ -65,7 +65,7 @@ export async function takeTry(
   return rows[0];
 }
 
-/** Uses up a pending sign-in. Of several concurrent callers, one gets true. */
+/** Deletes a pending sign-in that is completed. Of several concurrent callers, one gets true. */
 export async function deletePending(tx: Database, hash: Buffer): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('pending_sign_in')

@@ -125,25 +125,26 @@ export interface Change {
 
 export interface SecurityEvent {
   event: SecurityEventName;
-  /** User who acted; null: a key, or a client that is not logged in. */
+  /** User who acted; null: a key, or a client that is not signed in. */
   userId: string | null;
-  /** Who acted, as `actorOf` writes it; null: a client that is not logged in. */
+  /** The actor, as `actorOf` writes actors; null: a client that is not signed in. */
   actor: string | null;
   /** null: the event concerns only the user, or its row must outlive the project. */
   projectId: string | null;
-  /** null: the operator acted at the server. */
+  /** null: an operator acted by a command on the server. */
   ip: string | null;
   requestId: string | null;
   /** The record that was changed. */
   target: { type: string; id: string } | null;
   changes: readonly Change[] | null;
-  /** Ids and words, never a secret. */
+  /** Ids and short words, never a secret. */
   details: Record<string, string | number>;
 }
 
 /**
- * Stores an event. Within a minute, equal events of a project are counted in one row. A row that
- * another transaction is counting in is left alone, so that no transaction waits for another.
+ * Stores an event. Equal events of a project within a minute are counted in one row. If another
+ * transaction has locked that row, a new row is inserted instead, so that transactions do not wait
+ * for each other.
  */
 export async function insertSecurityEvent(db: Database, event: SecurityEvent): Promise<void> {
   const { projectId, actor, target, ip } = event;
@@ -172,7 +173,7 @@ export async function insertSecurityEvent(db: Database, event: SecurityEvent): P
 const newestMax = 10_000;
 
 /**
- * Lists IP addresses from which a user has lately logged in, or reset the password by mail. The
+ * Lists IP addresses from which a user has recently signed in or reset the password by mail. The
  * user is given by email address.
  */
 export async function listLoginAddresses(db: Database, email: string): Promise<string[]> {

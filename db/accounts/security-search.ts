@@ -5,34 +5,36 @@ import { columnList } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { SecurityEvent } from '../tables.ts';
 
-/** Security events, as the administrators of a project or the user read them. */
+/**
+ * Searches security events, for the administrators of a project or for the user who caused them.
+ */
 
 export type SecurityEventRow = Selectable<SecurityEvent>;
 
-/** The log that is read: that of a project, or the user's own events. */
+/** The log to search: the log of a project, or a user's own events. */
 export type SecurityLogOwner = { projectId: string } | { userId: string };
 
 /** Filters of a search; absent filters do not apply. */
 export interface SecuritySearch {
-  /** Names, or prefixes that end in `.*`; an event matches one of them. */
+  /** Event names, or prefixes that end in `.*`; an event must match one of them. */
   event?: readonly string[] | undefined;
-  /** Id of a user or key; `secret` or `public` for a key of the pair. */
+  /** Id of a user or named key; `secret` or `public` for the project's own two keys. */
   actorId?: string | undefined;
   targetId?: string | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
 }
 
-/** Milliseconds for which a search may read. Only several filters at once can take long. */
+/** Maximum milliseconds of a search. Only a combination of several filters can take long. */
 const searchMs = 5_000;
 /** Number up to which matches are counted. */
 const countedMax = 10_000;
-/** Number of events that an export reads at once. */
+/** Number of events that an export reads in one query. */
 const exportedMax = 500;
 
 /**
- * Returns the events of a log that match, newest first, and their number up to 10,000; 0 on
- * later pages.
+ * Returns the matching events of a log, newest first, and their number up to 10,000 (0 on later
+ * pages).
  * @throws Problem STATS_TOO_HEAVY when a search takes longer than `searchMs`
  */
 export async function listSecurityEvents(
@@ -57,7 +59,7 @@ export async function listSecurityEvents(
   });
 }
 
-/** Yields the events of a project that match, oldest first, page by page. */
+/** Yields the matching events of a project, oldest first, page by page. */
 export async function* readSecurityEvents(
   snapshot: Database,
   projectId: string,
@@ -95,7 +97,8 @@ function matchingIn(owner: SecurityLogOwner, search: SecuritySearch): RawBuilder
 function matchingNames(patterns: readonly string[]): RawBuilder<unknown> {
   const names = patterns.filter((pattern) => !pattern.endsWith('.*'));
   const prefixes = patterns.filter((pattern) => pattern.endsWith('.*'));
-  // In the collation "C", the slash follows the dot.
+  // In the collation "C", "/" is the next character after ".", so it bounds the names with a
+  // prefix.
   const ranges = prefixes.map((pattern) => {
     const prefix = pattern.slice(0, -2);
     return sql`event >= ${`${prefix}.`} and event < ${`${prefix}/`}`;

@@ -5,26 +5,26 @@ import type { Session } from '../tables.ts';
 /** The client of a session, from the request. */
 export interface Client {
   ip: string;
-  /** null: the request has none. */
+  /** null: the request has no User-Agent header. */
   userAgent: string | null;
 }
 
-/** How a user signed in. */
+/** The way in which a user signed in. */
 export type SignInMethod = 'password' | 'github' | 'google' | 'oidc' | 'passkey' | 'break_glass';
 
-/** The second proof of a session. `provider`: the identity provider has asked for it. */
+/** The second factor of a session. `provider`: the OpenID provider has checked it. */
 export type SecondFactor = 'totp' | 'passkey' | 'recovery' | 'provider';
 
-/** A sign-in whose first proof was right. */
+/** A sign-in whose first factor was proved. */
 export interface SignIn {
   method: SignInMethod;
-  /** The id of the identity provider; null: the method needs none. */
+  /** The id of the OpenID provider; null: another sign-in method. */
   provider?: string | null;
-  /** The user and the session at this provider; null: the method needs none. */
+  /** The user and the session at the OpenID provider; null: another sign-in method. */
   issuer?: string | null;
   subject?: string | null;
   providerSid?: string | null;
-  /** null: not proven. */
+  /** null: no second factor was proved. */
   secondFactor?: SecondFactor | null;
   /** Seconds until the session ends; seven days by default. */
   seconds?: number;
@@ -45,14 +45,17 @@ const sessionColumns = [
 
 export type SessionRow = Pick<Selectable<Session>, (typeof sessionColumns)[number]>;
 
-/** Maximum number of sessions per user. One more ends the session that was unused for longest. */
+/**
+ * Maximum number of sessions per user. A further one ends the session that was unused for the
+ * longest time.
+ */
 const sessionsMax = 200;
 /** Minimum time between two writes of `last_seen_at` for a session. */
 const seenEvery = sql`interval '5 minutes'`;
 
 /**
- * Stores a new session of `seconds`. Returns undefined when the user is gone, or all sessions have
- * been ended since `version` was read.
+ * Stores a new session that lasts `seconds`. Returns undefined when the user is deleted, or when
+ * all sessions were ended after `version` was read.
  */
 export async function insertSession(
   db: Database,
@@ -85,14 +88,14 @@ export interface SessionUser {
   secondFactor: SecondFactor | null;
   /** Seconds since the user last proved who they are. */
   provedAgo: number;
-  /** How the account was made, and the types of its second factors. */
+  /** The way in which the account was created, and the types of its second factors. */
   type: string;
   factorTypes: string[];
-  /** The ids of the OpenID providers by which the account signs in. */
+  /** The ids of the OpenID providers with users linked to the account. */
   providers: string[];
 }
 
-/** Returns undefined when the session has ended or never existed. */
+/** Returns the session with its user; undefined when the session has ended or never existed. */
 export async function findSessionUser(
   db: Database,
   session: { userId: string; version: number; id: string },
@@ -124,7 +127,7 @@ export async function findSessionUser(
     .executeTakeFirst();
 }
 
-/** Records that a session was used now. Of many concurrent requests, one writes. */
+/** Records that a session is in use. Of many concurrent requests, one writes. */
 export async function updateSessionSeen(db: Database, id: string, client: Client): Promise<void> {
   await db
     .updateTable('session')
@@ -134,7 +137,7 @@ export async function updateSessionSeen(db: Database, id: string, client: Client
     .execute();
 }
 
-/** Lists the valid sessions of a user, the last used first. */
+/** Lists the valid sessions of a user, last used first. */
 export async function listSessions(db: Database, userId: string): Promise<SessionRow[]> {
   return db
     .selectFrom('session')
@@ -161,7 +164,7 @@ export async function deleteSession(db: Database, userId: string, id: string): P
   return numDeletedRows > 0n;
 }
 
-/** Ends all sessions of a user except one. Returns how many. */
+/** Ends all sessions of a user except one. Returns the number of ended sessions. */
 export async function deleteOtherSessions(
   db: Database,
   userId: string,
@@ -176,7 +179,7 @@ export async function deleteOtherSessions(
 }
 
 /**
- * Ends a session that a new one replaces. Returns how it began, and the seconds that it had left;
+ * Ends a session that a new one replaces. Returns its sign-in and the seconds that it had left;
  * undefined: it has ended already.
  */
 export async function replaceSession(
@@ -191,7 +194,10 @@ export async function replaceSession(
   return rows[0];
 }
 
-/** A logout at a provider: of one session there, of all sessions of a user there, or both named. */
+/**
+ * A logout at an OpenID provider: it names a session there, a user there (for all their sessions),
+ * or both.
+ */
 export interface ProviderLogout {
   issuer: string;
   subject: string | null;
@@ -199,8 +205,8 @@ export interface ProviderLogout {
 }
 
 /**
- * Ends the sessions that a user has begun by a provider, and the sign-ins there that are still
- * pending. Returns the users of the sessions, one for each.
+ * Ends the sessions that match a logout at a provider, and pending sign-ins through this provider.
+ * Returns the user of each ended session.
  */
 export async function deleteProviderSessions(
   tx: Database,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Marks a challenge as used for `seconds`. Of all calls with one hash, the first returns true. */
+/** Marks a challenge as used for `seconds`. Only the first call with a hash returns true. */
 export async function useChallenge(db: Database, hash: Buffer, seconds: number): Promise<boolean> {
   const { numInsertedOrUpdatedRows = 0n } = await db
     .insertInto('used_challenge')

@@ -15,7 +15,7 @@ export async function findUser(db: Database, id: string): Promise<UserRow | unde
     .executeTakeFirst();
 }
 
-/** The addresses of users, by their ids. */
+/** Returns the email addresses of users, by user id. */
 export async function listUserEmails(
   db: Database,
   ids: readonly string[],
@@ -29,7 +29,7 @@ export async function listUserEmails(
   return new Map(rows.map(({ id, email }) => [id, email]));
 }
 
-/** `email` in its stored form: trimmed and lower case. */
+/** Finds a user. `email` is in its stored form: trimmed and lower case. */
 export async function findUserByEmail(db: Database, email: string): Promise<UserRow | undefined> {
   return db
     .selectFrom('app_user')
@@ -38,10 +38,10 @@ export async function findUserByEmail(db: Database, email: string): Promise<User
     .executeTakeFirst();
 }
 
-/** How an account logs in. */
+/** The way in which an account signs in. */
 export type UserType = 'PASSWORD' | 'GITHUB_OAUTH' | 'GOOGLE_OAUTH' | 'OIDC';
 
-/** Creates an account; undefined when the address has one already. */
+/** Creates an account. Returns undefined when the address has an account already. */
 export async function insertUser(
   db: Database,
   user: { email: string; emailVerified: boolean } & (
@@ -49,7 +49,7 @@ export async function insertUser(
     | {
         type: Exclude<UserType, 'PASSWORD'>;
         providerId: string | null;
-        /** The OpenID provider whose user takes the account at their first sign-in. */
+        /** The OpenID provider whose user may take over the account at their first sign-in. */
         awaitedProvider?: string;
       }
   ),
@@ -88,7 +88,7 @@ export async function findUserByProvider(
 const newSessions = { session_version: sql<number>`session_version + 1` };
 const touched = { updated_at: sql<Date>`now()` };
 
-/** Ends all sessions of a user: their cookies have the previous version. */
+/** Ends all sessions of a user: they have the previous version number. */
 export async function updateSessionVersion(db: Database, userId: string): Promise<void> {
   await db
     .updateTable('app_user')
@@ -98,8 +98,8 @@ export async function updateSessionVersion(db: Database, userId: string): Promis
 }
 
 /**
- * Sets a password and ends all sessions. Returns undefined when the account is gone, has no
- * password, or its password hash is no longer `formerHash`.
+ * Sets a password and ends all sessions. Returns undefined when the account is deleted, has no
+ * password, or its password hash is not `formerHash` any more.
  */
 export async function updatePassword(
   db: Database,
@@ -126,9 +126,9 @@ export async function updateEmailVerified(db: Database, userId: string): Promise
 }
 
 /**
- * Turns an unverified account with a password into one of the provider that has proved its address:
- * password and sessions become invalid. Returns undefined when the address is verified already, or
- * the account is gone.
+ * Converts an unverified account with a password to sign-in by the provider that has proved its
+ * address: the password and all sessions become invalid. Returns undefined when the address is
+ * verified already, or the account is deleted.
  */
 export async function replacePassword(
   db: Database,
@@ -146,7 +146,7 @@ export async function replacePassword(
     .executeTakeFirst();
 }
 
-/** Gives an account that an invitation has made to its user, who has proved the address. */
+/** Gives an account that an invitation created to the user who has proved its address. */
 export async function takeInvitedUser(tx: Database, userId: string): Promise<UserRow | undefined> {
   return tx
     .updateTable('app_user')
@@ -157,8 +157,8 @@ export async function takeInvitedUser(tx: Database, userId: string): Promise<Use
 }
 
 /**
- * Deletes an account with its memberships, unless it owns a project. Serialized with a transfer of
- * ownership to it.
+ * Deletes an account with its memberships, unless it owns a project. Waits for a concurrent
+ * transfer of a project to the account.
  */
 export async function deleteUser(
   tx: Database,
@@ -173,7 +173,7 @@ export async function deleteUser(
     .where('role', '=', 'OWNER')
     .executeTakeFirst();
   if (owned) return 'owner';
-  // Rows of projects stay, with `user_id` null.
+  // Security events of projects stay, with `user_id` null.
   await tx
     .deleteFrom('security_event')
     .where('user_id', '=', userId)
@@ -194,9 +194,9 @@ export async function lockUser(tx: Database, userId: string): Promise<UserRow | 
 }
 
 /**
- * The purpose of a link in an account mail. `sign_up` and `verify_email` both verify an address.
- * Links of invitations, and of mail about second factors or members that a key has changed, need no
- * token: they are stored only to count them.
+ * The purpose of a link in mail about an account. `sign_up` and `verify_email` both verify an
+ * address. Mail about invitations, second factors, and members changed by a key needs no token:
+ * such rows are stored only to count them.
  */
 export type TokenPurpose =
   | 'sign_up'
@@ -206,7 +206,7 @@ export type TokenPurpose =
   | 'members_by_key'
   | 'factor';
 
-/** Links that were created after this moment work, and are counted. */
+/** Links created after this time work, and count for the limit per hour. */
 const tokenLife = sql<Date>`(now() - interval '1 hour')`;
 
 /**
@@ -218,7 +218,7 @@ export async function insertToken(
   token: { userId: string; purpose: TokenPurpose; hash: Buffer },
   perHour = 3,
 ): Promise<boolean> {
-  // Serialized, so that concurrent requests do not exceed the limit.
+  // The lock makes concurrent requests wait, so that they do not exceed the limit.
   if (!(await lockUser(tx, token.userId))) return false;
   const count = await countRows(
     tx
@@ -235,7 +235,7 @@ export async function insertToken(
   return true;
 }
 
-/** Returns the seconds after which `insertToken` stores a token again, at least one. */
+/** Returns the number of seconds, at least 1, after which `insertToken` stores a token again. */
 export async function readTokenWait(
   db: Database,
   { userId, purpose }: { userId: string; purpose: TokenPurpose },
@@ -254,7 +254,7 @@ export async function readTokenWait(
   return seconds;
 }
 
-/** The user of a token that is still valid. */
+/** Returns the user of a token that is still valid. */
 export async function findTokenOwner(
   db: Database,
   purposes: readonly TokenPurpose[],
@@ -272,8 +272,8 @@ export async function findTokenOwner(
 }
 
 /**
- * Uses up a token and the user's other tokens of these purposes. Of several concurrent callers, one
- * gets the user, the others undefined.
+ * Marks a token, and the user's other tokens with these purposes, as used. Of several concurrent
+ * callers, one gets the user, the others undefined.
  */
 export async function useToken(
   tx: Database,
@@ -281,7 +281,8 @@ export async function useToken(
   hash: Buffer,
 ): Promise<string | undefined> {
   const ownerId = await findTokenOwner(tx, purposes, hash);
-  // Locks the account first, like every change of it, because a change may invalidate the token.
+  // Lock the account first, as every change of the account does, because a change may invalidate
+  // the token.
   if (ownerId === undefined || !(await lockUser(tx, ownerId))) return undefined;
   const used = await tx
     .updateTable('account_token')

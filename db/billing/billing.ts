@@ -13,7 +13,10 @@ import { allowanceCategory } from '../sql/ledger.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 
-/** How much may be sent without a subscription; null: billing is off, without limits. */
+/**
+ * Number of messages that a project may send per month without a subscription; null: billing is off
+ * and nothing is limited.
+ */
 export type BillingRules = { freeTierPerMonth: number } | null;
 
 export interface BillingProject {
@@ -38,7 +41,7 @@ export async function findBillingProject(
   return { customer, subscription, limits };
 }
 
-/** Sets some of a project's own limits; null removes one. */
+/** Sets limits that a project chooses for itself; null removes a limit. */
 export async function updateOwnLimits(
   db: Database,
   projectId: string,
@@ -54,18 +57,18 @@ export async function updateOwnLimits(
     .execute();
 }
 
-/** The month (UTC) of a moment, as its first day. */
+/** Returns SQL of the first day of the month (UTC) of a time. */
 const monthAt = (moment: RawBuilder<unknown>) =>
   sql<string>`date_trunc('month', ${moment} at time zone 'UTC')::date`;
 
 const thisMonth = monthAt(sql`now()`);
 
-/** Units that a message takes from the allowance of a project. */
+/** The part of a project's allowance that a message uses. */
 export interface Share {
   projectId: string;
   category: Category;
   units: number;
-  /** Moment in the month (UTC) whose allowance is used; absent or null: the current month. */
+  /** A time in the month (UTC) whose allowance is used; absent or null: the current month. */
   at?: Date | null;
 }
 
@@ -99,9 +102,9 @@ export async function listUsage(
 }
 
 /**
- * Takes the allowance of one message, in the transaction that stores it. Parallel calls are
- * serialized, so that none exceeds the limit. Call it right before the insert, because other calls
- * wait until the transaction ends. Returns the row's `allowance_month`; null: no limits.
+ * Uses the allowance for one message, in the transaction that stores the message. Parallel calls
+ * wait for each other until their transaction ends, so none exceeds the limit; therefore call it
+ * right before the insert. Returns the row's `allowance_month`; null: no limits.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function takeAllowance(
@@ -118,7 +121,7 @@ export async function takeAllowance(
 }
 
 /**
- * Refuses mail that would exceed a limit, without taking anything.
+ * Checks that mail would not exceed a limit. It uses no allowance.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function requireAllowance(
@@ -132,14 +135,17 @@ export async function requireAllowance(
   refuseOver(cap, taken, given.category, given.units);
 }
 
-/** Returns how much of this month a project has used: sent, received, and taken by waiting mail. */
+/**
+ * Returns how much of its allowance of this month a project has used, for sent, received and
+ * waiting mail.
+ */
 export async function readTaken(db: Database, projectId: string): Promise<Taken> {
   return transact(db, async (tx) => (await lockAllowance(tx, { projectId })).taken);
 }
 
 /**
- * Moves the allowance of a waiting message to the month (UTC) of its new send time. Lock its row
- * before.
+ * Moves the used allowance of a waiting message to the month (UTC) of its new send time. Lock the
+ * message before.
  * @param at null: now.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
@@ -174,7 +180,7 @@ export async function moveAllowance(
 /** The columns of a claimed message that `takeAllowances` needs. */
 export interface ClaimedShare {
   id: string;
-  /** Absent if the caller does not need it. */
+  /** Absent if the caller does not need the contact. */
   contact_id?: string;
   source_type: string;
   billed_units: number;
@@ -182,8 +188,8 @@ export interface ClaimedShare {
 }
 
 /**
- * Takes the allowance of claimed workflow and campaign mail that has none yet. Returns the ids of
- * messages for which nothing is left: they must not be sent, and fail with `billing_limit`.
+ * Uses the allowance for claimed workflow and campaign mail that has not used any yet. Returns the
+ * ids of messages for which none is left: they must not be sent, and fail with `billing_limit`.
  */
 export async function takeAllowances(
   db: Database,
@@ -253,8 +259,8 @@ function refuseOver(cap: Cap, taken: Taken, category: Category, units: number): 
 }
 
 /**
- * Locks the use of a month by a project until the transaction ends. The first call for a month counts
- * the use from the messages.
+ * Locks the used allowance of a project and month until the transaction ends. The first call for a
+ * month counts it from the messages.
  */
 async function lockAllowance(
   tx: Database,
@@ -276,8 +282,8 @@ async function lockAllowance(
 }
 
 /**
- * Stores the use of a month: the messages that were sent or received in it, and the waiting messages
- * that have taken its allowance, or that the API has accepted to be sent in it.
+ * Counts and stores the used allowance of a month: messages sent or received in the month, waiting
+ * messages that have used it, and messages that the API has accepted for a send time in the month.
  * @param month its first day, as SQL
  */
 async function countAllowance(
@@ -289,7 +295,7 @@ async function countAllowance(
   const end = sql`((${month})::timestamp + interval '1 month') at time zone 'UTC'`;
   const acceptedFor = sql`greatest(created_at, scheduled_for)`;
   const waits = [
-    // Each part reads the queue by an index, because the queue has the mail of all projects.
+    // Both parts read the queue by an index, because the queue contains the mail of all projects.
     sql`(select email_id from ${waitingOf(sql`${projectId}`)})`,
     sql`(select email_id from email_queue where project_id = ${projectId} and lease_until is not null)`,
     sql`(select email_id from email_queue where lease_until is null
@@ -338,8 +344,8 @@ async function addTaken(
 }
 
 /**
- * Returns how much of its allowance each project has used this month. A project whose use was not
- * counted yet has no rows, and is left out.
+ * Returns the used allowance of each project in this month. A project that was not counted yet has
+ * no rows, and is left out.
  */
 export async function listAllowances(
   db: Database,
@@ -365,7 +371,7 @@ export async function listAllowances(
   return rows.map((row) => ({ ...row, taken: { ...none, ...row.taken } }));
 }
 
-/** Records that a project was warned this month. Returns false when it was warned before. */
+/** Records that a project was warned this month. Returns false when it was warned already. */
 export async function insertAllowanceWarning(
   tx: Database,
   projectId: string,

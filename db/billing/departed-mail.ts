@@ -4,9 +4,9 @@ import type { Database } from '../database.ts';
 import type { ClaimedShare } from './billing.ts';
 
 /**
- * Bills accepted mail whose row was deleted, because the contact was deleted while its mail was
- * being sent. It counts for the project in this month and, if there is one, for the billing
- * customer. Returns the given messages whose rows are gone.
+ * Bills accepted mail whose row was deleted with its contact while the mail was being sent. The
+ * mail counts for the project in this month and, if there is one, for the billing customer. Returns
+ * those of the given messages whose rows are deleted.
  */
 export async function billDepartedMail(
   tx: Database,
@@ -25,8 +25,8 @@ export async function billDepartedMail(
         select ${id}, customer, ${units}, clock_timestamp()
           from project where id = ${projectId} and customer is not null
         on conflict do nothing`.execute(tx);
-    // The allowance was returned when the row was deleted. Without limits there is no row for this
-    // month.
+    // The used allowance was given back when the row was deleted. Without limits there is no row
+    // for this month.
     await sql`
       update allowance set taken = taken + ${units}
         where project_id = ${projectId} and category = ${categoryOf(source)}

@@ -1,9 +1,12 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** The payment provider's data about projects. */
+/** Projects as customers of the payment provider. */
 
-/** Records an event of the provider. Returns false when it was handled before. */
+/**
+ * Records that an event of the payment provider is being handled. Returns false when it was handled
+ * before.
+ */
 export async function insertPaymentReceipt(tx: Database, eventId: string): Promise<boolean> {
   const row = await tx
     .insertInto('payment_receipt')
@@ -14,7 +17,7 @@ export async function insertPaymentReceipt(tx: Database, eventId: string): Promi
   return row !== undefined;
 }
 
-/** Serializes the events of one customer. */
+/** Locks a customer, so that the customer's events are handled one after the other. */
 export async function lockCustomer(tx: Database, customer: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`customer ${customer}`}, 0))`.execute(
     tx,
@@ -26,7 +29,9 @@ export interface Payer {
   id: string;
   name: string;
   subscription: string | null;
-  /** The subscription whose invoices it owes: the current one, or the last that has ended. */
+  /**
+   * The subscription whose invoices the project must pay: the current one, or the last that ended.
+   */
   billedBy: string | null;
 }
 
@@ -44,7 +49,7 @@ export async function findProjectOfCustomer(
     .executeTakeFirst();
 }
 
-/** The subscription of a project. `publicId`: the id used in the checkout. */
+/** Returns the subscription of a project. `publicId`: the id that was used in the checkout. */
 export async function findSubscriber(
   db: Database,
   publicId: string,
@@ -58,8 +63,8 @@ export async function findSubscriber(
 }
 
 /**
- * Makes a project a customer. Returns false when its subscription is not `before` any more, or the
- * project is gone. `publicId`: as for `findSubscriber`.
+ * Makes a project a customer. Returns false when its subscription is no longer `before`, or the
+ * project is deleted. `publicId`: as for `findSubscriber`.
  */
 export async function updateCustomer(
   tx: Database,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { anyOf } from '../expressions.ts';
 
-/** A sent message that was not reported to the payment provider yet. */
+/** A sent message that is not yet reported to the payment provider. */
 export interface UsageReport {
   emailId: string;
   customer: string;
@@ -10,7 +10,10 @@ export interface UsageReport {
   sentAt: Date;
 }
 
-/** The oldest unreported messages, of one customer or all; `after`: the last one read. */
+/**
+ * Lists the oldest unreported messages, of one customer or of all. `after`: the last message of the
+ * previous page.
+ */
 export async function listUsageReports(
   db: Database,
   max: number,
@@ -27,7 +30,7 @@ export async function listUsageReports(
   return query.orderBy('sent_at').orderBy('email_id').limit(max).execute();
 }
 
-/** Deletes messages that were reported, or never can be. */
+/** Deletes messages that were reported, or that can never be reported. */
 export async function deleteUsageReports(db: Database, emailIds: readonly string[]): Promise<void> {
   await db.deleteFrom('usage_report').where('email_id', '=', anyOf(emailIds)).execute();
 }

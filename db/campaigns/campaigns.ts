@@ -36,16 +36,16 @@ export type CampaignRow = Omit<
   status: CampaignStatus;
   audience_condition: Condition | null;
   /**
-   * Decides the send moment of each contact; null: the campaign has no local time, or does not send
-   * yet.
+   * Settings from which the send time of each contact is computed; null: the campaign has no local
+   * time, or does not send yet.
    */
   zone_policy: ZonePolicy | null;
-  /** UTM parameters over those of the project; null: those of the project. */
+  /** UTM parameters that override those of the project; null: none. */
   utm: UtmValues | null;
   goal: Goal | null;
-  /** null: not a follow-up. */
+  /** null: the campaign is not a follow-up. */
   follow_up: FollowUp | null;
-  /** Settings of its experiment; null: all recipients get the same content. */
+  /** Settings of the campaign's experiment; null: all recipients get the same content. */
   experiment: Experiment | null;
 };
 
@@ -67,7 +67,10 @@ const jsonColumns: readonly string[] = [
   'experiment',
 ];
 
-/** Returns values as the driver stores them: it would store objects and lists in another way. */
+/**
+ * Converts objects and lists to JSON texts, because the driver would convert lists to PostgreSQL
+ * arrays.
+ */
 function stored<T extends object>(values: Values<T>) {
   return Object.fromEntries(
     Object.entries(values).map(([column, value]) => [
@@ -97,7 +100,10 @@ export async function findCampaign(
   return row as unknown as NamedCampaignRow | undefined;
 }
 
-/** Finds a campaign and locks it until the transaction ends. Lock contacts before it. */
+/**
+ * Finds a campaign and locks it until the transaction ends. Lock contacts before, if both are
+ * needed.
+ */
 export async function lockCampaign(
   tx: Database,
   projectId: string,
@@ -113,7 +119,7 @@ export async function lockCampaign(
   return row as unknown as CampaignRow | undefined;
 }
 
-/** Locks several campaigns, in order; missing ones are left out of the result. */
+/** Locks several campaigns in a fixed order; missing ones are left out of the result. */
 export async function lockCampaigns(
   tx: Database,
   projectId: string,
@@ -132,7 +138,9 @@ export async function lockCampaigns(
 
 export type CampaignQuery = ListQuery & { status?: string | undefined; archived: boolean };
 
-/** Returns the ids and sizes of one page of a project's campaigns, and how many match. */
+/**
+ * Returns the ids and sizes of one page of a project's campaigns, and the number of all matches.
+ */
 export async function listCampaigns(
   db: Database,
   projectId: string,
@@ -162,7 +170,7 @@ export async function listCampaigns(
   return { rows, total };
 }
 
-/** The campaigns of a list, in its order. */
+/** Returns the campaigns with these ids, in this order. */
 export async function readCampaigns(
   db: Database,
   ids: readonly string[],
@@ -201,8 +209,8 @@ export async function updateCampaign(
 }
 
 /**
- * Deletes drafts, and campaigns that were sent or cancelled. The runs of cancelled ones suppress their
- * waiting mail.
+ * Deletes drafts, and campaigns that were sent or cancelled. The run of a cancelled campaign
+ * suppresses its waiting mail.
  */
 export async function deleteCampaigns(tx: Database, ids: readonly string[]): Promise<void> {
   const campaigns = await tx
@@ -220,8 +228,8 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
 
 /**
  * Stores the current content of a campaign as a new version, from which its messages are made. Each
- * arm of an experiment has content of its own. The project's name is the default sender name, and
- * its UTM parameters are those of the campaign if this one does not name them.
+ * arm of an experiment has its own content. Without a sender name, the content has the project's
+ * name, and UTM parameters that the campaign does not set are those of the project.
  */
 export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
   await sql`
@@ -246,7 +254,7 @@ export async function insertCampaignContent(tx: Database, id: string): Promise<v
   );
 }
 
-/** The campaigns made from a template, oldest first. */
+/** Lists the campaigns made from a template, oldest first. */
 export async function listTemplateCampaigns(
   db: Database,
   projectId: string,
@@ -274,8 +282,8 @@ export async function signalSendingCampaigns(tx: Database, max: number): Promise
 }
 
 /**
- * Returns SQL that is true if a sending campaign has nothing to do before a later time: all its
- * mail is held, or waits for its moment.
+ * Returns SQL that is true if a sending campaign has nothing to do now: all its mail is held, or is
+ * due later.
  * @param campaign the table or its alias.
  */
 function isResting(campaign: string): RawBuilder<boolean> {
@@ -295,8 +303,9 @@ function isResting(campaign: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL that is true if the run of a sending campaign must go on with its experiment: the decision is due,
- * its time is to be set because no mail of the test group waits, or the rest waits although it is decided.
+ * SQL that is true if the run of a sending campaign must continue its experiment. This is so if the
+ * decision is due, if all test mail is sent and the time of the decision is not set, or if the
+ * experiment is decided and other mail still waits.
  */
 function needsDecision(id: RawBuilder<unknown>, experiment: RawBuilder<unknown>) {
   const isTestSent = sql`(not exists (select from campaign_chunk inner_tested
@@ -316,7 +325,7 @@ function needsDecision(id: RawBuilder<unknown>, experiment: RawBuilder<unknown>)
  * Signals the runs of campaigns that have work and were not checked for two minutes: these runs are
  * lost, or were ended in Temporal. Each check sets the time of the next one. A cancelled campaign
  * without waiting mail is never checked again.
- * @returns how many were checked; if it is `max`, there may be more
+ * @returns the number of checked campaigns; if it is `max`, there may be more
  */
 export async function signalStalledCampaigns(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {

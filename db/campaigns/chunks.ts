@@ -8,17 +8,16 @@ import { routedIn } from '../sql/mail-claims.ts';
 import { handedOver, unrouted } from '../sql/mail-trace.ts';
 
 /**
- * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from the
- * moment it is inserted until its outcome is recorded or the send policy holds it back. Its row is
- * not touched in between, so claiming 50 messages updates one row, that of the chunk. The attempt
- * that has claimed the chunk gives its messages to the mail provider.
- *
+ * The queue of a campaign: chunks of its waiting messages. A message is in one chunk from its
+ * insertion until its outcome is recorded or the send policy holds it back. Meanwhile the message's
+ * row does not change, so claiming 50 messages updates one row, that of the chunk. The attempt that
+ * has claimed the chunk gives its messages to the mail provider.
  * Locks are taken in this order: contacts, chunk, messages, campaign.
  */
 
 /**
  * Maximum number of messages per chunk. When a process dies, all messages of its claimed chunks
- * become unknown. Larger chunks are hardly cheaper.
+ * become unknown, and larger chunks would save little.
  */
 export const chunkSize = 50;
 
@@ -26,11 +25,12 @@ export const chunkSize = 50;
 const queuedPage = 2_000;
 
 /**
- * Returns SQL that puts messages into new chunks, in the order in which they are due, as a part of
- * a larger statement. A chunk is due with the last of its messages. Messages that are due later
- * share a chunk only with others of the same time.
+ * Returns SQL, a part of a larger statement, that puts messages into new chunks in the order in
+ * which they are due. A chunk is due with the last of its messages. Messages that are due later
+ * share a chunk only with others of the same due time.
  * @param from a query with the columns `id` and `due_at`.
- * @param by SQL of columns of `from`, with a leading comma: messages that differ in them share no chunk.
+ * @param by SQL of columns of `from`, with a leading comma: messages that differ in these columns
+ * share no chunk.
  */
 export function queueing(
   campaign: { id: string; projectId: string },
@@ -47,7 +47,10 @@ export function queueing(
         group by moment, part ${by} order by moment, part ${by}`;
 }
 
-/** Puts due messages that are in no chunk into chunks. Returns their number: there may be more. */
+/**
+ * Puts due messages that are in no chunk into chunks. Returns the number of messages; there may be
+ * more.
+ */
 export async function queueLeftovers(
   db: Database,
   campaign: { id: string; projectId: string },
@@ -84,7 +87,8 @@ export async function releaseChunk(
         where attempt_id = ${attemptId}
         returning number`.execute(tx);
     if (released.length === 0) return;
-    // Locked, so that either this sees a cancel, or the cancel sees the released chunk.
+    // The lock has the effect that this sees a cancellation, or the cancellation sees the released
+    // chunk.
     const { rows } = await sql<{ status: string }>`
       select status from campaign where id = ${campaignId} for share`.execute(tx);
     const [campaign] = rows;
@@ -94,8 +98,9 @@ export async function releaseChunk(
 }
 
 /**
- * Locks the chunk of an attempt until the transaction ends. Returns its messages; undefined when the
- * attempt has lost it: its lease has expired (see `expireChunks`), or all outcomes are recorded.
+ * Locks the chunk of an attempt until the transaction ends. Returns its messages; undefined when
+ * the attempt no longer has the chunk: the lease has expired (see `expireChunks`), or all outcomes
+ * are recorded.
  */
 export async function lockChunk(tx: Database, attemptId: string): Promise<string[] | undefined> {
   const { rows } = await sql<{ ids: string }>`
@@ -117,8 +122,8 @@ function readIds(joined: string): string[] {
 }
 
 /**
- * Ends a locked chunk, or leaves it to its attempt with the messages that have no outcome yet. Puts
- * messages that are due again into new chunks.
+ * Deletes a locked chunk, or leaves it to its attempt with the messages that have no outcome yet.
+ * Puts messages that are due again into new chunks.
  * @param given.left the messages without an outcome.
  * @param given.again the messages that still wait, by the milliseconds until they are due.
  * @param given.waits the messages that wait for a mail provider.
@@ -156,7 +161,7 @@ export async function endChunk(
   }
 }
 
-/** A message that waits for a mail provider, which cannot take mail. */
+/** A message that waits because its mail provider cannot take mail. */
 export interface ChunkWait {
   id: string;
   providerId: string;
@@ -165,9 +170,9 @@ export interface ChunkWait {
 
 /**
  * Takes chunks from attempts whose lease has expired: their process is dead. Their messages may
- * have reached the mail provider, so each becomes SENDING, until feedback arrives or the settle
- * time ends. Those that were deleted with their contacts since the claim are counted as unknown
- * from now on: see `restoreDeparted`. Returns the number of chunks.
+ * have reached the mail provider, so each becomes SENDING until feedback arrives or the settle time
+ * ends. Messages that were deleted with their contacts since the claim are counted as unknown from
+ * now on: see `restoreDeparted`. Returns the number of chunks.
  */
 export async function expireChunks(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {
@@ -177,7 +182,8 @@ export async function expireChunks(db: Database, max: number): Promise<number> {
         order by lease_until limit ${max} for update skip locked`.execute(tx);
     if (expired.length === 0) return 0;
     const emailIds = expired.flatMap(({ ids }) => readIds(ids));
-    // Locked first, so that the next statement sees what a report has changed meanwhile.
+    // Lock the messages first, so that the next statement sees what a report has changed in the
+    // meantime.
     await sql`select from email where id = any(${emailIds}::uuid[]) order by id for update`.execute(
       tx,
     );

@@ -15,13 +15,13 @@ import type { JudgedMail } from '../../domain/outcomes/outcome.ts';
 
 /** Reads the limits, content, progress and messages of a campaign. */
 
-/** Limits that may hold back a campaign's mail now. */
+/** Settings that may hold back a campaign's mail. */
 export interface CampaignLimits {
-  /** null: none. */
+  /** null: no limit. */
   maxPerMinute: number | null;
-  /** True if the project's send policy may hold mail. */
+  /** True if the project has a send policy that may hold mail. */
   isPoliced: boolean;
-  /** True if the project's routes may name the mail providers. */
+  /** True if the project's routes choose the mail providers. */
   isRouted: boolean;
   /** True if the campaign has an experiment. */
   hasExperiment: boolean;
@@ -39,13 +39,13 @@ export async function findCampaignLimits(
   return rows[0] ?? { maxPerMinute: null, isPoliced: false, isRouted: false, hasExperiment: false };
 }
 
-/** Content from which the messages of one version, and one arm of an experiment, are made. */
+/** Content from which the messages of one version and one arm of an experiment are made. */
 export interface CampaignContent {
   subject: string;
   body: string;
-  /** Key of the campaign's topic; null: none. */
+  /** Key of the campaign's topic; null: no topic. */
   topicKey: string | null;
-  /** UTM parameters of its links; null: none. */
+  /** UTM parameters of the links; null: none. */
   utm: Json | null;
   utmHosts: string[];
   campaignName: string;
@@ -72,8 +72,8 @@ export async function findCampaignContent(
 }
 
 /**
- * Stores a body template shared by a campaign's messages. Returns its hash. It is stored even if
- * the campaign was deleted meanwhile, because sent mail keeps its text.
+ * Stores a body template that messages of a campaign share. Returns its hash. The template is
+ * stored even if the campaign was deleted in the meantime, because sent mail keeps its text.
  */
 export async function insertBodyTemplate(
   db: Database,
@@ -90,16 +90,16 @@ export async function insertBodyTemplate(
   return hash;
 }
 
-/** The remaining work of a campaign, without a full count. */
+/** The remaining work of a campaign, found without counting all of it. */
 export interface CampaignWork {
   /**
-   * Milliseconds until its next message is due; null: no message waits, except for the decision of an
-   * experiment.
+   * Milliseconds until its next message is due; null: no message waits, or messages wait only for
+   * the decision of the experiment.
    */
   nextDueMs: number | null;
   /** True if the outcome of some messages is still unknown. */
   isUnsettled: boolean;
-  /** True if the project's routes may name the mail providers. */
+  /** True if the project's routes choose the mail providers. */
   isRouted: boolean;
 }
 
@@ -122,7 +122,7 @@ export async function findCampaignWork(db: Database, campaignId: string): Promis
   return rows[0] ?? { nextDueMs: null, isUnsettled: false, isRouted: false };
 }
 
-/** The message of a campaign to one contact. */
+/** Returns the message of a campaign to one contact. */
 export async function findCampaignEmail(
   db: Database,
   campaignId: string,
@@ -137,8 +137,8 @@ export async function findCampaignEmail(
 }
 
 /**
- * Returns the consent of a contact at the moment when a campaign has checked it, or would check it
- * now.
+ * Returns the consent of a contact at the time when the campaign checked it; before that check, the
+ * current consent.
  */
 export async function findJudgedConsent(
   db: Database,

@@ -32,7 +32,7 @@ export async function findExperiment(
   return row as unknown as ExperimentRow | undefined;
 }
 
-/** Begins the experiment of a locked campaign that starts to send, if it has one. */
+/** Stores the experiment of a locked campaign that starts to send, if it has one. */
 export async function insertExperiment(tx: Database, campaignId: string): Promise<void> {
   await sql`
     insert into experiment (campaign_id, project_id, started_at)
@@ -42,14 +42,14 @@ export async function insertExperiment(tx: Database, campaignId: string): Promis
 
 /** State of an experiment, for the run of its campaign. */
 export interface ExperimentWork {
-  /** Milliseconds until it must be looked at again; null: it is decided. */
+  /** Milliseconds until the run must check the experiment again; null: it is decided. */
   waitMs: number | null;
-  /** True if it is decided, and messages still wait for the decision. */
+  /** True if the experiment is decided, and messages still wait to be released. */
   hasRest: boolean;
 }
 
 /**
- * Sets the time of the decision, once: when the test has been sent, or a day after the start.
+ * Sets the time of the decision once: when all test mail has been sent, or a day after the start.
  * @param isTestSent true if no message of the test group waits or is being sent.
  */
 export async function advanceExperiment(
@@ -78,12 +78,12 @@ export async function advanceExperiment(
 export interface Decision {
   arm: string;
   by: DecisionReason;
-  /** null: the numbers or the time have decided. */
+  /** The actor that decided; null: the decision followed from the numbers or the time. */
   actor: string | null;
   numbers: readonly ArmNumbers[];
 }
 
-/** Records the decision of an experiment. Returns false if it is decided already. */
+/** Records the decision of an experiment. Returns false if it was decided before. */
 export async function recordDecision(
   tx: Database,
   campaignId: string,
@@ -97,7 +97,7 @@ export async function recordDecision(
   return rows.length > 0;
 }
 
-/** Lets an experiment wait for a manual decision, because its numbers do not decide. */
+/** Makes an experiment wait for a manual decision, because its numbers do not decide. */
 export async function awaitDecision(
   tx: Database,
   campaignId: string,
@@ -113,7 +113,7 @@ export async function awaitDecision(
 const releasedPage = 100;
 
 /**
- * Makes messages due that have waited for the decision, with the content of the arm that has won.
+ * Makes messages due that have waited for the decision, with the content of the winning arm.
  * Returns the number of chunks; 0: none waits, or the campaign is not sending.
  */
 export async function releaseRest(db: Database, campaignId: string): Promise<number> {
@@ -133,7 +133,8 @@ export async function releaseRest(db: Database, campaignId: string): Promise<num
           and exists (select from decided)
         returning email_ids
     ), changed as (
-      -- As after a hold: the sender is checked again, and the header Date is the time of sending.
+      -- With held_until, the mail is sent as after a hold: its sender is checked again, and its
+      -- Date header is the time of sending.
       update email set subject = coalesce(decided.subject, email.subject),
           from_email = coalesce(decided."from", email.from_email),
           template_id = coalesce(decided."templateId", email.template_id),

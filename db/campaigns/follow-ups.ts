@@ -6,15 +6,17 @@ import { anyOf, isoTime } from '../expressions.ts';
 import { mailEventAt } from '../sql/mail-status.ts';
 
 /**
- * The lists of recipients of follow-ups. A request fills its list page by page, and then creates the
- * campaign together with the end of the list. So no campaign has a list that is half filled: if the
- * process dies before, the list expires.
+ * The lists of recipients of follow-ups. A request fills its list page by page, and then creates
+ * the campaign in the transaction that completes the list. So no campaign has an incomplete list:
+ * if the process dies before, the list expires.
  */
 
 /** Number of messages that are checked in one transaction. */
 const checkedPage = 5_000;
 
-/** Creates an empty list. `asOf`: the time at which its recipients are chosen, as ISO time. */
+/**
+ * Creates an empty list. `asOf`: ISO time as of which the outcomes of mail select the recipients.
+ */
 export async function insertFollowUpList(
   db: Database,
   projectId: string,
@@ -26,7 +28,7 @@ export async function insertFollowUpList(
     .executeTakeFirstOrThrow();
 }
 
-/** Chooses the recipients of a follow-up by the mail of the first campaign, page by page. */
+/** Selects the recipients of a follow-up by their mail from the first campaign, page by page. */
 export async function fillFollowUpList(
   db: Database,
   projectId: string,
@@ -39,7 +41,10 @@ export async function fillFollowUpList(
   }
 }
 
-/** Returns the position of the last message that was checked; null: there are no more. */
+/**
+ * Checks one page. Returns the position of the last message that was checked; null: there are no
+ * more.
+ */
 async function fillPage(
   db: Database,
   projectId: string,
@@ -66,10 +71,10 @@ async function fillPage(
   return { value: last.at.toISOString(), id: last.id };
 }
 
-/** SQL that is true if the recipient of a message of `email` gets the follow-up. */
+/** SQL that is true if the recipient of a row of `email` gets the follow-up. */
 function isChosen({ outcome, asOf, ignoreMachines }: FollowUp): RawBuilder<boolean> {
   const happened = (column: string) => sql`coalesce(${sql.ref(column)} <= ${asOf}, false)`;
-  // A request without a verdict yet may be a person's.
+  // An open or click that is not judged yet may be a person's.
   const byMachines = (kind: 'open' | 'click', column: string) =>
     ignoreMachines
       ? sql`(${sql.ref(column)} and not exists (select from engagement inner_pending
@@ -90,7 +95,7 @@ function isChosen({ outcome, asOf, ignoreMachines }: FollowUp): RawBuilder<boole
   return sql<boolean>`(${conditions[outcome]})`;
 }
 
-/** Keeps a filled list, in the transaction that creates its campaign. */
+/** Marks a filled list as complete, in the transaction that creates its campaign. */
 export async function completeFollowUpList(tx: Database, listId: string): Promise<void> {
   await tx
     .updateTable('follow_up_list')
@@ -99,7 +104,10 @@ export async function completeFollowUpList(tx: Database, listId: string): Promis
     .execute();
 }
 
-/** Locks the lists of campaigns that are to be deleted, against copies that would share them. */
+/**
+ * Locks the lists of campaigns that are being deleted, so that no copy of these campaigns can begin
+ * to share them.
+ */
 export async function lockFollowUpLists(
   tx: Database,
   campaignIds: readonly string[],
@@ -119,7 +127,7 @@ export async function lockFollowUpLists(
   return rows.map(({ id }) => id);
 }
 
-/** Deletes those of these lists that no campaign has. The sweep deletes their recipients. */
+/** Deletes those of the lists that no campaign uses. The sweep deletes their recipients. */
 export async function deleteUnusedLists(tx: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`

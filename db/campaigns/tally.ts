@@ -9,9 +9,9 @@ import type { CampaignRow } from './campaigns.ts';
 /** Counts the recipients of campaigns by outcome. */
 
 /**
- * Returns a campaign with its tally as of one moment, so its numbers add up. Messages in
- * chunks are counted by chunk. They are read one by one only if some of them were deleted, or
- * if the campaign has a local time.
+ * Returns a campaign with its tally as of one moment, so its numbers add up. Messages in chunks are
+ * counted by chunk. They are read one by one only if some of them were deleted, or if the campaign
+ * has a local time.
  */
 export async function findCampaignTally(
   db: Database,
@@ -33,7 +33,7 @@ export async function findCampaignTally(
         from ${own} and held_until > now()
     ), size as materialized (
       select campaign.id,
-          -- Deleted messages stay in their chunk until it is claimed.
+          -- Deleted messages stay in their chunk until the chunk is claimed.
           campaign.frozen_count - campaign.sent_count
             - coalesce((select sum(count - sent) from failed), 0) - queued.count
             = coalesce((select sum(cardinality(email_ids)) from campaign_chunk
@@ -86,7 +86,7 @@ export async function findCampaignTally(
   return { campaign: row, tally };
 }
 
-/** Returns how many messages of a campaign there are, also of one that has a million. */
+/** Returns the number of messages of a campaign, fast also with a million. */
 export async function countCampaignMail(db: Database, id: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select case when frozen_count > ${countedMax} then frozen_count
@@ -96,7 +96,10 @@ export async function countCampaignMail(db: Database, id: string): Promise<numbe
   return rows[0]?.count ?? 0;
 }
 
-/** Campaigns with more messages are counted without reading these. */
+/**
+ * Campaigns with more messages than this are counted by their counters, without reading the
+ * messages.
+ */
 const countedMax = 1_000;
 
 type Counted = Pick<
@@ -106,10 +109,10 @@ type Counted = Pick<
   CampaignTally['held'];
 
 /**
- * Takes messages off the failed ones, because they were sent although their rows had been deleted
- * with their contacts.
- * @param isClaimed true: they were counted as `contact_deleted`; false: as `delivery_unknown`, because
- *   their attempt has lost its chunk.
+ * Subtracts messages from the failed ones, because they were sent although their rows had been
+ * deleted with their contacts.
+ * @param isClaimed true: they were counted as `contact_deleted`; false: as `delivery_unknown`,
+ * because the lease of their attempt had expired.
  */
 export async function restoreDeparted(
   tx: Database,
@@ -134,8 +137,9 @@ export async function restoreDeparted(
 const foldedAtOnce = 20_000;
 
 /**
- * Merges fresh rows into one for each campaign and code, and deletes exactly those. Rows of a
- * deleted campaign are only deleted. Returns true if there may be more. At rest it reads nothing.
+ * Merges new rows into one for each campaign and code, and deletes exactly the merged ones. Rows of
+ * a deleted campaign are only deleted. Returns true if there may be more. If there are no new rows,
+ * it reads nothing.
  */
 export async function foldCampaignTally(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`

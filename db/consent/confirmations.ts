@@ -15,16 +15,16 @@ export interface OptInOfLink {
   isOfMail: boolean;
   /** Requested topics that still exist, oldest first. */
   topics: { id: string; name: string }[];
-  /** True if it was confirmed before. */
+  /** True if the request was confirmed before. */
   isConfirmed: boolean;
 }
 
-/** Hashes a token; only the hash is stored and looked up. */
+/** Hashes a token. Only hashes are stored, and tokens are found by their hash. */
 export function hashToken(token: string): Buffer {
   return Buffer.from(hash('sha256', token, 'hex'), 'hex');
 }
 
-/** Returns the request of a token; undefined when there is none, or it has ended. */
+/** Returns the opt-in request of a token; undefined when there is none, or it has ended. */
 export async function findOptInOfLink(
   db: Database,
   token: string,
@@ -50,7 +50,7 @@ export async function findOptInOfLink(
   return isOver ? undefined : { ...row, isConfirmed: row.state === 'confirmed' };
 }
 
-/** Returns true if an open request has expired, although its run has not recorded that yet. */
+/** Returns true if an open request has expired, and its run has not recorded this yet. */
 function isPast(request: OpenOptIn & { now: Date }): boolean {
   return !request.mail_wanted && expiryOf(request) <= request.now;
 }

@@ -13,7 +13,7 @@ export type ConsentAction =
   | 'withdrawn'
   | 'address_changed';
 
-/** Source of a change of consent. The data of events about the change have the same value. */
+/** Source of a change of consent. Events about the change have the same value in their data. */
 export type ConsentSource =
   | 'api'
   | 'import'
@@ -27,18 +27,18 @@ export type ConsentSource =
   | 'provider'
   | 'double_opt_in';
 
-/** Evidence of a change of consent; null: unknown, or not applicable. */
+/** Evidence of a change of consent. Null fields are unknown, or do not apply. */
 export interface Evidence {
-  /** As `actorOf` returns it. */
+  /** The actor, as `actorOf` returns it. */
   actor: string | null;
   ip: string | null;
   /** At most 500 characters. */
   userAgent: string | null;
-  /** The text that the person has read. */
+  /** The consent text that the person was shown. */
   text: string | null;
 }
 
-/** For changes that no request of a person or customer causes. */
+/** Evidence of changes that no request of a person or customer caused. */
 export const noEvidence: Evidence = { actor: null, ip: null, userAgent: null, text: null };
 
 export interface ConsentOrigin extends Evidence {
@@ -49,13 +49,13 @@ export interface ConsentOrigin extends Evidence {
 export interface ConsentChange {
   contactId: string;
   action: ConsentAction;
-  /** The key of a topic; null: mail as a whole. */
+  /** The key of a topic; null: the change concerns all mail. */
   topic: string | null;
 }
 
 /**
- * Writes a line for each change into the consent log, in the transaction of the changes. It is one
- * statement for any number; the caller limits them.
+ * Writes a row for each change into the consent log, in the transaction of the changes. It is one
+ * statement for all changes; the caller limits their number.
  */
 export async function recordConsent(
   tx: Database,
@@ -67,7 +67,7 @@ export async function recordConsent(
   await recordConsentOfProjects(tx, lines, evidence);
 }
 
-/** Like `recordConsent`, but for contacts of several projects, and several sources. */
+/** Like `recordConsent`, for contacts of several projects and changes with several sources. */
 export async function recordConsentOfProjects(
   tx: Database,
   changes: readonly (ConsentChange & { projectId: string; source: ConsentSource })[],
@@ -88,8 +88,8 @@ export async function recordConsentOfProjects(
 }
 
 /**
- * Returns SQL that logs the consent of new contacts, all of them subscribed, within the statement that
- * creates them.
+ * Returns SQL that logs the consent of new, subscribed contacts, within the statement that creates
+ * them.
  * @param made SQL that selects their rows: id, and the evidence ip, user_agent, text, actor
  */
 export function insertGranted(
@@ -104,9 +104,7 @@ export function insertGranted(
         from (${made}) made`;
 }
 
-/**
- * Returns the log action for a subscription that has become true or false, or for a new contact.
- */
+/** Returns the log action of a contact that becomes subscribed or unsubscribed, or is created. */
 export function actionOf(subscribed: boolean, source: ConsentSource): ConsentAction {
   if (!subscribed) return 'withdrawn';
   if (source === 'double_opt_in') return 'confirmed';
@@ -115,7 +113,7 @@ export function actionOf(subscribed: boolean, source: ConsentSource): ConsentAct
 
 type ConsentRow = Omit<Selectable<Consent>, 'id' | 'contact_id' | 'project_id'>;
 
-/** The newest lines of a contact's log, oldest first. */
+/** Returns the newest rows of a contact's log, oldest first. */
 export async function listConsent(
   db: Database,
   contactId: string,
@@ -125,7 +123,7 @@ export async function listConsent(
   return rows.toReversed();
 }
 
-/** The lines with these ids of a contact's log, oldest first. */
+/** Returns the rows with these ids of a contact's log, oldest first. */
 export async function readConsent(
   db: Database,
   contactId: string,

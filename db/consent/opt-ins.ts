@@ -16,13 +16,13 @@ import {
 } from './log.ts';
 
 /**
- * Opt-in requests: a contact asks for mail, and the owner of the address has to confirm it. Callers
- * must have locked the contact before they write. A contact has at most one open request.
+ * Opt-in requests: a contact asks for mail, and the owner of the address must confirm. A contact
+ * has at most one open request. Callers that write must have locked the contact.
  */
 
 export type OptInRow = Selectable<OptIn>;
 
-/** A contact, which the caller has locked. */
+/** A contact that asks for mail. The caller has locked it. */
 export interface AskingContact {
   id: string;
   project_id: string;
@@ -32,8 +32,8 @@ export interface AskingContact {
 }
 
 /**
- * Number of ended requests that are kept per contact, because their links are still answered, and
- * their sent mails are counted.
+ * Number of ended requests that are kept per contact. They are needed because their links still get
+ * an answer, and their mails are counted.
  */
 const endedMax = 10;
 
@@ -45,9 +45,9 @@ interface AskedTopic {
 }
 
 /**
- * Asks the owner of the contact's address for a confirmation: of mail as a whole, if the contact is
- * unsubscribed, and of the given topics that the contact does not get. An open request is extended.
- * If nothing is left to ask for, nothing happens.
+ * Asks the owner of the contact's address to confirm that mail is wanted: all mail, if the contact
+ * is unsubscribed, and those of the given topics that the contact does not get. An open request is
+ * extended. If there is nothing to ask for, nothing happens.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
 export async function requestOptIn(
@@ -68,7 +68,7 @@ export async function requestOptIn(
   const isMailed = mayMail(counts, now);
   const isNews = !open || addsMail || added.length > 0;
   if (!isNews && !isMailed && isLately(open.asked_at, now)) return;
-  // If a repeated request has new parts but causes no mail, only these parts are logged.
+  // If a repeated request adds topics but causes no mail, only the added ones are logged.
   const isWhole = !open || isMailed || !isNews;
   const line = { contactId, action: 'requested' as const };
   const lines = [
@@ -117,7 +117,7 @@ export async function requestOptIn(
   await signalRuns(tx, [made]);
 }
 
-/** Returns the actor who asks: the caller, or without one the contact by a page, or its mail. */
+/** Returns the actor of a request: the caller, or without a caller the contact itself. */
 function askedBy(contactId: string, { actor, source }: ConsentOrigin): string {
   return actor ?? actorOfEvent({ name: 'contact.subscribed', contactId, data: { source } });
 }
@@ -140,8 +140,8 @@ async function findTerms(
 }
 
 /**
- * Returns the existing ones of these topics, oldest first; for a subscribed contact only those that
- * it does not get.
+ * Returns those of the topics that exist, oldest first. For a subscribed contact, topics that it
+ * already gets are left out.
  */
 async function askedTopics(
   tx: Database,
@@ -168,8 +168,8 @@ async function findOpen(tx: Database, contactId: string) {
 }
 
 /**
- * Returns how many mails were sent to the contact's address since its last confirmation, according to
- * the newest request of the address.
+ * Returns the number of mails sent to the contact's address since its last confirmation, as stored
+ * in the newest request of this address.
  */
 async function countsOf(
   tx: Database,
@@ -195,8 +195,8 @@ async function forgetEnded(tx: Database, contactId: string): Promise<void> {
 }
 
 /**
- * Stores the state of the newest opt-in request on the contacts; null: there was none. The contact
- * itself does not change: `updated_at` stays.
+ * Stores the state of the newest opt-in request on the contacts; null: there is no request.
+ * `updated_at` does not change.
  */
 export async function noteState(
   tx: Database,
@@ -238,14 +238,14 @@ export interface EndedBefore {
   contactId: string;
   projectId: string;
   source: ConsentSource;
-  /** True if the log already says that the contact gets no mail any more. */
+  /** True if the log already says that the contact gets no more mail. */
   isLogged: boolean;
 }
 
 /**
- * Ends the open requests of contacts that do not want mail after all. The caller has locked them.
- * The links stop working. Contacts without an open request do not change. The caller limits their
- * number.
+ * Ends the open requests of contacts that have decided against mail, so that the links stop
+ * working. The caller has locked the contacts, and limits their number. Contacts without an open
+ * request do not change.
  */
 export async function endOptIns(
   tx: Database,
@@ -266,7 +266,7 @@ export async function endOptIns(
   await recordConsentOfProjects(tx, lines, evidence);
 }
 
-/** The mail and topics that a request asks for. */
+/** The mail and topics for which a request asks. */
 export interface AskedFor {
   contactId: string;
   isOfMail: boolean;
@@ -294,8 +294,8 @@ export async function closeOptIns(
 }
 
 /**
- * Removes topics from the open request of a contact that has left them. If nothing remains, the
- * request ends. Returns the removed topics.
+ * Removes topics from the open request of a contact that has left these topics. If the request then
+ * asks for nothing, it ends. Returns the removed topics.
  */
 export async function leaveAskedTopics(
   tx: Database,

@@ -4,10 +4,10 @@ import { notFound } from '../../domain/errors.ts';
 import type { SuppressionScope } from '../../domain/mail/suppression.ts';
 import type { Database } from '../database.ts';
 
-/** A stored policy; `updatedAt` null: the project has set none, and these are the defaults. */
+/** A stored policy. `updatedAt` null: the project has set no policy, and these are the defaults. */
 export type StoredConsentPolicy = ConsentPolicy & { updatedAt: Date | null };
 
-/** Reads how a project asks for consent; the defaults if it has set nothing. */
+/** Reads the consent policy of a project; the defaults if it has set none. */
 export function readConsentPolicy(db: Database, projectId: string): Promise<StoredConsentPolicy> {
   return selectPolicy(db, projectId, { isLocked: false });
 }
@@ -43,7 +43,7 @@ async function selectPolicy(
   return row;
 }
 
-/** Stores a policy, which the caller has locked. Returns the stored policy. */
+/** Stores a policy that the caller has locked. Returns the stored policy. */
 export async function updateConsentPolicy(
   tx: Database,
   projectId: string,
@@ -66,7 +66,10 @@ export async function updateConsentPolicy(
   return readConsentPolicy(tx, projectId);
 }
 
-/** Returns true if a project's policy uses one of these templates, which the caller has locked. */
+/**
+ * Returns true if a project's policy uses one of these templates. The caller has locked the
+ * templates.
+ */
 export async function isPolicyTemplate(
   tx: Database,
   projectId: string,

@@ -26,7 +26,7 @@ export async function findContact(
   return row as ContactRow | undefined;
 }
 
-/** Filters of a list of contacts; absent ones do not apply. */
+/** Filters of a list of contacts; absent filters do not apply. */
 export interface ContactFilter {
   /** Part of the address, in any case. */
   search?: string | undefined;
@@ -46,13 +46,13 @@ export interface ContactsQuery {
   limit: number;
 }
 
-/** SQL that is true for the contacts of a project that a filter selects. */
+/** SQL that is true for the contacts of a project that match a filter. */
 export function matchesFilter(projectId: string, filter: ContactFilter): RawBuilder<boolean> {
   const { search, email, subscribed, consent } = filter;
   const conditions = [
     sql`project_id = ${projectId}`,
     ...(email === undefined ? [] : [sql`email = ${email}`]),
-    // Stored addresses are in lower case.
+    // Addresses are stored in lower case.
     ...(search ? [sql`position(${lowerAscii(search)} in email) > 0`] : []),
     ...(subscribed === undefined ? [] : [sql`subscribed = ${subscribed}`]),
     ...(consent === undefined ? [] : [sql`consent = ${consent}`]),
@@ -60,7 +60,7 @@ export function matchesFilter(projectId: string, filter: ContactFilter): RawBuil
   return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 }
 
-/** Counts contacts, which takes 0.1 to 0.2 s for a million. */
+/** Counts contacts: 0.1 to 0.2 s for a million. */
 export async function countContacts(
   db: Database,
   projectId: string,
@@ -70,9 +70,9 @@ export async function countContacts(
 }
 
 /**
- * Lists contacts in order of creation or address, from a position. An address is unique, so its
- * position needs no id. By creation, the index alone is searched, however few contacts match; only
- * the listed ones are read.
+ * Lists contacts in order of creation or address, from a position. A position by address needs no
+ * id, because addresses are unique. By creation, the query searches only the index, even if few
+ * contacts match, and then reads only the listed contacts.
  */
 export async function listContacts(
   db: Database,
@@ -128,7 +128,7 @@ export async function listKnownEmails(
 }
 
 /**
- * Locks a contact and prevents the removal of its project, in one round trip.
+ * Locks a contact and prevents reset and deletion of its project, in one round trip.
  * @throws Problem PROJECT_NOT_FOUND, see `holdProject`.
  */
 export async function lockContact(
@@ -152,8 +152,8 @@ export async function lockContact(
 }
 
 /**
- * Returns SQL that makes a contact's data after a change. The database merges them, which keeps the
- * precision of stored numbers.
+ * Returns SQL of a contact's data after a change. PostgreSQL merges the data, because JavaScript
+ * would lose the precision of stored numbers.
  */
 export function mergedData(set: RawBuilder<unknown>, remove: string[]): RawBuilder<string | null> {
   return sql`nullif((coalesce(contact.data, '{}') || ${set}) - ${remove}::text[], '{}')`;
@@ -168,8 +168,8 @@ export function withinLimits<T extends Pick<ContactRow, 'email' | 'data'>>(conta
 }
 
 /**
- * Refuses data that would exceed a limit once merged into the contacts' data.
- * @throws Problem VALIDATION_ERROR, as recording it would
+ * Refuses data that would exceed a limit once merged into the contact's data.
+ * @throws Problem VALIDATION_ERROR, as recording the data would
  */
 export async function refuseMergedData(
   db: Database,
@@ -191,10 +191,10 @@ export async function refuseMergedData(
 }
 
 /**
- * Locks contacts in the order that all callers use, which prevents deadlocks: by id, and before other
- * rows of the contacts. Returns the ids of those that exist.
+ * Locks contacts by id, before other rows of the contacts; all callers use this order, which
+ * prevents deadlocks. Returns the ids of those that exist.
  * @param options.skipsLocked leaves out contacts that another transaction has locked, and does not
- *   wait for them
+ * wait for them
  */
 export async function lockContacts(
   tx: Database,
@@ -214,8 +214,9 @@ export async function lockContacts(
 
 /**
  * Locks the contacts with these addresses, in the order that all callers use; the caller may then
- * write to them in any order. New contacts cannot be locked, and two callers could create them in
- * opposite orders. So callers that would create contacts in one project run one after the other.
+ * write to them in any order. Contacts that do not exist yet cannot be locked, and two callers
+ * could create them in opposite orders. So callers that would create contacts in one project run
+ * one after the other.
  */
 export async function lockContactsWith(
   tx: Database,

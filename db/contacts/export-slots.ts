@@ -3,37 +3,38 @@ import { Problem } from '../../domain/errors.ts';
 
 /** Maximum number of concurrent exports of one project. */
 const projectMax = 2;
-/** Exports, of all projects together, may use one of every `poolPart` connections of the pool. */
+/** All exports together may use one of every `poolPart` connections of the pool. */
 const poolPart = 4;
-/** How long an export waits for its turn, in milliseconds. */
+/** Maximum milliseconds for which an export waits for a slot. */
 const waitMs = 10_000;
-/** Milliseconds between two checks for its turn. */
+/** Milliseconds between two checks of a waiting export for a free slot. */
 const pollMs = 50;
 /**
- * Milliseconds that an export may wait in all for its client to read. After that, it may be ended for
- * another export.
+ * Milliseconds that an export may spend in all waiting for its client to read. After that, the
+ * export may be ended to start another one.
  */
 const readingMs = 30_000;
 
 /**
- * The slot of one export: it holds a connection of the pool until its client has read everything.
+ * The slot of one export. It holds a connection of the pool until the client has read everything.
  */
 export interface ExportSlot {
   projectId: string;
   giveWay: () => void;
-  /** Milliseconds for which it has waited for its client to read, without the current wait. */
+  /** Milliseconds that the export has waited for its client to read, without the current wait. */
   waitedMs: number;
-  /** Since when it waits for its client; null: it is reading from the database. */
+  /** When the current wait for the client began; null: the export is reading from the database. */
   waitsSince: number | null;
 }
 
 /**
- * Limits the exports under way, because each holds a connection for as long as its client reads.
+ * Limits the number of running exports, because each holds a connection for as long as its client
+ * reads.
  */
 export class ExportSlots {
   readonly #max: number;
   readonly #slots = new Set<ExportSlot>();
-  /** The projects of waiting exports, in the order in which they came. */
+  /** The projects of waiting exports, first come first. */
   readonly #queue = new Set<{ projectId: string }>();
 
   constructor(poolMax: number) {
@@ -42,7 +43,7 @@ export class ExportSlots {
 
   /**
    * Waits until an export may begin.
-   * @param giveWay called when it must end for another export
+   * @param giveWay called when the export must end so that another can start
    * @throws Problem SERVICE_UNAVAILABLE when the wait takes too long
    */
   async enter(projectId: string, giveWay: () => void): Promise<ExportSlot> {
@@ -74,7 +75,7 @@ export class ExportSlots {
     return [...this.#queue].find(({ projectId }) => this.#hasRoom(projectId)) === waiting;
   }
 
-  /** Returns the export that has waited longest for its client, if that is at least `readingMs`. */
+  /** Returns the export that has waited longest for its client, if this is at least `readingMs`. */
   #longest(): ExportSlot | undefined {
     const waited = ({ waitedMs, waitsSince }: ExportSlot) =>
       waitedMs + (waitsSince === null ? 0 : performance.now() - waitsSince);

@@ -3,16 +3,16 @@ import { type Database, transact } from '../database.ts';
 import { type DataField, typedSql } from '../sql/data-fields.ts';
 import { limits } from '../../domain/limits.ts';
 
-/** Reads and removes the keys of contact data: their types, values and uses. */
+/** Reads and removes keys of contact data: their types, values and uses. */
 
-/** Number of newest contacts from which the types of most fields are derived. */
+/** Number of the newest contacts from whose values the types of most keys are derived. */
 export const newestContacts = 5000;
 
 /**
- * Lists the keys of the data of all contacts, sorted, with how many contacts have each. A key has
- * the type of most of its newest values. It reads the data of every contact once: 1 to 2 s for a
- * million with six keys each. A second read finds the types of keys that are rare among the newest
- * contacts.
+ * Lists the keys in the data of all contacts, sorted, with the number of contacts that have each.
+ * The type of a key is that of most of its newest values. The query reads the data of every contact
+ * once: 1 to 2 s for a million with six keys each. A second query finds the types of keys that are
+ * rare among the newest contacts.
  */
 export async function listContactDataFields(
   db: Database,
@@ -49,7 +49,7 @@ export async function listContactDataFields(
   return rows;
 }
 
-/** The texts, numbers and booleans of a key, the most frequent first, then in order. */
+/** Lists the texts, numbers and booleans that a key has, the most frequent first, then sorted. */
 export async function listFieldValues(
   db: Database,
   projectId: string,
@@ -69,8 +69,8 @@ export async function listFieldValues(
 }
 
 /**
- * Returns true if any contact has a key. This is fast if many do; if none does, it reads every
- * contact.
+ * Returns true if any contact has a key. This is fast if many contacts have it; if none has, it
+ * reads every contact.
  */
 export async function isKeyInUse(db: Database, projectId: string, key: string): Promise<boolean> {
   const row = await db
@@ -83,7 +83,7 @@ export async function isKeyInUse(db: Database, projectId: string, key: string): 
   return row !== undefined;
 }
 
-/** Returns those of `keys` that at least one contact has. It reads the data of every contact once. */
+/** Returns those of `keys` that at least one contact has. Reads the data of every contact once. */
 export async function findKeysInUse(
   db: Database,
   projectId: string,
@@ -97,8 +97,9 @@ export async function findKeysInUse(
 }
 
 /**
- * Returns those of `keys` that none of the newest contacts has. It is fast for keys that many contacts
- * have, and reads `newestContacts` rows for an unknown key. Returns none while no contact has data.
+ * Returns those of `keys` that none of the newest contacts has. This is fast for keys that many
+ * contacts have, and reads `newestContacts` rows for an unknown key. Returns none while no contact
+ * has data.
  */
 export async function findUnknownKeys(
   db: Database,
@@ -139,13 +140,13 @@ export async function countFieldHolders(
   return holders;
 }
 
-/** Maximum number of contacts changed, and so locked, in one transaction. */
+/** Maximum number of contacts changed, and therefore locked, in one transaction. */
 const changedAtOnce = 1_000;
 
 /**
- * Removes a key from the data of all contacts of a project, page by page. Returns how many had it.
- * The contacts of a page are locked by id, so this cannot deadlock with other transactions that lock
- * several contacts. A repeated call continues.
+ * Removes a key from the data of all contacts of a project, page by page. Returns the number of
+ * contacts that had it. The contacts of a page are locked by id, which prevents deadlocks with
+ * other transactions that lock several contacts. A repeated call continues.
  * @param note records the deletion, in the transaction of the first page that changes a contact
  */
 export async function deleteContactField(

@@ -1,27 +1,33 @@
 import type { Database } from '../database.ts';
 
-/** A contact as the public pages show it. These pages are called with the contact's id alone. */
+/**
+ * A contact as the public pages show it. The URL of these pages contains the contact's id and needs
+ * no sign-in.
+ */
 export interface PublicContact {
   id: string;
   project_id: string;
   email: string;
   subscribed: boolean;
-  /** The state of its newest opt-in request; null: there was none. */
+  /** The state of the contact's newest opt-in request; null: there was none. */
   consent: string | null;
   data: Record<string, unknown> | null;
   project_language: string;
   project_name: string;
-  /** True if a request for mail must be confirmed, unless a mail to the contact proves who asks. */
+  /**
+   * True if a subscription through a page must be confirmed by mail. A link in a mail to the
+   * contact needs no confirmation, because it proves the address.
+   */
   opt_in_required: boolean;
   /**
-   * Address to which the mail with the link went, if not to the contact: the page then names it,
-   * and `subscribed` says if that address may get marketing mail. Absent: the contact itself reads
-   * the page.
+   * Address that got the mail with the link, if it is not the contact's address. The page then
+   * names this address, and `subscribed` says if it may get marketing mail. Absent: the contact
+   * reads the page.
    */
   reader?: string;
 }
 
-/** Finds the contact in any project; undefined when there is none. */
+/** Finds a contact in any project by its id; undefined when there is none. */
 export async function findPublicContact(
   db: Database,
   id: string,

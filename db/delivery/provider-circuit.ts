@@ -12,7 +12,7 @@ import {
 export interface Circuit {
   failures: number;
   /**
-   * Milliseconds until the next mail may be tried (0: now); null: the circuit is closed, so all
+   * Milliseconds until the next attempt is allowed (0: now); null: the circuit is closed, so all
    * mail may be sent.
    */
   waitMs: number | null;
@@ -24,7 +24,7 @@ export async function readCircuit(db: Database, provider: string): Promise<Circu
 
 const closedCircuit: Circuit = { failures: 0, waitMs: null };
 
-/** Returns the circuits of several providers, by name, in one statement. */
+/** Returns the circuits of several providers, by provider, in one statement. */
 export async function readCircuits(
   db: Database,
   providers: readonly string[],
@@ -36,7 +36,7 @@ export async function readCircuits(
   return new Map(providers.map((provider) => [provider, known.get(provider) ?? closedCircuit]));
 }
 
-/** Returns when the next mail is tried at each of these providers whose circuit is open. */
+/** Returns the time of the next attempt for each of these providers whose circuit is open. */
 export async function findOpenCircuits(
   db: Database,
   providers: readonly string[],
@@ -54,8 +54,8 @@ export async function findOpenCircuits(
 }
 
 /**
- * Claims the next attempt of an open circuit. Returns true for one caller. If the process of that
- * caller dies, another one may claim the attempt after `probeLeaseMs`.
+ * Claims the next probe of an open circuit. Returns true for one caller. If the process of this
+ * caller dies, another one may claim the probe after `probeLeaseMs`.
  */
 export async function claimProbe(db: Database, provider: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
@@ -65,8 +65,8 @@ export async function claimProbe(db: Database, provider: string): Promise<boolea
 }
 
 /**
- * Makes the next attempt due, because the claimed one had no result, or the settings may have
- * changed.
+ * Makes the next probe due, because the claimed probe had no result, or the provider's settings may
+ * have changed.
  */
 export async function probeSoon(db: Database, provider: string): Promise<void> {
   await sql`
@@ -79,9 +79,9 @@ const inMs = (ms: ReturnType<typeof sql>) =>
 
 /**
  * Records that the provider could not take the last `count` mails. The third consecutive failure
- * opens the circuit, and the first attempt is due in 2 s. After each failed attempt the pause
- * doubles, up to 15 minutes. Returns the pause in milliseconds, or null when the circuit is closed.
- * @param given.isProbe true if this was the attempt of an open circuit.
+ * opens the circuit, and the first probe is due in 2 s. After each failed probe the pause doubles,
+ * up to 15 minutes. Returns the pause in milliseconds, or null when the circuit is closed.
+ * @param given.isProbe true if the failed mail was a probe of an open circuit.
  * @param given.hasAccepted true if the provider took mail shortly before.
  */
 export async function recordProviderFailures(
@@ -113,7 +113,10 @@ export async function recordProviderFailures(
   return rows[0]?.ms ?? null;
 }
 
-/** Records that the provider takes mail. Returns true if the circuit was open, so mail was waiting. */
+/**
+ * Closes the circuit, because the provider takes mail. Returns true if the circuit was open, so
+ * that mail was waiting.
+ */
 export async function closeCircuit(db: Database, provider: string): Promise<boolean> {
   const { rows } = await sql<{ was_open: boolean }>`
     with known as (
@@ -126,7 +129,7 @@ export async function closeCircuit(db: Database, provider: string): Promise<bool
   return rows[0]?.was_open ?? false;
 }
 
-/** Deletes the circuits of providers that are gone. */
+/** Deletes the circuits of deleted providers. */
 export async function deleteCircuits(tx: Database, providers: readonly string[]): Promise<void> {
   await tx
     .deleteFrom('provider_circuit')

@@ -7,16 +7,16 @@ import { following, ledgerColumns } from '../sql/ledger.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
 
 /**
- * Mail that waits for a provider of its route, because this provider cannot take mail. Its due time
- * is that of the next try. As soon as the provider takes mail, all of it becomes due.
+ * Mail that waits because the provider of its route cannot take mail. Its due time is the time of
+ * the next try. As soon as the provider takes mail, all its waiting mail becomes due.
  */
 
 /** Maximum number of messages, and of chunks, made due in one transaction. */
 const pageSize = 2_000;
 
 /**
- * Makes the mail due that waits for a provider, page by page, until `isOver`; the sweep does the rest.
- * Signals its runs.
+ * Makes the mail due that waits for a provider, page by page until `isOver`, and signals the runs
+ * that send it. The sweep releases the rest.
  */
 export async function releaseProviderWaits(
   db: Database,
@@ -26,13 +26,13 @@ export async function releaseProviderWaits(
   while (!(await transact(db, (tx) => releasePage(tx, { providerId }))) && !isOver());
 }
 
-/** Milliseconds after which all workers know changed routes and providers. */
+/** Milliseconds after which all workers have read changed routes and providers. */
 const knownMs = 5_000;
 
 /**
  * Makes mail of a project due that waits for these providers, after a change of the routes or of a
- * provider: it may leave now, or by another provider. At most a page for each provider, because the
- * mail may have to wait again.
+ * provider: the mail may now be sent, perhaps through another provider. At most one page for each
+ * provider, because the mail may have to wait again.
  */
 export async function releaseChangedWaits(
   tx: Database,
@@ -47,7 +47,7 @@ export async function releaseChangedWaits(
 /**
  * Releases one page. Returns true if it was the last one.
  * @param given.projectId absent: mail of all projects.
- * @param given.afterMs milliseconds until it is due.
+ * @param given.afterMs milliseconds until the mail is due.
  */
 async function releasePage(
   tx: Database,
@@ -94,7 +94,7 @@ async function releasePage(
   return rows.length < pageSize && chunks.length < pageSize;
 }
 
-/** Lists the providers for which mail waits. It reads one index entry for each. */
+/** Lists the providers for which mail waits. Reads one index entry for each provider. */
 export async function listAwaitedProviders(db: Database): Promise<string[]> {
   const next = (after: ReturnType<typeof sql>) => sql`(select least(
     (select waits_for from email_queue where waits_for > ${after} order by waits_for limit 1),

@@ -9,17 +9,17 @@ import { pageInTurn } from '../pages.ts';
 import { following, ledgerColumns } from '../sql/ledger.ts';
 
 /**
- * Held mail of a project is made due when a rule that may hold it has changed: its send policy or a
- * ramp that is deleted. The rules are then applied anew, when the mail is claimed. Mail that a ramp
- * holds is made due by the run of the ramp, as much as each day allows.
+ * Held mail of a project is made due when a rule that may hold it has changed: the send policy, or
+ * a deleted ramp. The rules are applied again when the mail is claimed. Mail that a running ramp
+ * holds is made due by the ramp's run, as much as each day allows.
  */
 
 /** Maximum number of messages made due in one transaction. */
 const pageSize = 2_000;
 
 /**
- * Records that held mail of a project must become due, in the transaction that changes a rule. The
- * caller then calls `releaseHeldMail`, or leaves it to the sweep.
+ * Requests that held mail of a project becomes due, in the transaction that changes a rule. The
+ * caller then calls `releaseHeldMail`, or leaves the work to the sweep.
  */
 export async function requestRelease(tx: Database, projectId: string): Promise<void> {
   await sql`
@@ -27,7 +27,7 @@ export async function requestRelease(tx: Database, projectId: string): Promise<v
       on conflict (project_id) do update set before = excluded.before`.execute(tx);
 }
 
-/** Makes held mail of a project due, page by page, until `isOver`; the sweep does the rest. */
+/** Makes held mail of a project due, page by page, until `isOver`. The sweep releases the rest. */
 export async function releaseHeldMail(
   db: Database,
   projectId: string,
@@ -36,7 +36,9 @@ export async function releaseHeldMail(
   while (!(await releasePage(db, projectId)) && !isOver());
 }
 
-/** Continues the releases that others have begun, a page of each project in turn, until `isOver`. */
+/**
+ * Continues releases that were requested before, a page for each project in turn, until `isOver`.
+ */
 export async function continueHeldMail(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('held_release').select('project_id').execute();
   const ids = rows.map((row) => row.project_id);
@@ -46,7 +48,8 @@ export async function continueHeldMail(db: Database, isOver: () => boolean): Pro
 /** Releases one page. Returns true if it was the last one. */
 async function releasePage(db: Database, projectId: string): Promise<boolean> {
   return transact(db, async (tx) => {
-    // Locked before the mail is read, so a later request cannot move its time in between.
+    // Lock the request before reading the mail, so that a later request cannot change its time in
+    // between.
     const request = await tx
       .selectFrom('held_release')
       .select('before')
@@ -68,7 +71,7 @@ async function releasePage(db: Database, projectId: string): Promise<boolean> {
 
 /**
  * Makes held mail due, and signals the runs that send it. Returns the number of messages.
- * @param which SQL that selects messages by their rows `queued` and `email`, with a limit.
+ * @param which SQL that selects messages as rows `queued` and `email`, with a limit.
  */
 async function release(tx: Database, which: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql<{ project_id: string; campaign_id: string | null }>`
@@ -101,9 +104,9 @@ async function release(tx: Database, which: RawBuilder<unknown>): Promise<number
 }
 
 /**
- * Makes mail due that a ramp holds, oldest first: as much as the ramp lets pass now, less what it has
- * made due before and no sender has claimed. Works page by page, until `isOver`. Returns true if the
- * ramp still holds mail.
+ * Makes mail due that a ramp holds, oldest first: as many messages as the ramp lets pass now, minus
+ * those that were made due before and are not claimed yet. Works page by page, until `isOver`.
+ * Returns true if the ramp still holds mail.
  */
 export async function releaseRampMail(
   db: Database,
@@ -123,7 +126,7 @@ export async function releaseRampMail(
   return rows.length > 0;
 }
 
-/** Counts the mail that a ramp has made due and no sender has claimed. */
+/** Counts the messages that a ramp has made due and that are not claimed yet. */
 async function countReleased(db: Database, rampId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from email_queue

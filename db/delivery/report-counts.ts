@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Feedback } from '../../domain/mail/feedback.ts';
 import type { Database } from '../database.ts';
 
-/** Counts the reports of other servers about the mail of a project, by hour. */
+/** Counts reports of other servers about the mail of a project, by hour. */
 
-/** Reports of the last 24 hours, to the hour, and the time of the last one. */
+/** Numbers of reports in the last 24 hours, to the hour, and the time of the last report. */
 export interface ReportCounts {
   lastAt: Date | null;
   delivered: number;
@@ -15,7 +15,7 @@ export interface ReportCounts {
 
 /**
  * Counts reports in the caller's transaction. Call it last, because other transactions with reports
- * of the same projects wait for it.
+ * of the same projects wait until this transaction ends.
  */
 export async function countReports(
   tx: Database,
@@ -27,7 +27,7 @@ export async function countReports(
   const plus = (column: string) =>
     sql`case when known.hour = excluded.hour then known.${sql.ref(column)} else 0 end
       + excluded.${sql.ref(column)}`;
-  // An hour takes the place of the same hour of the day before.
+  // Each hour reuses the row of the same hour of the day before.
   await sql`
     insert into report_count as known (project_id, slot, hour, delivered, bounced, delayed,
         complained, last_at)

@@ -8,21 +8,21 @@ export interface SendingRates {
   perProjectPerSecond: number;
 }
 
-/** The limit that a campaign sets for itself. */
+/** The limit that a campaign sets for its own mail. */
 export interface CampaignRate {
   campaignId: string;
-  /** null: none. */
+  /** null: no limit. */
   maxPerMinute: number | null;
 }
 
 /**
- * Takes up to `wanted` sending tokens, each from the bucket of the server, of the project and of
- * the campaign. A full bucket has one token less than its limit per second, and at least one. Returns
- * how many were granted and how long to wait: until one is free, when none was granted; until they
- * may be used, when `urgent` took them in advance.
+ * Takes up to `wanted` sending tokens, each from the bucket of the server, the project and the
+ * campaign. A full bucket has one token less than its limit per second, and at least one. Returns
+ * the number of granted tokens and a wait: until a token is free, if none was granted; until the
+ * tokens may be used, if `urgent` took them in advance.
  * @param projectId null: mail of the platform, for which only the server's limit counts.
  * @param options.urgent goes before other mail: it reserves the next tokens of an empty bucket,
- *   first come, first served.
+ * first come, first served.
  */
 export async function takeSendingTokens(
   db: Database,
@@ -51,9 +51,9 @@ async function takeTokens(
 }
 
 /**
- * Takes tokens for a mail provider with a rate limit. Returns how many messages it may get, and the
- * milliseconds until they may leave; for none, until more may be asked for.
- * @param limit.waitMsMax tokens that can be used only later are not taken
+ * Takes tokens for a mail provider with a rate limit. Returns how many messages may be sent, and
+ * the milliseconds until they may be sent; if none, until the caller may ask again.
+ * @param limit.waitMsMax tokens that can be used only later than this are not taken
  */
 export async function takeProviderTokens(
   db: Database,
@@ -68,7 +68,7 @@ export async function takeProviderTokens(
   return { granted: 0, waitMs: taken.waitMs };
 }
 
-/** Returns the buckets that have a limit, for a project's mail or that of one campaign. */
+/** Returns the buckets that limit a project's mail, or the mail of one campaign. */
 export function bucketsOf(
   rates: SendingRates,
   projectId: string | null,
@@ -90,7 +90,7 @@ function providerBucket(providerId: string): string {
   return `provider ${providerId}`;
 }
 
-/** Deletes the buckets of mail providers that are gone. */
+/** Deletes the buckets of deleted mail providers. */
 export async function deleteProviderBuckets(
   tx: Database,
   providerIds: readonly string[],
@@ -107,8 +107,8 @@ export async function deleteCampaignBucket(tx: Database, campaignId: string): Pr
 }
 
 /**
- * Milliseconds for which mail that is not urgent pauses when a bucket is empty: until it is full,
- * about a second. 0: there are tokens.
+ * Returns the milliseconds for which non-urgent mail pauses when a bucket is empty: until it is
+ * full, about a second. 0: there are tokens.
  */
 export async function findTokensDue(
   db: Database,
@@ -141,7 +141,7 @@ export async function returnSendingTokens(
 }
 
 async function returnTokens(db: Database, keys: readonly string[], unused: number): Promise<void> {
-  // Locks the buckets in the order of `take_sending_tokens`, so that the two cannot deadlock.
+  // Lock the buckets in the order of `take_sending_tokens`, so that the two cannot deadlock.
   await sql`
     with held as (
       select key from token_bucket where key = any(${keys}::text[]) order by key for update

@@ -6,21 +6,21 @@ import { momentsOf } from '../sql/mail-moments.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 import { openEnd } from '../../domain/outcomes/hold.ts';
 
-/** Reports the state of mail delivery: what waits, what is being sent, and how fast. */
+/** Reports the state of mail delivery: waiting messages, messages being sent, and the speed. */
 
 /**
- * Maximum number of waiting messages that are counted; a higher count would cost more and tell
- * nothing new.
+ * Maximum number of waiting messages that are counted. A higher number would take longer to count,
+ * and would not help the reader.
  */
 export const waitingMax = 100_000;
 
-/** The mail of a project that has not left. */
+/** The unsent mail of a project. */
 export interface WaitingMail {
   /**
    * Messages that could be sent now, and since when the oldest could. Paused campaigns have none.
    */
   due: number;
-  /** Those of them that wait for a provider of their route, which cannot take mail. */
+  /** The part of `due` that waits because the provider of its route cannot take mail. */
   down: number;
   oldestDueAt: Date | null;
   /** Messages that are being given to the mail provider now. */
@@ -29,9 +29,9 @@ export interface WaitingMail {
    * Messages that may have been sent: their worker died, or the connection to the provider broke.
    */
   unknown: number;
-  /** Messages to be retried later, after a temporary failure. */
+  /** Messages that are retried later, after a temporary failure. */
   retry: number;
-  /** Messages with a later send time that were not tried yet. */
+  /** Messages with a later send time, not tried yet. */
   scheduled: number;
   /** Messages that the send policy or a ramp holds back. */
   quietHours: number;
@@ -39,24 +39,25 @@ export interface WaitingMail {
   warmUp: number;
 }
 
-/** Messages of one campaign that are not sent yet, and since when the oldest could be. */
+/** Unsent messages of one campaign, and since when the oldest could be sent. */
 export interface CampaignMail {
   waiting: number;
   /**
-   * Waiting messages that could be sent now, and those that wait for the moment of their contact.
+   * Waiting messages that could be sent now, and messages that wait for the local send time of
+   * their contact.
    */
   due: number;
   scheduled: number;
   oldestDueAt: Date | null;
   /**
-   * Earliest time at which the last message can be sent; null: no message waits for a later moment.
+   * Earliest time at which the last message can be sent; null: no message waits for a later time.
    */
   lastAt: Date | null;
 }
 
 /**
- * Counts unsent messages, up to `waitingMax` of each kind, and those of campaigns in addition, by
- * chunk. A chunk that is not due yet will be retried as a whole, or waits for the moment of its
+ * Counts unsent messages, up to `waitingMax` of each kind. Campaign messages are counted by chunk.
+ * A chunk that is not due yet will be retried as a whole, or waits for the local send time of its
  * contacts.
  */
 export async function countWaitingMail(db: Database, projectId: string): Promise<WaitingMail> {
@@ -105,7 +106,7 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
   return waiting;
 }
 
-/** Counts the messages that a campaign has not sent yet. */
+/** Counts the unsent messages of a campaign. */
 export async function countCampaignMail(
   db: Database,
   { id, project_id: projectId }: { id: string; project_id: string },
@@ -123,15 +124,18 @@ export async function countCampaignMail(
   return rows[0] ?? { waiting: 0, due: 0, scheduled: 0, oldestDueAt: null, lastAt: null };
 }
 
-/** SQL that is true if a chunk waits for the moment of its contacts. */
+/** SQL that is true if a chunk waits for the local send time of its contacts. */
 const isOfMoment = sql`exists (select from email inner_scheduled
   where inner_scheduled.id = any(campaign_chunk.email_ids)
     and inner_scheduled.scheduled_for = campaign_chunk.due_at)`;
 
-/** Over how long the speed is measured, in seconds. */
+/** Number of seconds over which the speed is measured. */
 const measuredSeconds = 10;
 
-/** Messages per second sent during the last seconds, for a project or one of its campaigns. */
+/**
+ * Returns the messages per second sent during the last seconds, for a project or one of its
+ * campaigns.
+ */
 export async function measureSpeed(
   db: Database,
   { projectId, campaignId }: { projectId: string; campaignId?: string },
@@ -165,7 +169,7 @@ export interface SendingState {
   /** Tokens that are left; null: there is no such limit, or the bucket was never used. */
   projectTokens: number | null;
   serverTokens: number | null;
-  /** True if a campaign with due mail has a limit of its own. */
+  /** True if a campaign with due mail has its own rate limit. */
   isCampaignSlow: boolean;
 }
 

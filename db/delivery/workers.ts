@@ -4,25 +4,25 @@ import type { Database } from '../database.ts';
 import type { SendingRates } from './send-rate.ts';
 import { findWatermark } from '../watermarks.ts';
 
-/** Records which worker processes are alive: each refreshes its own row. */
+/** Records the worker processes that are alive: each refreshes its own row. */
 
-/** How often a worker refreshes its row, in milliseconds. */
+/** Milliseconds between two refreshes of a worker's row. */
 export const beatMs = 5_000;
 /**
- * Number of seconds without a refresh after which a worker counts as dead: it has missed three or
- * more refreshes.
+ * Seconds without a refresh after which a worker counts as dead: it has then missed three or more.
  */
 const silenceMax = 20;
 
 export interface WorkerProcess {
   id: string;
-  /** Mail provider through which it sends. */
+  /** Mail provider through which the worker sends. */
   provider: string;
   rates: SendingRates;
 }
 
 /**
- * Records that a worker is alive. Its first call also removes rows of workers that are long gone.
+ * Records that a worker is alive. A worker's first call also deletes rows of workers that are long
+ * dead.
  */
 export async function recordWorker(
   db: Database,
@@ -37,7 +37,7 @@ export async function recordWorker(
   await sql`delete from worker_process where seen_at < now() - interval '1 day'`.execute(db);
 }
 
-/** Records that a worker has finished its work and polls no more. */
+/** Records that a worker has finished its work and no longer polls. */
 export async function recordWorkerStop(db: Database, id: string): Promise<void> {
   await sql`
     update worker_process set seen_at = now(), stopped_at = now() where id = ${id}`.execute(db);
@@ -46,11 +46,14 @@ export async function recordWorkerStop(db: Database, id: string): Promise<void> 
 /** All workers of this server. */
 export interface Fleet {
   workers: number;
-  /** Since when none is alive; null while one is, or when none was ever seen. */
+  /** Since when no worker is alive; null while one is, or when none was ever seen. */
   downSince: Date | null;
-  /** True if no sweep has begun lately, so lost runs stay lost. False if none has ever begun. */
+  /**
+   * True if no sweep has begun lately, so lost runs are not restarted. False if none has ever
+   * begun.
+   */
   isSweepLate: boolean;
-  /** Provider of the newest worker, and its limits. */
+  /** Mail provider of the newest worker, and its limits. */
   provider: string | null;
   rates: SendingRates | null;
 }

@@ -23,18 +23,17 @@ import {
 import { deleteKeys, deleteRemovedKeys, markKeysSeen, promoteNextKeys } from './keys.ts';
 import { lockDomainName } from './ses-identities.ts';
 
-/** The checks of sender domains: their results, and when the next one is due. */
+/** Checks of sender domains: their results, and when the next one is due. */
 
-/** Hours between two failed checks that count against a verified domain. */
+/** Minimum time between two failed checks that count against a verified domain. */
 const daily = sql`interval '24 hours'`;
 
 /**
- * Stores the result of a check. A claim of a name that another project holds is not verified. A key
+ * Stores the result of a check. A domain whose name another project holds is not verified. A key
  * whose record was found signs from now on; a next key replaces the current one.
- *
- * `isScheduled`: stored only when the regular check is due, so that a repeated one counts once.
- * Returns undefined when the domain is gone, and `changed` when its signing or its keys are others
- * than those that were checked, or have become others: it has to be checked again.
+ * `isScheduled`: the result is stored only when the regular check is due, so that a repeated check
+ * counts once. Returns undefined when the domain is deleted, and `changed` when its signing or keys
+ * have changed since the check, or change with its result: it must then be checked again.
  */
 export async function recordDomainCheck(
   db: Database,
@@ -43,8 +42,8 @@ export async function recordDomainCheck(
   { isScheduled }: { isScheduled: boolean },
 ): Promise<DomainRow | 'changed' | undefined> {
   return transact(db, async (tx) => {
-    // Locked before the row: if two projects are verified at the same time, one waits here for the
-    // other.
+    // Lock the name before the row: if two projects are verified at the same time, one waits here
+    // for the other.
     await lockDomainName(tx, name);
     const before = (await tx
       .selectFrom('domain')
@@ -86,8 +85,8 @@ type CheckedRow = DomainRow & {
 };
 
 /**
- * Returns the keys whose record was found for the first time, those whose record was never found,
- * and the previous ones that DNS has no more.
+ * Returns the keys whose record was found for the first time, the keys whose record was never
+ * found, and the previous keys whose record is no longer in DNS.
  */
 function keysFound(
   row: CheckedRow,
@@ -139,9 +138,10 @@ async function storeState(
       status,
       failed_checks: failedChecks,
       record_states: JSON.stringify(statesAfter(before.record_states, finding)),
-      // The records that are needed now have been found once.
+      // The records that are required now have been found once, so the former ones are no longer
+      // needed.
       ...(finding.isProven ? { former_records: '[]', signing: finding.signing } : {}),
-      // A domain that is verified again needs the record again.
+      // A domain that fails loses its tracking host, until a check finds the record again.
       tracking_active: tracking.isActive && status !== 'failed',
       tracking_missed: tracking.missed,
       last_checked_at: now,
@@ -153,7 +153,7 @@ async function storeState(
     .where('id', '=', id)
     .returning(domainColumns)
     .executeTakeFirstOrThrow()) as DomainRow;
-  // A failed domain has no regular checks. Once it is verified, they start again.
+  // A failed domain has no regular checks. When it is verified again, they start again.
   if (before.status === 'failed' && status === 'verified') await signalPoller(tx, row);
   return row;
 }
@@ -165,7 +165,9 @@ function trackingAfter(before: CheckedRow, { records }: DomainFinding, isSchedul
   return trackingAfterCheck(state, { record: record ?? null, isScheduled });
 }
 
-/** Returns the states of the records: those that could not be looked up keep their former one. */
+/**
+ * Returns the states of the records. Records that could not be looked up keep their previous state.
+ */
 function statesAfter(before: RecordStates, { records }: DomainFinding): RecordStates {
   return Object.fromEntries(
     Object.entries(records).flatMap(([key, state]) => {
@@ -186,7 +188,8 @@ export async function postponeDomainCheck(db: Database, id: string): Promise<voi
 }
 
 /**
- * Signals the runs of domains whose check is ten minutes overdue: such a run is lost, or was ended.
+ * Signals the runs of domains whose check is ten minutes overdue: such a run is lost, or was ended
+ * in Temporal.
  */
 export async function signalStalledPollers(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
@@ -201,8 +204,8 @@ export async function signalStalledPollers(db: Database, max: number): Promise<v
 }
 
 /**
- * Returns when a domain's regular check is due, with its status; undefined: the domain is gone.
- * `dueMs` null: a failed domain has no regular checks.
+ * Returns a domain's status and when its regular check is due; undefined: the domain is deleted.
+ * `dueMs` null: the domain has failed, and has no regular checks.
  */
 export async function findDomainDue(
   db: Database,

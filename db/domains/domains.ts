@@ -34,7 +34,7 @@ const ownColumns = [
   'updated_at',
 ] as const;
 
-/** The keys that are not dropped yet (`isKept`). */
+/** SQL of the keys of a domain that are not dropped yet (`isKept`). */
 const keys = sql<StoredKey[]>`(
   select coalesce(jsonb_agg(jsonb_build_object('selector', inner_domain_key.selector,
       'algorithm', inner_domain_key.algorithm, 'publicKey', inner_domain_key.public_key, 'state', inner_domain_key.state,
@@ -52,7 +52,7 @@ export const domainColumns = [
   keys,
 ] as const;
 
-/** A key without its private part. Times are texts, because they come as JSON. */
+/** A key without its private part. Times are texts, because the row comes as JSON. */
 type StoredKey = Omit<DomainKey, 'createdAt' | 'seenAt' | 'removeAfter'> & {
   createdAt: string;
   seenAt: string | null;
@@ -70,7 +70,9 @@ export type DomainRow = Omit<
   keys: StoredKey[];
 };
 
-/** Returns the host for the tracked links of a domain's mail; null: it has none of its own. */
+/**
+ * Returns the host for the tracked links of a domain's mail; null: the domain has no tracking host.
+ */
 export function trackingHostOf({
   name,
   tracking_subdomain: label,
@@ -101,7 +103,9 @@ export function claimOf(row: DomainRow): DomainClaim {
 /** SQL that is true for a domain that is registered at the mail provider. */
 export const isComplete = sql<boolean>`is_registered`;
 
-/** Returns the status of a project's domain; undefined: the project has no such domain. */
+/**
+ * Returns the verification status of a project's domain; undefined: the project has no such domain.
+ */
 export async function findSenderDomain(
   db: Database,
   projectId: string,
@@ -116,7 +120,7 @@ export async function findSenderDomain(
   return row as { status: DomainStatus } | undefined;
 }
 
-/** Returns true if ordinary mail to the addresses of a domain is taken. */
+/** Returns true if Everpost receives mail that is sent to addresses of a domain. */
 export async function takesMail(db: Database, name: string): Promise<boolean> {
   const row = await db
     .selectFrom('domain')
@@ -128,7 +132,7 @@ export async function takesMail(db: Database, name: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Returns true if the mail of a verified domain has its links on a host. */
+/** Returns true if a verified domain uses this host for the tracked links of its mail. */
 export async function isTrackingHost(db: Database, host: string): Promise<boolean> {
   const dot = host.indexOf('.');
   const row = await db
@@ -143,7 +147,7 @@ export async function isTrackingHost(db: Database, host: string): Promise<boolea
 }
 
 /**
- * Returns true if the last check has found the return path of a domain.
+ * Returns true if the last check found the return path of a domain.
  * @param returnPath as in `isReturnPathFound`
  */
 export async function hasReturnPath(
@@ -160,7 +164,7 @@ export async function hasReturnPath(
   return row !== undefined;
 }
 
-/** The domains of a project, newest first. */
+/** Lists the domains of a project, newest first. */
 export async function listDomains(db: Database, projectId: string): Promise<DomainRow[]> {
   const rows = await db
     .selectFrom('domain')
@@ -173,7 +177,7 @@ export async function listDomains(db: Database, projectId: string): Promise<Doma
   return rows as DomainRow[];
 }
 
-/** Finds a domain of any project; undefined while it is still being registered. */
+/** Finds a domain of any project; undefined also while it is being registered. */
 export async function findDomain(db: Database, id: string): Promise<DomainRow | undefined> {
   const row = await db
     .selectFrom('domain')
@@ -187,7 +191,9 @@ export async function findDomain(db: Database, id: string): Promise<DomainRow | 
 /** Fields that a domain's run needs. */
 export type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
 
-/** Removes an incomplete claim. Its run cleans up at the provider. */
+/**
+ * Deletes a claim whose registration was not completed. Its run removes the domain at the provider.
+ */
 export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<void> {
   await transact(db, async (tx) => {
     const isUnfinished = sql<boolean>`not ${isComplete}`;
@@ -196,7 +202,7 @@ export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<
   });
 }
 
-/** Removes a claim that was not completed in time. */
+/** Deletes a claim that was not completed in time. */
 export async function deleteOverdueDomain(db: Database, id: string): Promise<void> {
   await db
     .deleteFrom('domain')
@@ -206,7 +212,8 @@ export async function deleteOverdueDomain(db: Database, id: string): Promise<voi
 }
 
 /**
- * Returns true if another project holds the name. The result is stable while the name is locked.
+ * Returns true if another project holds the name. The result cannot change while the name is
+ * locked.
  */
 export async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow, 'id' | 'name'>) {
   const holder = await tx
@@ -221,8 +228,8 @@ export async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow
 
 /**
  * Completes a claim and signals its run, in the caller's transaction. `verified`: no check is
- * needed. Returns `taken` when another project has the name by now, and undefined when the claim is
- * gone.
+ * needed. Returns `taken` when another project has the name in the meantime, and undefined when the
+ * claim is deleted.
  */
 export async function completeDomain(
   tx: Database,
@@ -260,20 +267,20 @@ export async function completeDomain(
   return row;
 }
 
-/** A change of a domain. Fields that are left out stay. */
+/** A change of a domain. Absent fields keep their values. */
 export interface DomainChange {
   signing?: Signing;
   ed25519?: boolean;
   inbound?: boolean;
-  /** null: the links of its mail are on the host of the API. */
+  /** null: tracked links use the host of the API. */
   trackingSubdomain?: string | null;
   formerRecords?: readonly DnsRecord[];
-  /** Keys that are deleted before the new ones are inserted. */
+  /** Keys to delete before the new ones are inserted. */
   deletedKeys?: Parameters<typeof deleteKeys>[2];
   newKeys?: readonly NewKey[];
 }
 
-/** A new host is not in use before a check has found its record. */
+/** A new host is not used before a check has found its DNS record. */
 function newTrackingHost(label: string | null) {
   return {
     tracking_subdomain: label,
@@ -283,12 +290,12 @@ function newTrackingHost(label: string | null) {
   };
 }
 
-/** Time until the first check after a change: a record is hardly in DNS earlier. */
+/** Time until the first check after a change. DNS records are rarely published earlier. */
 const firstCheckAfter = sql`interval '5 minutes'`;
 
 /**
  * Changes a domain in the caller's transaction, and signals its run. Returns undefined when the
- * domain is gone, or has changed since it was read.
+ * domain is deleted, or has changed since it was read.
  */
 export async function changeDomain(
   tx: Database,
@@ -327,8 +334,8 @@ export function signalPoller(tx: Database, { id, project_id, name }: DomainOfRun
 }
 
 /**
- * Returns the senders that use a domain: templates, campaigns that may still send, and confirmation
- * mail.
+ * Lists the uses of a domain as a sender: templates, campaigns that may still send, and
+ * confirmation mail.
  */
 export async function listDomainUsers(
   db: Database,
@@ -367,7 +374,7 @@ export async function listDomainUsers(
 
 /**
  * Deletes domains: one, or all of a project. Their runs make the mail provider remove the names,
- * and end.
+ * and then end.
  */
 export async function deleteDomains(
   tx: Database,
@@ -382,8 +389,8 @@ export async function deleteDomains(
 }
 
 /**
- * Allows a project to send only from its own verified domains. `email` is an address in its stored
- * form.
+ * Requires that a project sends from one of its verified domains. `email` is an address in its
+ * stored form.
  * @throws Problem DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED.
  */
 export async function requireVerifiedSender(

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 
 /** DKIM keys of sender domains. */
 
-/** A new key. */
+/** A DKIM key to insert. */
 export interface NewKey {
   selector: string;
   algorithm: DkimAlgorithm;
@@ -14,15 +14,18 @@ export interface NewKey {
   /** Encrypted. */
   privateKey: Buffer;
   state: 'current' | 'next';
-  /** True if its record needs no check (`countsAsFound`). */
+  /** True if the key signs without a check of its record (`countsAsFound`). */
   isSeen: boolean;
 }
 
-/** Time after which a key whose record was never found is dropped (our choice). */
+/** Time after which a key is dropped if its record was never found (our choice). */
 const unseenMax = sql`interval '30 days'`;
-/** Time for which the record of a former key must stay, because mail on its way has its signature. */
+/**
+ * Time for which the DNS record of a previous key must stay, because mail with its signature may
+ * still be on its way.
+ */
 const overlap = sql`interval '7 days'`;
-/** Time after the overlap for which a record that is still in DNS is listed. */
+/** Time after `overlap` for which the record of a previous key is listed, if it is still in DNS. */
 const listedAfter = sql`interval '30 days'`;
 
 /** SQL that is true for a key that is not dropped yet. `key`: the table or its alias. */
@@ -56,7 +59,7 @@ export async function insertKeys(
     .execute();
 }
 
-/** Deletes the keys of a domain: all, those of one algorithm, or those that are not kept any more. */
+/** Deletes keys of a domain: all, those of one algorithm, or those that are no longer kept. */
 export async function deleteKeys(
   tx: Database,
   domainId: string,
@@ -88,7 +91,7 @@ export async function markKeysSeen(
   }
 }
 
-/** Makes the next keys of a domain the current ones. The private parts of the old ones are gone. */
+/** Makes the next keys of a domain the current ones. Deletes the private parts of the old keys. */
 export async function promoteNextKeys(tx: Database, domainId: string): Promise<void> {
   await tx
     .updateTable('domain_key')
@@ -108,7 +111,9 @@ export async function promoteNextKeys(tx: Database, domainId: string): Promise<v
     .execute();
 }
 
-/** Deletes previous keys whose overlap is over, by their selector: DNS has their records no more. */
+/**
+ * Deletes previous keys by selector. Their overlap is over, and their records are no longer in DNS.
+ */
 export async function deleteRemovedKeys(
   tx: Database,
   domainId: string,
@@ -125,33 +130,36 @@ export async function deleteRemovedKeys(
   }
 }
 
-/** A key that signs, encrypted. */
+/** A signing key, encrypted. */
 export interface SealedKey {
   selector: string;
   algorithm: DkimAlgorithm;
   privateKey: Buffer;
 }
 
-/** The values that mail of a sender domain needs when it is handed over. */
+/** The values of a sender domain that are needed to send its mail. */
 export interface Sender {
   /**
-   * Keys that sign its mail; an empty list: it is not signed. DNS has shown each of them, and the
-   * RSA key among them.
+   * Keys that sign the mail; empty: it is not signed. The DNS record of each key was found; an
+   * Ed25519 key never signs without an RSA key.
    */
   keys: SealedKey[];
-  /** True if the last check has found the MX of its own return path. */
+  /** True if the last check found the MX record of the domain's own return path. */
   hasReturnPath: boolean;
 }
 
 /**
- * SQL that is true if the last check has found the return path of a domain.
- * @param returnPath `recordKey` of its MX
+ * SQL that is true if the last check found the return path of a domain.
+ * @param returnPath `recordKey` of its MX record
  */
 export function isReturnPathFound(returnPath: string): RawBuilder<boolean> {
   return sql`coalesce(domain.record_states -> ${returnPath} ->> 'status' = 'verified', false)`;
 }
 
-/** @param returnPath as in `isReturnPathFound` */
+/**
+ * Returns the values that are needed to send mail from a domain.
+ * @param returnPath as in `isReturnPathFound`
+ */
 export async function findSender(
   db: Database,
   { projectId, domain, returnPath }: { projectId: string; domain: string; returnPath: string },

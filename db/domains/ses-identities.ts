@@ -2,20 +2,21 @@ import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 
 /**
- * The identities at the mail provider that this server has created. Only these are changed or
- * deleted, because the account may have others that belong to other owners.
+ * The identities at the mail provider that this server has created. Others are never changed or
+ * deleted, because the account may be shared.
  */
 
 /**
- * Locks a name until the transaction ends: no other transaction can claim, verify or release it.
+ * Locks a name until the transaction ends, so that no other transaction can claim, verify or
+ * release it.
  */
 export async function lockDomainName(tx: Database, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`domain ${name}`}, 0))`.execute(tx);
 }
 
 /**
- * Records that this server owns the identity of a name. Call it before creating the identity, if
- * the provider has none: then a crash in between leaves no unknown identity behind.
+ * Records that this server owns the identity of a name. Call it before the identity is created at
+ * the provider, so that a crash in between leaves no identity that this server does not know.
  */
 export async function insertSesIdentity(db: Database, name: string): Promise<void> {
   await db
@@ -36,7 +37,7 @@ export async function isOwnIdentity(db: Database, name: string): Promise<boolean
 }
 
 /**
- * Returns true if the provider is removing a name right now. The result is stable while the name is
+ * Returns true if the provider is removing a name now. The result cannot change while the name is
  * locked.
  */
 export async function isBeingForgotten(tx: Database, name: string): Promise<boolean> {
@@ -51,16 +52,17 @@ export async function isBeingForgotten(tx: Database, name: string): Promise<bool
 
 /**
  * Time for which a name counts as being removed. It is longer than the call to the provider may
- * take, and shorter than the timeout of the activity, so that it is over when the activity is retried.
+ * take, and shorter than the timeout of the activity, so that it has passed when the activity is
+ * retried.
  */
 const forgettingMax = sql`interval '1 minute'`;
 
 /**
  * Makes the provider remove the identity of a name that no project claims any more, if this server
  * owns it; otherwise does nothing. `forget` runs outside a transaction, so that a slow provider
- * holds none open; meanwhile the name cannot be claimed.
- *
- * A failure may be retried at once. After a crash, a call one minute later completes the removal.
+ * keeps none open. Meanwhile the name cannot be claimed.
+ * A failed call may be repeated at once. After a crash, a call one minute later completes the
+ * removal.
  */
 export async function forgetUnclaimedIdentity(
   db: Database,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { interpolate, type TextTemplate } from '../../domain/mail/skeleton.ts';
 import type { Database } from '../database.ts';
 
-/** How an email row stores its body: the body itself, or a body template with the row's values. */
+/** The stored form of a body: the body itself, or a body template with the values of the row. */
 export interface KeptBody {
   body: string | null;
   body_template: string | null;
@@ -13,7 +13,7 @@ export interface KeptBody {
   contact_id: string | null;
 }
 
-/** Returns the bodies of emails, in the same order; null for a removed one. */
+/** Returns the bodies of emails, in the same order; null for a deleted one. */
 export async function readBodies(
   db: Database,
   projectId: string,

@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { timeOfId } from '../../domain/ids.ts';
 import type { Database } from '../database.ts';
 
-/** The shortest time for which bodies are kept, in milliseconds: the setting is in days. */
+/** Minimum milliseconds for which bodies are kept, because the setting is in whole days. */
 export const retentionMsMin = 86_400_000;
 /** Number of messages, or attachments, that one statement handles. */
 const pageSize = 5_000;
 
 /**
  * Makes the retention check these messages again. Their bodies are stored only now, after a long
- * wait (their campaign was paused), and the check has already passed their ids.
+ * wait (their campaign was paused), and the retention has already passed their ids.
  */
 export async function reopenRetention(tx: Database, emailIds: readonly string[]): Promise<void> {
   const isYoung = (id: string) => Date.now() - timeOfId(id) < retentionMsMin;
@@ -21,19 +21,19 @@ export async function reopenRetention(tx: Database, emailIds: readonly string[])
       where late.scheduled_for <= scheduled_done_to`.execute(tx);
   await sql`
     update body_retention set done_to = (
-        -- The smallest id of its millisecond.
+        -- The smallest id of this millisecond.
         select (left(id::text, 14) || '0000-0000-000000000000')::uuid
           from unnest(${ids}) as stored(id) order by id limit 1)
       where done_to >= any(${ids})`.execute(tx);
 }
 
 /**
- * Removes the next page of bodies of messages that were created, or were to be sent, before a
- * moment, and a page of the contents of attachments of that age. Unsent messages keep both. Returns
- * false when none is left to check.
+ * Deletes the next page of bodies of messages whose creation or scheduled send time is before
+ * `before`, and a page of the contents of attachments of this age. Unsent messages keep both.
+ * Returns false when there is nothing left to check.
  */
 export async function deleteOldBodies(db: Database, before: Date): Promise<boolean> {
-  // The smallest id of that moment: a UUID of version 7 begins with the milliseconds.
+  // The smallest id of this time: a UUIDv7 begins with the milliseconds.
   const bound = before.getTime().toString(16).padStart(12, '0').padEnd(32, '0');
   const { rows } = await sql<{ rows_read: number }>`
     with mark as (
@@ -66,9 +66,7 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
   return isMoreScheduled || rows[0]?.rows_read === pageSize || attachments === BigInt(pageSize);
 }
 
-/**
- * Removes bodies of mail that was to be sent later than it was created: its retention begins then.
- */
+/** Deletes bodies of scheduled mail. Their retention begins at the scheduled time. */
 async function deleteScheduledBodies(db: Database, before: Date): Promise<boolean> {
   const { rows } = await sql<{ rows_read: number }>`
     with mark as (

@@ -5,10 +5,10 @@ import { following, ledgerColumns, whenFailing } from '../sql/ledger.ts';
 import { type PlainRendering, plainRendering } from '../sql/mail-trace.ts';
 
 /**
- * Adds the outcomes of one attempt to its campaign, at the end of the transaction. Pauses the
- * campaign when the provider has refused too many consecutive messages. Fails messages that would
- * be retried although the campaign has ended. Returns the ids of messages that still wait.
- * @param campaign.pauseOnFailures consecutive refusals that pause it; 0: never.
+ * Adds the outcomes of one attempt to the campaign's counters, at the end of the transaction.
+ * Pauses the campaign when the provider has refused too many consecutive messages. If the campaign
+ * has ended, messages that would be retried fail. Returns the ids of messages that still wait.
+ * @param campaign.pauseOnFailures consecutive refusals that pause the campaign; 0: never.
  * @param campaign.plainly the result of `recordPlainRenderings`.
  * @param outcomes in the order in which they happened.
  * @param emails the changed rows, with their new values.
@@ -22,7 +22,8 @@ export async function recordCampaignProgress(
   const sent = emails.filter(({ isSent }) => isSent).length;
   const delivered = emails.filter((email) => email.status === 'DELIVERED').length;
   const lastAccepted = outcomes.findLastIndex(({ kind }) => kind === 'accepted');
-  // Skip outcomes recorded already: this is a retry after a commit whose result was lost.
+  // Skip outcomes that were recorded before: the activity is repeated after a commit whose result
+  // was lost.
   const changed = new Set(emails.map(({ id }) => id));
   const refused = outcomes
     .slice(lastAccepted + 1)
@@ -63,9 +64,9 @@ export async function recordCampaignProgress(
 
 /**
  * Notes in the traces of a campaign's messages that their template could not be rendered, before
- * their outcomes are recorded. Returns how many had no such note yet, because a retried message
- * counts once. Without such messages it makes no statement.
- * @param claimedAt ISO time when they were claimed, right before they were rendered.
+ * their outcomes are recorded. Returns the number of messages without an earlier note, because a
+ * retried message counts once. With no such messages, it sends no statement.
+ * @param claimedAt ISO time when the messages were claimed, right before they were rendered.
  */
 export async function recordPlainRenderings(
   tx: Database,
@@ -75,7 +76,8 @@ export async function recordPlainRenderings(
   }[],
   claimedAt: string,
 ): Promise<number> {
-  // The messages of one campaign have few different reasons: one statement for each.
+  // The messages of one campaign have few different reasons, so there is one statement for each
+  // reason.
   const idsByReason = new Map<string, { reason: PlainRendering; ids: string[] }>();
   for (const { emailId, content } of outcomes) {
     const reason = content?.renderedPlainly;

@@ -55,15 +55,15 @@ export type NewEmail = Omit<
   scheduled_for?: Date | null;
   headers: MailHeader[];
   attachments?: StoredAttachment[];
-  /** The reason why it must not be sent: the message fails at once. Absent: it is sent. */
+  /** The reason why the message must not be sent: it fails at once. Absent: it is sent. */
   withheld?: WithheldReason;
   /** Set when its template could not be rendered, with the reason. */
   renderedPlainly?: PlainRendering | undefined;
 };
 
 /**
- * Inserts an email, in the caller's transaction. Returns false when an email with this id, or of this
- * step execution, exists already: a repeated step or request does not insert a second one.
+ * Inserts an email, in the caller's transaction. Returns false when an email with this id or step
+ * execution exists already, so a repeated step or request does not insert a second one.
  */
 export async function insertEmail(
   tx: Database,
@@ -97,9 +97,9 @@ export async function insertEmail(
 }
 
 /**
- * Notifies the project's delivery run of a message. The row says what is due, and the run has a
- * timer for the earliest message, so later ones need no notice.
- * @param email.scheduled_for when it is due; null: now.
+ * Notifies the project's delivery run of a message. The run has a timer for the earliest message,
+ * so messages that are due later need no notice.
+ * @param email.scheduled_for when the message is due; null: now.
  */
 export async function noteDelivery(
   tx: Database,
@@ -129,12 +129,12 @@ async function hasEarlier(
 }
 
 /**
- * Longest time, in seconds, that a transaction which inserts mail should take. The sweep finds the
- * mail of longer ones.
+ * Maximum expected duration of a transaction that inserts mail, in seconds. After a longer one, the
+ * sweep finds the mail.
  */
 const uncommittedSeconds = 15;
 
-/** Finds the contact of a project's message, with the address to which the message is sent. */
+/** Finds the contact of a message, and the address that the message is sent to. */
 export async function findEmailContact(
   db: Database,
   projectId: string,
@@ -150,7 +150,7 @@ export async function findEmailContact(
 
 /**
  * Stores the attachments of one message. Returns their ids in the given order.
- * @param scheduledFor the send time, from which they are kept; null: now.
+ * @param scheduledFor the send time, from which their retention counts; null: now.
  */
 export async function insertAttachments(
   db: Database,
@@ -182,12 +182,12 @@ export async function listAttachmentContents(
   return new Map(rows.map((row) => [row.id, row.content]));
 }
 
-/** The due messages of a project, and what decides about them. */
+/** The number of due messages of a project, and the rules that apply to them. */
 export interface DueEmails {
   count: number;
-  /** True if its rules may hold some of them. */
+  /** True if the send policy or a ramp may hold some of them. */
   isPoliced: boolean;
-  /** True if its routes may name their mail providers. */
+  /** True if the project's routes choose their mail providers. */
   isRouted: boolean;
 }
 
@@ -207,8 +207,8 @@ export async function countDueEmails(
 }
 
 /**
- * Number of bytes of bodies after which a claim takes no further message. A worker needs at most
- * about this much memory for bodies in each of its parallel deliveries.
+ * A claim takes no further message once its bodies have this many bytes. So a worker needs about
+ * this much memory for bodies in each of its parallel deliveries.
  */
 const claimBodyBytes = 2 * 1024 * 1024;
 
@@ -250,23 +250,27 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   contact_email: string;
   project_disabled: boolean;
   sender_gone: boolean;
-  /** The contact is being erased. */
+  /** True if the contact is being erased. */
   contact_gone: boolean;
   has_suppressions: boolean;
   topic_left: boolean;
-  /** True if its provider may have accepted it already, so no other one may get it. */
+  /**
+   * True if the provider of an earlier attempt may have accepted the message, so no other provider
+   * may get it.
+   */
   is_bound: boolean;
   /**
-   * State of the opt-in request that the mail asks to confirm; null: it is no confirmation mail.
+   * State of the opt-in request that this mail asks to confirm; null: it is not a confirmation
+   * mail.
    */
   opt_in_state: string | null;
-  /** These two are set only in a claim with `isPoliced`. */
+  /** This field and the next are set only in a claim with `isPoliced`. */
   contact_data: Record<string, unknown> | null;
   /** The workflow whose step sent it. */
   workflow_id: string | null;
-  /** Which mail of the project is tracked. */
+  /** The setting that says which mail of the project is tracked. */
   project_tracking: TrackingSetting;
-  /** Host of its tracked links; null: that of the API. */
+  /** Host of the tracked links; null: the host of the API. */
   tracking_host: string | null;
   /** The contact's language. */
   locale: string;
@@ -283,8 +287,8 @@ export interface EmailClaim {
   /** True if the sending limits have delayed these messages. */
   throttled: boolean;
   /**
-   * True: the caller applies the send policy. If false, and the project has a policy by now, the
-   * claim is empty.
+   * True: the caller applies the send policy. If false, and the project has a policy in the
+   * meantime, the claim is empty.
    */
   isPoliced?: boolean;
 }
@@ -292,15 +296,16 @@ export interface EmailClaim {
 /**
  * Claims due messages of a project for one attempt: they become SENDING, with the attempt's id and
  * a lease, committed before any is given to the mail provider. No other attempt can claim them
- * until they are settled. The bytes of one claim are limited, whatever `max` is; a single message
- * may exceed that.
+ * until their outcomes are recorded. The bytes of one claim are limited, whatever `max` is; only a
+ * single message may exceed the limit.
  */
 export async function claimDueEmails(db: Database, given: EmailClaim): Promise<ClaimedEmail[]> {
   const { rows } = await sql<ClaimedEmail>`
     with due as (
       select id, email.due_at, octet_length(body) as body_bytes
         from ${waitingOf(sql`${given.projectId}`)} join email on id = email_id
-        -- Compared with the locked row, because another transaction may have postponed it.
+        -- due_at of the locked row is compared too, because another transaction may have
+        -- postponed the message.
         where waiting.due_at <= now() and email.due_at <= now() and status = 'PENDING'
           and (${given.isPoliced ?? false} or not ${holdsMail(sql`${given.projectId}`)})
         order by waiting.due_at, email_id
@@ -337,7 +342,10 @@ export async function claimDueEmails(db: Database, given: EmailClaim): Promise<C
   return rows;
 }
 
-/** The columns that a claim sets. A delay by the limits is noted once, not by each attempt. */
+/**
+ * The columns that a claim sets. A delay by the sending limits is added to the trace once, not by
+ * each attempt.
+ */
 function claimed(given: { attemptId: string; leaseSeconds: number; throttled: boolean }) {
   const heldBack = given.throttled ? sql`${throttled(isoTime(sql`email.due_at`))} ||` : sql``;
   const attempt = sql`jsonb_build_object('attempt', email.attempts + 1)`;
@@ -348,7 +356,7 @@ function claimed(given: { attemptId: string; leaseSeconds: number; throttled: bo
 }
 
 /**
- * Releases the claims of an attempt that has given nothing to the mail provider: the messages
+ * Releases the claims of an attempt that has given no message to the mail provider: the messages
  * become due again.
  */
 export async function releaseClaim(db: Database, attemptId: string): Promise<void> {
@@ -371,12 +379,12 @@ export async function findNextDue(db: Database, projectId: string): Promise<numb
 }
 
 /**
- * Lists projects whose messages have been due for a while, so no run delivers them. While the default
- * provider cannot take mail, only one project without routes is listed, when a probe is due: the mail
- * of the others waits. It reads one index entry for each project with waiting mail, not one for each
- * message.
- * @param given.provider the name of the default provider's circuit; null: routes of the installation
- *   decide about all mail, so no project waits for this circuit
+ * Lists projects whose messages have been due for a while, so no run delivers them. While the
+ * default provider cannot take mail, the mail of projects without routes waits: one of these
+ * projects is listed when a probe is due. Reads one index entry for each project with waiting mail,
+ * not one for each message.
+ * @param given.provider the name of the default provider's circuit; null: the installation has
+ * routes for all mail, so no project waits for this circuit
  */
 export async function listForgottenDeliveries(
   db: Database,

@@ -25,8 +25,8 @@ export async function insertMailboxMessage(
     .values({ ...message, recipient: lowerAscii(message.recipient) })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
-  // The index finds the surplus, usually one row. It skips locked rows, so that two processes do
-  // not wait for each other.
+  // The index finds the surplus rows, usually one. Locked rows are skipped, so that two processes
+  // do not wait for each other.
   await sql`
     delete from mailbox_message where id in (
       select id from mailbox_message where id in (
@@ -36,7 +36,9 @@ export async function insertMailboxMessage(
     )`.execute(db);
 }
 
-/** The newest mails first, without their content; `to`, in lower case, filters by recipient. */
+/**
+ * Lists the newest mails first, without their content. `to`, in lower case, filters by recipient.
+ */
 export async function listMailboxMessages(
   db: Database,
   { to, limit }: { to?: string | undefined; limit: number },
@@ -51,7 +53,7 @@ export async function listMailboxMessages(
     .execute();
 }
 
-/** One mail with its bytes. */
+/** Returns one mail with its bytes. */
 export async function findMailboxMessage(
   db: Database,
   id: string,

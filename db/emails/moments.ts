@@ -2,20 +2,20 @@ import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 import { momentKinds, tallied, countedTo } from '../sql/mail-moments.ts';
 
-/** Counts by day how many messages were sent, delivered, opened and so on. */
+/** Counts by day the messages that were sent, delivered, opened and so on. */
 
 const momentNumbers = sql`unnest(array[${sql.join(Object.values(momentKinds).map((kind) => sql.lit(kind)))}]) as number`;
 
 /**
- * Time from the beginning of a day until it is counted, that is, two days after its end. The
- * ledger adds changes of moments that are older than 24 hours to `email_tally`. So no change is missed, unless
- * a transaction takes a day.
+ * Time from the beginning of a day until the day is counted, that is, two days after its end.
+ * Changes of moments older than 24 hours are added to `email_tally` by the ledger. So no change is
+ * missed, unless a transaction takes a day.
  */
 const dayIsCountedAfter = sql`interval '72 hours'`;
 
 /**
  * Merges the changes of counted days, and counts the next day that is due, for all projects.
- * Returns true if there is more to do. At rest it reads one row.
+ * Returns true if there is more to do. If there is nothing to do, it reads one row.
  */
 export async function tallyMoments(db: Database): Promise<boolean> {
   if (await foldTally(db)) return true;
@@ -50,7 +50,7 @@ export async function tallyMoments(db: Database): Promise<boolean> {
   });
 }
 
-/** Adds the missing counts of a day. Projects that are being removed are skipped. */
+/** Adds the missing counts of a day. Projects that are being deleted are skipped. */
 async function tallyDay(tx: Database, day: Date): Promise<void> {
   const date = sql`(${day}::timestamptz at time zone 'UTC')::date`;
   await sql`
@@ -70,8 +70,8 @@ async function tallyDay(tx: Database, day: Date): Promise<void> {
 const foldedAtOnce = 20_000;
 
 /**
- * Merges fresh rows into one for each day, and deletes exactly those. Rows of a removed project are
- * only deleted. Returns true if there may be more.
+ * Merges new rows into one for each day, and deletes exactly the merged ones. Rows of a deleted
+ * project are only deleted. Returns true if there may be more.
  */
 async function foldTally(db: Database): Promise<boolean> {
   const key = (table: string) =>

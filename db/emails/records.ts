@@ -18,9 +18,9 @@ import {
 } from '../sql/mail-status.ts';
 import { limits } from '../../domain/limits.ts';
 
-/** Reads of messages, sent or not. */
+/** Reads messages, sent or not. */
 
-/** The columns that a list leaves out: they may be large. */
+/** Columns that a list does not read, because they may be large. */
 const large = ['body', 'body_template', 'body_values', 'trace'] as const;
 
 /** Columns whose value is computed: see `summary`. */
@@ -52,12 +52,12 @@ export type EmailSummary = Omit<EmailRow, (typeof large)[number]> & {
   has_body: boolean;
   /** null: the message has no topic, or the topic was deleted. */
   topic_key: string | null;
-  /** Status of its campaign while the message waits; see `outcomeOf`. */
+  /** Status of the message's campaign while the message waits; see `outcomeOf`. */
   campaign_status: string | null;
   is_unsettled: boolean;
 };
 
-/** A message with its body and its trace, as far as they are stored. */
+/** A message with its body and trace, if they are stored. */
 export type EmailRecord = EmailSummary & { body: string | null; trace: TraceEntry[] };
 
 export interface EmailQuery {
@@ -66,22 +66,22 @@ export interface EmailQuery {
   executionId?: string | undefined;
   status?: string | undefined;
   sourceType?: string | undefined;
-  /** True for mail with a requested send time. */
+  /** True: only mail with a requested send time. */
   scheduled?: boolean | undefined;
   templateId?: string | undefined;
-  /** The whole address that it goes to, in its stored form. */
+  /** The whole recipient address, in its stored form. */
   email?: string | undefined;
-  /** Part of that address, or of the subject, in any case. */
+  /** Part of the recipient address or subject, in any case. */
   search?: string | undefined;
-  /** It was queued at this time or later. */
+  /** Only mail that was queued at this time or later. */
   createdAfter?: Date | undefined;
-  /** It was queued before this time. */
+  /** Only mail that was queued before this time. */
   createdBefore?: Date | undefined;
   after?: { value: string; id: string } | undefined;
   limit: number;
 }
 
-/** Messages of some states are found by these moments. */
+/** The moments (times in `email_moment`) by which messages with these states are found. */
 const momentOf: Record<string, Moment> = {
   OPENED: 'opened',
   CLICKED: 'clicked',
@@ -90,14 +90,14 @@ const momentOf: Record<string, Moment> = {
 };
 
 /**
- * Maximum number of messages with a moment for which a page is read by their ids. With more, it is
- * found faster by reading all mail in order.
+ * Maximum number of messages with a moment for which a page is read by their ids. With more,
+ * reading all mail in order is faster.
  */
 const fewMax = 10_000;
 
 /**
  * Returns SQL conditions that find a page, and its count, by mail with a moment. Returns none for
- * the mail of a contact or an execution, which is little.
+ * the mail of a contact or an execution, because there is little.
  */
 async function findByMoment(db: Database, projectId: string, query: EmailQuery) {
   const { contactId, campaignId, executionId, status } = query;
@@ -146,8 +146,9 @@ function matching(
 }
 
 /**
- * Campaign mail that is being given to the mail provider is SENDING, although its row says PENDING.
- * SENDING mail is found first and by id, because there is little of it, however much mail waits.
+ * SQL that is true for messages with a status. Campaign mail that is being given to the mail
+ * provider counts as SENDING, although its row says PENDING. SENDING mail is found by id, because
+ * there is always little of it.
  */
 function hasStatus(projectId: string, status: string) {
   const underWay = idsUnderWay(sql`${projectId}`);
@@ -158,7 +159,7 @@ function hasStatus(projectId: string, status: string) {
       union all ${underWay}))`;
   }
   const isStatus = sql`status = ${sql.lit(status)}`;
-  // Every failed message has an error, and the index finds messages by it.
+  // Every failed message has an error, and an index finds messages by error.
   if (status === 'FAILED') return sql`${isStatus} and error is not null`;
   return status === 'PENDING' ? sql`${isStatus} and id not in ${underWay}` : isStatus;
 }
@@ -169,9 +170,10 @@ interface EmailPage {
 }
 
 /**
- * Lists messages of a project, newest first, and counts the matches; 0 on later pages. Bodies are
+ * Lists messages of a project, newest first, and counts all matches (0 on later pages). Bodies are
  * not read, because a page of them would not fit in memory.
- * @throws Problem STATS_TOO_HEAVY if a search for texts takes too long: no index has them
+ * @throws Problem STATS_TOO_HEAVY if a search for texts takes too long, because no index has the
+ * texts
  */
 export function listEmails(db: Database, projectId: string, query: EmailQuery): Promise<EmailPage> {
   if (!query.search && query.email === undefined) return listMatching(db, projectId, query);

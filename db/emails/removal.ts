@@ -3,10 +3,10 @@ import { type Database, transact } from '../database.ts';
 import { following, ledgerColumns } from '../sql/ledger.ts';
 
 /**
- * Deletes messages, and all that follows them in other tables. Sent mail stays billed.
+ * Deletes messages, and their rows in all other tables. Sent mail stays billed.
  * @param given.where a condition on `email`
  * @param given.rows maximum number of messages; absent: all
- * @returns how many were deleted
+ * @returns the number of deleted messages
  */
 export async function deleteMail(
   db: Database,
@@ -15,7 +15,8 @@ export async function deleteMail(
   return db.isTransaction ? remove(db) : transact(db, remove);
 
   async function remove(tx: Database): Promise<number> {
-    // Locked first, so that the next statement sees what others have just added to these tables.
+    // Lock the messages first, so that the next statement sees rows that other transactions have
+    // just added to these tables.
     const { rows: found } = await sql<{ id: string }>`
       select id from email where ${where} limit ${rows ?? null}::int for update`.execute(tx);
     const { rows: deleted } = await sql`

@@ -6,7 +6,7 @@ import type { SystemMail } from '../tables.ts';
 
 export type SystemMailRow = Selectable<SystemMail>;
 
-/** A mail without an `email` row. `html`: a fragment or a whole document. */
+/** A mail without a row in `email`. `html`: a fragment or a whole document. */
 export type NewSystemMail = Pick<
   Insertable<SystemMail>,
   'to_email' | 'from_email' | 'from_name' | 'reply_to' | 'subject' | 'html'
@@ -23,9 +23,7 @@ export type NewSystemMail = Pick<
 
 const summaries = { 'campaign-test': 'Test of a campaign', 'platform-mail': 'Account mail' };
 
-/**
- * Inserts a system mail, in the transaction of its cause, and requests the run that sends it.
- */
+/** Inserts a system mail, in the transaction that causes it, and requests the run that sends it. */
 export async function insertSystemMail(tx: Database, mail: NewSystemMail): Promise<void> {
   const { id } = await tx
     .insertInto('system_mail')
@@ -50,8 +48,8 @@ function enqueueMail(
 }
 
 /**
- * Signals, every ten minutes, the runs of mails that have not left: such a run may be lost, or was
- * ended in Temporal. A running one ignores the signal.
+ * Signals, every ten minutes, the runs of unsent system mails: such a run may be lost, or was ended
+ * in Temporal. A run that is active ignores the signal.
  */
 export async function signalStalledSystemMail(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
@@ -67,8 +65,8 @@ export async function signalStalledSystemMail(db: Database, max: number): Promis
 /**
  * Claims a mail for one attempt, committed before it is given to the mail provider. Returns the
  * attempt's number, from 1; the same number if the same attempt asks again because the response was
- * lost. Returns undefined when the mail is gone or claimed by another attempt, which may have sent
- * it: it must not be sent twice.
+ * lost. Returns undefined when the mail is deleted, or claimed by another attempt, which may have
+ * sent it: it must not be sent twice.
  */
 export async function claimSystemMail(
   db: Database,
@@ -84,8 +82,8 @@ export async function claimSystemMail(
 }
 
 /**
- * Allows another try of a mail that this attempt has claimed and certainly not given to the mail
- * provider.
+ * Allows another attempt of a mail that this attempt has claimed and certainly not given to the
+ * mail provider.
  */
 export async function releaseSystemMail(
   db: Database,
@@ -100,12 +98,12 @@ export async function releaseSystemMail(
     .execute();
 }
 
-/** Deletes a mail that was sent or never will be. */
+/** Deletes a mail that was sent or will never be. */
 export async function deleteSystemMail(db: Database, id: string): Promise<void> {
   await sql`delete from system_mail where id = ${id}`.execute(db);
 }
 
-/** A mail that waits or is being given to the mail provider; undefined when it is gone. */
+/** Finds a mail that waits or is being sent; undefined when it is deleted. */
 export async function findSystemMail(db: Database, id: string): Promise<SystemMailRow | undefined> {
   return db
     .selectFrom('system_mail')

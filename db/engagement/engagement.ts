@@ -9,16 +9,16 @@ import type {
   VerdictRule,
 } from '../../domain/engagement/verdict.ts';
 
-/** Requests to pixels and links, as rows of `engagement`. */
+/** Requests to open pixels and tracked links, as rows of `engagement`. */
 
-/** Seconds after which a request is judged: then most of what matters for it is known. */
+/** Seconds after which a request is judged: by then, most of the evidence is known. */
 const settleSeconds = 6;
 /** Seconds for which a verdict may still change. */
 const revisionSeconds = 3600;
-/** Seconds in which equal opens, or HEAD requests, of one client are one row. */
+/** Within this many seconds, equal opens or HEAD requests of one client are stored as one row. */
 const mergeSeconds = 10;
 
-/** A request that was recorded for a message. */
+/** A request for a pixel or link of a message. */
 export interface NewEngagement {
   projectId: string;
   emailId: string;
@@ -67,7 +67,7 @@ export function insertingEngagement(rows: readonly NewEngagement[]): RawBuilder<
               and inner_same.link_id is not distinct from given.link_id)`;
 }
 
-/** Leaves out repeated opens and HEAD requests of one client. */
+/** Drops repeated opens and HEAD requests of one client. */
 function withoutRepeats(rows: readonly NewEngagement[]): NewEngagement[] {
   const last = new Map<string, number>();
   return rows.filter(({ kind, emailId, linkId, client, at }) => {
@@ -81,8 +81,8 @@ function withoutRepeats(rows: readonly NewEngagement[]): NewEngagement[] {
 }
 
 /**
- * Lets recent requests of messages be judged again, because their delivery was reported. The caller
- * has locked the messages.
+ * Makes recent requests for messages due for another judgement, because the delivery of the
+ * messages was reported. The caller has locked the messages.
  */
 export async function judgeAgain(tx: Database, emailIds: readonly string[]): Promise<void> {
   await sql`
@@ -110,8 +110,8 @@ const projectsMax = 50;
 const pageMax = 500;
 
 /**
- * Finds messages with requests that are due: an equal number from each of the next projects that have
- * unsettled requests. Locks nothing. At rest it reads no row.
+ * Finds messages with requests that are due: an equal number from each of the next projects with
+ * unjudged requests. Locks nothing. If nothing is due, it reads no row.
  * @param after only projects with a greater id; null: all
  */
 export async function findDue(db: Database, after: string | null): Promise<DuePage> {
@@ -150,7 +150,7 @@ export async function findDue(db: Database, after: string | null): Promise<DuePa
 
 const noProject = '00000000-0000-0000-0000-000000000000';
 
-/** A request as it is judged. */
+/** The columns of a request that its judgement needs. */
 export interface EngagementRow {
   id: string;
   emailId: string;
@@ -182,12 +182,15 @@ const judged = [
   'settle_at',
 ];
 
-/** Maximum number of requests of one message that are judged together, and of due ones among them. */
+/**
+ * Maximum number of requests for one message that are judged together; also the maximum number of
+ * due ones among them.
+ */
 const judgedMax = 500;
 const dueMax = 100;
 
 /**
- * Returns the due requests of messages, and all requests about a minute before or after them.
+ * Returns the due requests of messages, and all requests about a minute before or after.
  * @param aroundSeconds the length of this minute
  */
 export async function listAroundDue(
@@ -210,14 +213,14 @@ export async function listAroundDue(
       cross join lateral (
         select ${references(judged, 'engagement')} from engagement
           where email_id = due_email_id and at >= first_at - ${around} and at <= last_at + ${around}
-          -- The due ones first, so that however many there are, each is judged at last.
+          -- The due requests come first, so that each is judged in the end, however many there are.
           order by settle_at <= now() desc nulls last, at desc limit ${judgedMax}) near`.execute(
     tx,
   );
   return rows;
 }
 
-/** Stores verdicts, and that the requests are settled. */
+/** Stores verdicts, and marks the requests as judged. */
 export async function updateVerdicts(
   tx: Database,
   rows: readonly {
@@ -244,11 +247,11 @@ export async function updateVerdicts(
         = (given.email_id, given.at, given.id)`.execute(tx);
 }
 
-/** The verdicts on one kind of request to a message, taken together. */
+/** The verdicts on all opens, or all clicks, of a message. */
 export interface VerdictSummary {
   emailId: string;
   kind: 'open' | 'click';
-  /** The first request of a person that is still stored. */
+  /** The first request by a person, among those that are still stored. */
   humanAt: Date | null;
   isByMachines: boolean;
 }
@@ -265,11 +268,11 @@ export async function summariseVerdicts(
   return rows;
 }
 
-/** Maximum number of settled requests that are kept of one message. */
+/** Maximum number of judged requests that are kept for one message. */
 const keptMax = 500;
 
 /**
- * Deletes settled requests of messages that have too many: first those of machines, then old ones.
+ * Deletes judged requests of messages that have too many: first those by machines, then old ones.
  */
 export async function deleteSurplus(tx: Database, emailIds: readonly string[]): Promise<void> {
   await sql`
@@ -282,12 +285,12 @@ export async function deleteSurplus(tx: Database, emailIds: readonly string[]): 
           = (ranked.email_id, ranked.at, ranked.id)`.execute(tx);
 }
 
-/** Maximum number of requests from which one statement removes the client. */
+/** Maximum number of requests whose client one statement deletes. */
 const clearedAtOnce = 2_000;
 
 /**
- * Removes the clients of requests whose verdict is final, and HEAD requests. Returns true if there
- * may be more.
+ * Deletes the client of requests whose verdict is final, and deletes HEAD requests. Returns true if
+ * there may be more.
  */
 export async function removeOldClients(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
@@ -313,7 +316,7 @@ export type ShownEngagement = Pick<EngagementRow, 'at' | 'link' | 'linkId' | 've
   kind: 'open' | 'click';
 };
 
-/** Maximum number of opens and clicks that are shown of one message. */
+/** Maximum number of opens and clicks that are shown for one message. */
 const shownMax = 200;
 
 /** Returns the newest opens and clicks of a message, oldest first. */

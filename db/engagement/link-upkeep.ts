@@ -10,8 +10,9 @@ const foldedAtOnce = 20_000;
 const tally = (table: string) => references(columns.link_tally, table);
 
 /**
- * Merges fresh rows into one for each link, and deletes exactly those. Rows of a deleted project are
- * only deleted. Returns true if there may be more. At rest it reads nothing.
+ * Merges new rows into one for each link, and deletes exactly the merged ones. Rows of a deleted
+ * project are only deleted. Returns true if there may be more. If there are no new rows, it reads
+ * nothing.
  */
 export async function foldLinkTally(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
@@ -40,9 +41,9 @@ export async function foldLinkTally(db: Database): Promise<boolean> {
 const versionsMax = 5;
 
 /**
- * Stores the addresses of links as their author wrote them, for an owner whose links have the targets
- * of clicks instead. So the target of one recipient is shown only if the content does not have the
- * link any more. Returns true if there may be more. At rest it reads nothing.
+ * Stores the addresses of links as their author wrote them, for an owner whose links still have the
+ * targets of clicks. So the target of one recipient is shown only if the content no longer has the
+ * link. Returns true if there may be more. If there are no new links, it reads nothing.
  */
 export async function readAddresses(
   db: Database,

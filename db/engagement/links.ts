@@ -5,25 +5,25 @@ import { limits } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 
 /**
- * Counts clicks by link. A link belongs to a campaign, a template or a step, its owner; a message may
- * have several owners.
+ * Counts clicks by link. Each link belongs to an owner: a campaign, a template or a step. A message
+ * may have several owners.
  */
 
-/** A click that got its verdict, or another one. */
+/** A click whose verdict was set or changed. */
 export interface JudgedClick {
   emailId: string;
   linkId: string;
   /** The target of the link. */
   link: string;
   at: Date;
-  /** The verdict before; null: there was none, so the click is not counted yet. */
+  /** The previous verdict; null: there was none, so the click is not counted yet. */
   was: Verdict | null;
   verdict: Verdict;
 }
 
 /**
- * Counts the clicks of messages that the caller has locked. It takes the last locks of a transaction:
- * one for each owner whose link is clicked for the first time.
+ * Counts the clicks of messages that the caller has locked. Call it last in the transaction,
+ * because it locks each owner whose link is clicked for the first time.
  */
 export async function countLinkClicks(tx: Database, clicks: readonly JudgedClick[]): Promise<void> {
   if (clicks.length === 0) return;
@@ -77,7 +77,7 @@ function changeOf({ emailId, linkId, link, at, was, verdict }: JudgedClick) {
   };
 }
 
-/** SQL that selects the changes of counts, once for each owner of a link. */
+/** SQL that selects the changes of counts, for each owner of each link. */
 function changesOfOwners(clicks: readonly JudgedClick[]): RawBuilder<unknown> {
   return sql`
     select owner.id as owner_id, email.project_id, email.created_at, change.email_id, change.link_id,
@@ -89,7 +89,7 @@ function changesOfOwners(clicks: readonly JudgedClick[]): RawBuilder<unknown> {
         as owner(id) on owner.id is not null`;
 }
 
-/** SQL of the number of links of an owner that are kept. */
+/** SQL of the number of stored links of an owner. */
 function countKept(owner: RawBuilder<unknown>): RawBuilder<number> {
   return sql<number>`(select count(*) from tracked_link inner_kept_link where inner_kept_link.owner_id = ${owner})`;
 }
@@ -107,8 +107,8 @@ interface NewLink {
 }
 
 /**
- * Keeps the links that are clicked for the first time, up to `limits.linksMax` of each owner. A link
- * that finds no room is never kept later, because no link is removed.
+ * Stores the links that are clicked for the first time, up to `limits.linksMax` of each owner.
+ * Links are never deleted, so a link beyond this number is never stored.
  */
 async function keepLinks(tx: Database, changes: RawBuilder<unknown>): Promise<void> {
   const { rows: fresh } = await sql<NewLink>`

@@ -32,8 +32,8 @@ export async function findErasure(
 }
 
 /**
- * Removes the contact itself and ends its erasure, which is locked. The erasure's row stays as a
- * receipt.
+ * Deletes the contact itself and ends its erasure, which the caller has locked. The erasure's row
+ * stays as a receipt.
  */
 export async function completeErasure(tx: Database, erasure: ErasureRow): Promise<void> {
   const { numAffectedRows } = await sql`
@@ -99,7 +99,7 @@ export async function noteErased(
 
 /**
  * Requests the runs of erasures without progress for ten minutes: they were ended in Temporal, or
- * Temporal lost them. A running one is not affected.
+ * Temporal lost them. Active runs are not affected.
  */
 export async function signalStalledErasures(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {

@@ -8,8 +8,8 @@ import {
 } from '../sql/derived-events.ts';
 
 /**
- * Returns the events of a campaign's messages that need not be stored. The caller has locked their
- * contacts, so no wait for such an event can begin before the commit.
+ * Returns the events of a campaign's messages that can be derived instead of stored. The caller has
+ * locked the contacts, so no wait for such an event can begin before the commit.
  */
 export async function findDerivable(
   tx: Database,
@@ -26,21 +26,22 @@ export async function findDerivable(
 }
 
 /**
- * Stores the derived events of messages, in the caller's transaction, before a change of their rows
- * makes them underivable.
+ * Stores the derived events of messages, in the caller's transaction. Call it before a change of
+ * the messages, after which the events could not be derived any more.
  */
 export async function storeDerived(tx: Database, emailIds: readonly string[]): Promise<void> {
   const isMeant = sql`id = any(${emailIds}::uuid[])`;
   const events = derivedEvents.map((event) => selectDerived(event, isMeant));
   await sql`
     with given as (${sql.join(events, sql` union all `)}), stored as (
-      -- The column tx is null, because the events are not new: no subscription must deliver them.
+      -- tx is null, because the events are not new: no subscription must deliver them.
       insert into event (id, project_id, contact_id, name, data, created_at, recorded_at, email_id,
           tx)
         select id, project_id, contact_id, name, data, created_at, recorded_at, email_id, tx
           from given
     ), counted as (
-      -- Takes back the count that the trigger adds: the events were counted when they happened.
+      -- Subtract what the trigger adds to the count, because these events were counted when they
+      -- happened.
       insert into event_tally (project_id, name, day, count)
         select project_id, name, (created_at at time zone 'UTC')::date, -1 from given
     )

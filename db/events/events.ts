@@ -42,7 +42,7 @@ export async function listEvents(
   return rows;
 }
 
-/** The events with these ids, in their order, with the address of their contact. */
+/** Returns the events with these ids, in this order, with the addresses of their contacts. */
 export async function readEvents(db: Database, ids: readonly string[]): Promise<ListedEvent[]> {
   const { rows } = await sql<ListedEvent>`
     select ${columnList('event', 'listed')}, contact.email as contact_email
@@ -62,8 +62,8 @@ export async function listContactEvents(
   limit: number,
 ): Promise<RowSize[]> {
   const isOwn = sql`project_id = ${projectId} and contact_id = ${contactId}`;
-  // Ordered by `recorded_at`, which has microseconds, because mail may be sent and delivered within
-  // one millisecond.
+  // Ordered by `recorded_at`, which has microseconds, because a message may be sent and delivered
+  // within one millisecond.
   const newest = sql`order by recorded_at desc, id desc limit ${limit}`;
   const derived = derivedEvents.map(
     (event) =>
@@ -77,7 +77,9 @@ export async function listContactEvents(
   return rows;
 }
 
-/** Returns true if a project has more than `max` stored events of a name from the last `hours`. */
+/**
+ * Returns true if a project has more than `max` stored events with a name from the last `hours`.
+ */
 export async function hasMoreEvents(
   db: Database,
   projectId: string,

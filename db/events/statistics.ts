@@ -3,7 +3,10 @@ import type { Database } from '../database.ts';
 import { derivedEvents, derivedNamed, hasDerived } from '../sql/derived-events.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 
-/** Statistics of events. Counts come from `event_tally`: as exact as the rows, and always fast. */
+/**
+ * Statistics of events. The counts come from `event_tally`, which is exact, and fast for any number
+ * of events.
+ */
 
 export interface EventCount {
   name: string;
@@ -16,7 +19,7 @@ export interface Period {
   to: Date | null;
 }
 
-/** The names of a project's events, the most frequent first. */
+/** Lists the names of a project's events, the most frequent first. */
 export async function listEventNames(db: Database, projectId: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from event_tally where project_id = ${projectId}
@@ -27,7 +30,7 @@ export async function listEventNames(db: Database, projectId: string): Promise<s
 
 /**
  * Lists how often each event was recorded in a period, the most frequent first. Whole UTC days are
- * read from `event_tally`; the remainders at both ends are counted, by an index on the names.
+ * read from `event_tally`; the parts of days at both ends are counted by an index on the names.
  */
 export async function listEventCounts(
   db: Database,
@@ -64,10 +67,10 @@ export async function listEventCounts(
 
 const dayMs = 86_400_000;
 
-/** The whole UTC days of a period, and its remainders: each within one day. */
+/** Splits a period into its whole UTC days, and the parts of days at both ends. */
 function splitPeriod({ from, to }: Period) {
   const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);
-  // The last millisecond is included; `end` is exclusive.
+  // `to` is included, and `end` is exclusive.
   const end = to && new Date(to.getTime() + 1);
   const endDay = end && new Date(Math.floor(end.getTime() / dayMs) * dayMs);
   if (end && endDay && endDay < firstDay) {
@@ -93,8 +96,8 @@ export interface EventTrend extends EventCount {
 }
 
 /**
- * Lists the most frequent events of `days` UTC days from `from`, with their counts in these days
- * and in as many days before.
+ * Lists the most frequent events of `days` UTC days from `from`, with their counts on these days
+ * and on the same number of days before.
  */
 export async function listTopEvents(
   db: Database,
@@ -123,8 +126,8 @@ export async function countEvents(db: Database, projectId: string, name: string)
     (event) => sql`exists (select from email
       where email.contact_id = contact.id and project_id = ${projectId} and ${hasDerived(event)})`,
   );
-  // No index has the contacts of all messages. So each contact is checked, and `exists` stops at
-  // its first message.
+  // No index has the contacts of all messages. So `exists` checks each contact, and stops at its
+  // first message.
   const contacts =
     derived.length === 0
       ? sql`select count(distinct contact_id)::float8 from event where ${isNamed}`

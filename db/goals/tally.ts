@@ -3,9 +3,12 @@ import type { GoalSums } from '../../domain/goals/goal.ts';
 import type { Database } from '../database.ts';
 import { finite } from '../expressions.ts';
 
-/** Sums of conversions by campaign and workflow. They stay when contacts and their mail are deleted. */
+/**
+ * Sums of conversions by campaign and workflow. The sums stay when contacts and their mail are
+ * deleted.
+ */
 
-/** Returns the sums of a campaign or a workflow. */
+/** Returns the sums of a campaign or workflow. */
 export async function readGoalSums(db: Database, ownerId: string): Promise<GoalSums> {
   const { rows } = await sql<Omit<GoalSums, 'value'> & { value: string }>`
     select coalesce(sum(converted), 0)::int as converted,
@@ -21,8 +24,9 @@ export async function readGoalSums(db: Database, ownerId: string): Promise<GoalS
 const foldedAtOnce = 20_000;
 
 /**
- * Merges fresh rows into one for each campaign and workflow, and deletes exactly those. Rows of a
- * deleted one are only deleted. Returns true if there may be more. At rest it reads nothing.
+ * Merges new rows into one for each campaign and workflow, and deletes exactly the merged ones.
+ * Rows of a deleted one are only deleted. Returns true if there may be more. If there are no new
+ * rows, it reads nothing.
  */
 export async function foldGoalTally(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`

@@ -14,15 +14,15 @@ import { cancelJobs, insertJob, type JobRef, type JobRow, lockOpenJob } from './
 /** Request and progress of a job. */
 export interface ExecutionJobState<Asked> {
   asked: Asked;
-  /** Start of the next page; null: the beginning. */
+  /** Start of the next page; null: the first page. */
   cursor: unknown;
   /** Approximate number of executions to check, for the progress. */
   total: number;
-  /** The shortest time between the end of the last page and the next one, in milliseconds. */
+  /** Minimum milliseconds between the end of a page and the next page. */
   pauseMs: number;
 }
 
-/** An open job, locked for the caller's transaction. */
+/** An open job. The caller's transaction has locked it. */
 export interface LockedExecutionJob<Asked> {
   id: string;
   projectId: string;
@@ -33,17 +33,20 @@ export interface LockedExecutionJob<Asked> {
 }
 
 export interface ExecutionPage<Kind extends ExecutionJobKind> {
-  /** Executions that were checked. */
+  /** Number of executions that were checked. */
   checked: number;
   /** Counts to add to the job's result. */
   outcome: Partial<ExecutionJobResults[Kind]>;
   /** Start of the next page; null: this was the last one. */
   cursor: object | null;
-  /** The shortest time before the next page, in milliseconds. */
+  /** Minimum milliseconds until the next page. */
   pauseMs: number;
 }
 
-/** Accepts a job, in the caller's transaction, which holds the project and then the workflow. */
+/**
+ * Inserts a job, in the caller's transaction. The caller has locked the project and then the
+ * workflow.
+ */
 export async function insertExecutionJob(
   tx: Database,
   { projectId, jobId }: JobRef,
@@ -56,7 +59,7 @@ export async function insertExecutionJob(
   await insertJob(tx, { id: jobId, projectId, kind, workflowId, data, request, causedBy });
 }
 
-/** A job on the executions of this workflow, of any of `executionJobKinds`. */
+/** Finds a job on the executions of a workflow, of any of `executionJobKinds`. */
 export async function findExecutionJob(
   db: Database,
   { projectId, workflowId, jobId }: JobRef & { workflowId: string },
@@ -72,9 +75,9 @@ export async function findExecutionJob(
 }
 
 /**
- * Returns the job, locked for the caller's transaction; null when nothing is left to do, see
- * `lockOpenJob`. The workflow is locked before its job, in the order of a deletion. If the workflow
- * is gone, the job is cancelled here.
+ * Locks a job for the caller's transaction and returns it; null when nothing is left to do, see
+ * `lockOpenJob`. The workflow is locked before its job, as in a deletion. If the workflow is
+ * deleted, the job is cancelled here.
  */
 export async function lockOpenExecutionJob(tx: Database, ref: JobRef): Promise<JobRow | null> {
   const workflow = await tx
@@ -91,7 +94,7 @@ export async function lockOpenExecutionJob(tx: Database, ref: JobRef): Promise<J
   return null;
 }
 
-/** Milliseconds that a locked job must still pause before its next page. */
+/** Returns the milliseconds for which a locked job must still pause before its next page. */
 export async function findPause(tx: Database, job: JobRow): Promise<number> {
   const { pauseMs } = job.request as unknown as ExecutionJobState<unknown>;
   if (pauseMs === 0) return 0;

@@ -10,19 +10,19 @@ import type { Job } from '../tables.ts';
 
 export type JobRow = Selectable<Job>;
 
-/** A job's ids, as its run has them. */
+/** The ids of a job, as the input of its run has them. */
 export interface JobRef {
   projectId: string;
   jobId: string;
 }
 
 /**
- * The states of open jobs as SQL literals. With parameters, a plan might not use the partial indexes
- * of open jobs.
+ * The states of open jobs, as SQL literals: with parameters, a plan might not use the partial
+ * indexes of open jobs.
  */
 const openStates = [sql.lit('waiting'), sql.lit('active')];
 
-/** The run type of each kind of job, and its name for operators. */
+/** The run type of each kind of job, and the name that operators see. */
 const runOf: Record<
   JobKind,
   {
@@ -91,13 +91,13 @@ export async function findJob(
     .executeTakeFirst();
 }
 
-/** Imports of a project, newest first, and how many there are; 0 on later pages. */
+/** Lists the imports of a project, newest first, and counts them (0 on later pages). */
 export async function listImports(
   db: Database,
   projectId: string,
   { after, limit }: { after?: Position | undefined; limit: number },
 ): Promise<{ rows: JobRow[]; total: number }> {
-  // A literal, because the index `job_import_page` has only this kind.
+  // The kind is a literal, because the index `job_import_page` contains only this kind.
   const imports = db
     .selectFrom('job')
     .where('project_id', '=', projectId)
@@ -117,9 +117,10 @@ export async function listImports(
 }
 
 /**
- * Returns the job, locked for the caller's transaction; null when nothing is left to do, because it
- * has ended or is gone. In a disabled project it is cancelled here. The project is locked first, so that
- * disabling, reset and deletion are serialized with this transaction.
+ * Locks a job for the caller's transaction and returns it; null when nothing is left to do, because
+ * it has ended or is deleted. In a disabled project, the job is cancelled here. The project is
+ * locked first, so that disabling, reset and deletion wait for this transaction, or this one for
+ * them.
  */
 export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
   const project = await tx
@@ -144,9 +145,7 @@ export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
   return job ?? null;
 }
 
-/**
- * Stores the progress and results of a locked job; also its `data` and `request`, if they are given.
- */
+/** Stores the progress and results of a locked job; also its `data` and `request`, if given. */
 export async function updateJobProgress(
   tx: Database,
   jobId: string,
@@ -197,7 +196,7 @@ export async function endJob(
 
 /**
  * Cancels the open jobs of a project, of workflows or of event subscriptions, in the transaction
- * that disables, resets or deletes them and has locked their row. The jobs' runs see it before
+ * that disables, resets or deletes them and has locked their row. The jobs' runs see this before
  * their next batch, without a signal. Returns their ids.
  */
 export async function cancelJobs(
@@ -250,7 +249,7 @@ export async function findJobProgress(db: Database, { projectId, jobId }: JobRef
 
 /**
  * Requests the runs of open jobs without progress for ten minutes: they were ended in Temporal, or
- * Temporal lost them. A running one is not affected.
+ * Temporal lost them. Active runs are not affected.
  */
 export async function signalStalledJobs(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {

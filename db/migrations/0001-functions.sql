@@ -1,7 +1,7 @@
 -- Functions that tables and queries of several nouns use. docs/data-model.md explains the tables.
 
 -- Time-ordered ids (RFC 9562, version 7): rows created together are neighbours in the index.
--- PostgreSQL 18 has a cheaper function of its own; older servers get this one.
+-- PostgreSQL 18 has a cheaper function with this name; on older servers, this one is created.
 do $do$
 begin
   if to_regprocedure('uuidv7()') is not null then
@@ -35,8 +35,8 @@ begin
 end
 $$;
 
--- The number that a JSON value stands for in comparisons: a number, or a text in plain decimal
--- notation of at most 15 digits. The same as numberOf in domain/filter/value.ts.
+-- The number by which a JSON value is compared: a JSON number, or a text in plain decimal notation
+-- of at most 15 digits. It must return the same as numberOf in domain/filter/value.ts.
 create function filter_number(value jsonb) returns numeric
   language sql immutable parallel safe as $$
   select case jsonb_typeof(value)
@@ -48,8 +48,8 @@ create function filter_number(value jsonb) returns numeric
   end
 $$;
 
--- The instant of a JSON text that is a date or a date-time; otherwise null. The same as
--- instantOfText in domain/filter/value.ts: extended or basic form, the day must exist, no offset
+-- The instant of a JSON text that is a date or a date-time; otherwise null. It must return the same
+-- as instantOfText in domain/filter/value.ts: extended or basic form, the day must exist, no offset
 -- means UTC, digits beyond milliseconds are cut, and only the years 1 to 9999 count.
 create function filter_date(value jsonb) returns timestamptz
   language plpgsql immutable parallel safe as $$
@@ -66,7 +66,8 @@ begin
       || substr(given, 12, 2) || case when substr(given, 14, 1) ~ '[0-9]' then ':' else '' end
       || substr(given, 14);
   end if;
-  -- Matched as a whole and then cut: extracting the parts makes matching some 40 times slower.
+  -- Match the whole text and cut it later: a regular expression that extracts the parts is some 40
+  -- times slower.
   if given !~ (
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])'
     '(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?'
@@ -92,8 +93,8 @@ begin
 end
 $$;
 
--- A trigger appends each change of status to the row, so no statement can forget it, and it costs
--- no second row.
+-- A trigger appends each change of status to the history in the row. So no statement can forget the
+-- history, and a change costs no second row.
 create function note_status() returns trigger language plpgsql as $$
 declare
   before jsonb := '[]';
@@ -105,7 +106,7 @@ begin
     earlier := old.status;
   end if;
   new.history := before || jsonb_build_object(
-    -- To the microsecond, so that changes of an execution and of its steps have a common order.
+    -- With microseconds, so that the changes of an execution and of its steps have a common order.
     'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
     'from', earlier,
     'to', new.status,

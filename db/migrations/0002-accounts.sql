@@ -9,16 +9,19 @@ create table app_user (
   session_version integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Id of the user at GitHub or Google; OpenID providers have the table `identity`. An address can change its owner, this id cannot.
+  -- The user's id at GitHub or Google (users of OpenID providers have a row in `identity`). An
+  -- email address can pass to another person; this id cannot.
   provider_id text,
-  -- The OpenID provider whose user takes an account that an invitation has made; null: it is taken.
+  -- The OpenID provider whose user may take over this account, which an invitation has created;
+  -- null: no such user is expected.
   awaited_provider text,
   check ((type = 'PASSWORD') = (password_hash is not null))
 );
 comment on table app_user is 'Who can log in.';
 create unique index app_user_provider on app_user (type, provider_id) where provider_id is not null;
 
--- Links of account mails. They are kept for an hour, used or not, to count them.
+-- Links in mail about accounts. Used links are kept for an hour too, because they are counted for
+-- the limit per hour.
 create table account_token (
   token_hash bytea primary key,
   user_id uuid not null references app_user on delete cascade,
@@ -32,8 +35,8 @@ comment on table account_token is 'Links of account mail, to verify an address o
 create index account_token_user on account_token (user_id, purpose, created_at);
 create index account_token_age on account_token (created_at);
 
--- A link to set a new password becomes invalid when the password changes, and every link when the
--- address changes. A trigger does this, because operators also change accounts in the database.
+-- A changed password invalidates the links to set a new password, and a changed address invalidates
+-- all links. A trigger does this, because operators also change accounts in the database.
 create function end_account_links() returns trigger language plpgsql as $$
 begin
   update account_token set used_at = now()
@@ -53,19 +56,21 @@ create trigger app_user_links after update of email, type, password_hash on app_
 create table session (
   id uuid primary key default uuid_v7(),
   user_id uuid not null references app_user on delete cascade,
-  -- The user's `session_version` when the session began. Once that is raised, the session is over.
+  -- The user's `session_version` when the session began. When the user's version is raised, the
+  -- session ends.
   version integer not null,
   ip text,
   user_agent text,
-  -- How the user signed in. `provider`: the id of the identity provider of `oidc`.
+  -- How the user signed in. `provider` is the id of the OpenID provider, for the method `oidc`.
   method text not null
       check (method in ('password', 'github', 'google', 'oidc', 'passkey', 'break_glass')),
   provider text,
-  -- The user and the session at the identity provider of `oidc`. A logout there names them.
+  -- For the method `oidc`: the user and the session at the OpenID provider, which sends them when
+  -- the user logs out there.
   issuer text,
   subject text,
   provider_sid text,
-  -- The second proof, at the sign-in or later; null: none.
+  -- The second factor that was proved, at sign-in or later; null: none was.
   second_factor text check (second_factor in ('totp', 'passkey', 'recovery', 'provider')),
   -- When the user last proved who they are. Irreversible actions need a recent proof.
   proved_at timestamptz not null default now(),

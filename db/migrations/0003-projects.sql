@@ -1,4 +1,5 @@
--- Projects with their members, secrets and files, and the removals of their rows.
+-- Projects, with their members, secrets and files, and the deletions of their rows that are not
+-- finished.
 
 create table project (
   id uuid primary key default uuid_v7(),
@@ -19,13 +20,13 @@ create table project (
   billing_limit_inbound integer,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- A reset project continues in a new row under its public id, with its settings, keys, members
-  -- and domains. Its old row, like that of a deleted project, can no longer be reached, and stays
-  -- until its data are deleted. So reset and deletion are instant for projects of any size.
-  -- `public_id`: the id that clients see, if it is not the row's own.
+  -- When a project is reset, a new row takes over its public id, settings, keys, members and
+  -- domains. The old row, like the row of a deleted project, can no longer be reached; its data are
+  -- deleted later. So reset and deletion are instant for projects of any size. `public_id`: the id
+  -- that clients see, if it is not the row's own.
   public_id uuid,
   removal text check (removal in ('reset', 'delete')),
-  -- The last ended subscription: its invoices may still be owed.
+  -- The subscription (at the payment provider) that ended last: its invoices may still be unpaid.
   last_subscription text,
   next_reconcile_at timestamptz(3),
   bounce_scope text
@@ -37,14 +38,14 @@ create table project (
   opt_in_remind_after integer,
   opt_in_expire_after integer not null default 604800,
   consent_policy_at timestamptz(3),
-  -- True: members must prove a second factor.
+  -- True: members must use a second factor.
   requires_second_factor boolean not null default false,
-  -- True: the secret key of the pair may make members administrators.
+  -- True: the project's secret key may make members administrators.
   keys_may_name_admins boolean not null default false,
   sign_in_policy_at timestamptz(3),
-  -- UTM parameters of the links of mail, `{source, medium, ...}`; null: none.
+  -- UTM parameters that links in mail get, `{source, medium, ...}`; null: none.
   utm jsonb,
-  -- Hosts whose links get them; empty: all.
+  -- Only links to these hosts get the UTM parameters; empty: links to any host.
   utm_hosts text[] not null default '{}',
   link_policy_at timestamptz(3)
 );
@@ -63,11 +64,11 @@ create table membership (
   project_id uuid not null references project on delete cascade,
   user_id uuid not null references app_user on delete cascade,
   role text not null check (role in ('OWNER', 'ADMIN', 'MEMBER')),
-  -- Who added the member, as `actorOf` writes it; null for the owner.
+  -- The actor that added the member, as `actorOf` writes actors; null for the owner.
   added_by text,
-  -- When a secret key has added the member, or last changed the role; null: no secret key has.
+  -- When a secret key added the member or last changed the member's role; null: no secret key did.
   by_key_at timestamptz(3),
-  -- The OpenID provider whose rules have made the member; null: made by hand.
+  -- The OpenID provider whose rules created the membership; null: it was created by hand.
   managed_by text,
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)
@@ -76,12 +77,12 @@ comment on table membership is 'Who may do what in a project.';
 create unique index membership_one_owner on membership (project_id) where role = 'OWNER';
 create index membership_user on membership (user_id);
 
--- A separate table, so that queries about members never find invited users.
+-- Invitations are a separate table, so that queries about members never find invited users.
 create table invitation (
   project_id uuid not null references project on delete cascade,
   user_id uuid not null references app_user on delete cascade,
   role text not null check (role in ('ADMIN', 'MEMBER')),
-  -- As in `membership`.
+  -- The actor that invited the user, as in `membership`.
   added_by text,
   by_key_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
@@ -90,8 +91,8 @@ create table invitation (
 comment on table invitation is 'Who may become a member of a project by accepting; no member until then.';
 create index invitation_user on invitation (user_id, created_at desc);
 
--- An invitation ends when its user becomes a member. A trigger does this, because several places
--- create members.
+-- An invitation is deleted when its user becomes a member. A trigger does this, because several
+-- statements create members.
 create function end_invitation() returns trigger language plpgsql as $$
 begin
   delete from invitation where project_id = new.project_id and user_id = new.user_id;
@@ -102,14 +103,15 @@ $$;
 create trigger membership_invitation after insert on membership for each row
   execute function end_invitation();
 
--- When and why a project was disabled. Rows without an end are the current reasons, and the project
--- shows the strongest. A trigger keeps the rows, because operators also change the project in the
--- database: they write a reason to add it, and null to lift the shown one.
+-- The periods in which a project was disabled, with their reasons. Rows without an end are the
+-- current reasons, and the project shows the strongest. A trigger keeps the rows, because operators
+-- also change the project in the database: they write a reason to add one, and null to remove the
+-- reason that is shown.
 create table suspension (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
   reason text not null,
-  -- For PAYMENT_FAILED: the failed invoices that are still owed.
+  -- With the reason PAYMENT_FAILED: the invoices whose payment failed and that are still unpaid.
   invoices text[] not null default '{}',
   at timestamptz(3) not null default now(),
   ended_at timestamptz(3)
@@ -144,7 +146,7 @@ create trigger project_suspended before update of disabled_reason on project for
   when (old.disabled_reason is distinct from new.disabled_reason and new.removal is null)
   execute function note_suspension();
 
--- Credentials for the receivers of webhooks, sealed. They survive a reset of their project.
+-- Credentials for the receivers of webhooks, encrypted. They survive a reset of their project.
 create table secret (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
@@ -162,10 +164,10 @@ create table upload (
   owner_id uuid not null,
   bytes bigint not null,
   state text not null default 'storing' check (state in ('storing', 'stored', 'removing')),
-  -- Who uploaded it, as `<type>:<id>`.
+  -- The actor that uploaded the file, as `<type>:<id>`.
   created_by text,
   created_at timestamptz(3) not null default now(),
-  -- When the sweep deletes the file, unless it is stored by then or was deleted; null: it is stored.
+  -- When the sweep deletes a file whose upload was not completed; null: the file is stored.
   remove_at timestamptz(3)
 );
 comment on table upload is 'Uploaded files; those that are being stored or removed count, too.';
@@ -176,15 +178,15 @@ create table upload_usage (
   owner_id uuid primary key,
   -- Number of stored files.
   files integer not null default 0,
-  -- Bytes of all files that count.
+  -- Bytes of all files that count against the upload quota.
   bytes bigint not null default 0
 );
 comment on table upload_usage is 'The sums of the uploads of an owner.';
 
--- Workflows, segments and topics whose rows are still to be deleted. An entry is removed when they
--- are gone.
+-- Deleted workflows, segments, topics and lists of recipients whose dependent rows still exist. The
+-- sweep deletes these rows in pages, and then the entry.
 create table removal (
-  -- Id of the workflow, segment, topic or list of recipients.
+  -- Id of the deleted workflow, segment, topic or list of recipients.
   id uuid primary key,
   project_id uuid not null,
   kind text not null check (kind in ('workflow', 'segment', 'topic', 'follow_up_list'))
@@ -192,11 +194,12 @@ create table removal (
 comment on table removal is 'Deleted workflows, segments, topics and lists of recipients whose rows (executions, versions, members, choices, recipients) are still to be deleted.';
 create index removal_project on removal (project_id);
 
--- A trigger, because workflows, segments and topics are also deleted with their project.
+-- A trigger adds the entry, because workflows, segments and topics are also deleted with their
+-- project.
 create function note_removal() returns trigger language plpgsql as $$
 begin
   insert into removal (id, project_id, kind) values (old.id, old.project_id, tg_table_name)
-    -- A segment that is no longer tracked may have an entry already.
+    -- A segment whose tracking was switched off may have an entry already.
     on conflict do nothing;
   return null;
 end

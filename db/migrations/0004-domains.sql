@@ -5,38 +5,43 @@ create table domain (
   project_id uuid not null references project on delete cascade,
   name text not null,
   status text not null default 'pending' check (status in ('pending', 'verified', 'failed')),
-  -- False while a request registers it at the mail provider.
+  -- False while a request registers the domain at the mail provider.
   is_registered boolean not null default true,
   dkim_tokens text[] not null,
-  -- Who signs its mail; null: never chosen.
+  -- `own`: Everpost signs the domain's mail with DKIM. `provider`: the mail provider does. Null:
+  -- never chosen.
   signing text check (signing in ('own', 'provider')),
-  -- True if its mail also gets a signature by Ed25519.
+  -- True if the domain's mail also gets an Ed25519 signature.
   ed25519 boolean not null default false,
-  -- True if ordinary mail to its addresses is taken.
+  -- True if Everpost receives mail that is sent to addresses of the domain.
   inbound boolean not null default false,
-  -- Label of the host for pixel and links of its mail; null: they are on the host of the API.
+  -- First label of the host name for open pixels and tracked links in the domain's mail; null: they
+  -- use the host of the API.
   tracking_subdomain text,
-  -- When the label was set.
+  -- When `tracking_subdomain` was set.
   tracking_since timestamptz(3),
-  -- True if DNS has the record of this host: mail uses it while the domain is verified.
+  -- True if DNS has the record of the tracking host. Mail uses the host while the domain is
+  -- verified.
   tracking_active boolean not null default false,
-  -- Consecutive daily checks without this record.
+  -- Number of consecutive daily checks that did not find the record of the tracking host.
   tracking_missed integer not null default 0,
   -- State of each DNS record in the last check, by type and name of the record.
   record_states jsonb not null default '{}',
-  -- Records that were needed before the signing of a verified domain was changed. They keep it
-  -- verified until those that are needed now have been found once.
+  -- Records that were required before the signing of a verified domain was changed. These records
+  -- keep the domain verified until the newly required ones have been found once.
   former_records jsonb not null default '[]',
-  -- Increased with each change by a request: a check that began before it is not stored.
+  -- Increased with each change by a request. The result of a check that began before the change is
+  -- not stored.
   revision integer not null default 0,
   failed_checks integer not null default 0,
   last_checked_at timestamptz(3),
   verified_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- When the next regular check is due; null: the domain has failed, and has no regular checks.
+  -- When the next regular check is due; null: the domain has failed, and is not checked regularly.
   next_check_at timestamptz(3) default now(),
-  -- From when on a regular check counts against a verified domain: it does so once a day.
+  -- From this time on, a regular check that finds a record missing counts against a verified
+  -- domain. This happens at most once a day.
   daily_check_at timestamptz(3) not null default now(),
   -- Each claim has its own token. In SES mode it is published as a TXT record.
   ownership_token text not null default replace(gen_random_uuid()::text, '-', ''),
@@ -55,13 +60,13 @@ create table domain_key (
   selector text not null,
   algorithm text not null check (algorithm in ('rsa', 'ed25519')),
   public_key text not null,
-  -- Encrypted; null for a previous key, which signs no more.
+  -- Encrypted; null for a previous key, which no longer signs.
   private_key bytea,
   state text not null check (state in ('current', 'next', 'previous')),
   created_at timestamptz(3) not null default now(),
-  -- When a check first found its record; null: it never did, so the key does not sign.
+  -- When a check first found the DNS record of the key; null: never, so the key does not sign yet.
   seen_at timestamptz(3),
-  -- Until then, the record of a previous key must stay in DNS, for mail on its way.
+  -- Until this time, the DNS record of a previous key must stay, for mail that is still on its way.
   remove_after timestamptz(3),
   check ((state = 'previous') = (private_key is null)),
   check ((state = 'previous') = (remove_after is not null))
@@ -71,11 +76,11 @@ create unique index domain_key_selector on domain_key (domain_id, selector, algo
 create unique index domain_key_state on domain_key (domain_id, state, algorithm)
   where state <> 'previous';
 
--- The identities that this server has created. Any other one in the provider's account is never
--- changed.
+-- The SES identities that this server has created. The server never changes other identities in the
+-- account.
 create table ses_identity (
   name text primary key,
-  -- Latest end of the removal at the provider, while one is in progress.
+  -- While the identity is being deleted at SES: the latest time at which this request ends.
   removing_until timestamptz(3),
   created_at timestamptz(3) not null default now()
 );

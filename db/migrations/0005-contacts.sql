@@ -1,4 +1,4 @@
--- Contacts and sets of them.
+-- Contacts and segments.
 
 create table contact (
   -- Random on purpose: the id works as the secret of the public opt-out pages.

@@ -7,7 +7,7 @@ create table topic (
   name text not null,
   description text,
   visibility text not null check (visibility in ('public', 'private')),
-  -- True if contacts that have made no choice get its mail.
+  -- True if contacts that have made no choice receive the topic's mail.
   by_default boolean not null,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
@@ -30,8 +30,8 @@ create table contact_topic (
 comment on table contact_topic is 'The topics that contacts have chosen or left themselves.';
 create index contact_topic_topic on contact_topic (topic_id);
 
--- The consent log. A line is written in the transaction of its change, and deleted with the
--- contact.
+-- The consent log. A row is written in the transaction of the change that it records, and deleted
+-- with the contact.
 create table consent (
   id bigint generated always as identity,
   contact_id uuid not null references contact on delete cascade,
@@ -40,13 +40,13 @@ create table consent (
   action text not null check (action in
       ('requested', 'confirmed', 'expired', 'granted', 'imported', 'withdrawn', 'address_changed')),
   source text not null,
-  -- The key of a topic; null: mail as a whole.
+  -- The key of a topic; null: the change concerns all mail.
   topic text,
   ip text,
   user_agent text,
-  -- The text that the person has read.
+  -- The consent text that the person was shown.
   text text,
-  -- pk, sk or the id of a user.
+  -- `pk` or `sk` (the key that made the request), or the id of a user.
   actor text,
   primary key (contact_id, id)
 );
@@ -56,33 +56,35 @@ create table opt_in (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null,
   contact_id uuid not null references contact on delete cascade,
-  -- The address at the time of the request. If the contact changes it, the request ends.
+  -- The address at the time of the request. If the contact's address changes, the request ends.
   email text not null,
   state text not null default 'pending' check (state in ('pending', 'confirmed', 'expired')),
-  -- The request. of_mail: to be subscribed at all; topic_ids: to join these topics.
+  -- The content of the request. `of_mail`: to subscribe to mail at all; `topic_ids`: to join these
+  -- topics.
   of_mail boolean not null,
   topic_ids uuid[] not null,
-  -- SHA-256 of the token in its link; null: no mail has left yet.
+  -- SHA-256 of the token in the confirmation link; null: no mail with a link was sent yet.
   token_hash bytea,
-  -- True if a mail must be made now.
+  -- True if the confirmation mail must be created now.
   mail_wanted boolean not null,
-  -- Mails sent to the address since its last confirmation, including those of earlier requests.
+  -- Confirmation mails sent to the address since its last confirmation, including those of earlier
+  -- requests.
   mails smallint not null,
   -- When a request last caused a mail; reminders do not count.
   counted_at timestamptz(3),
   first_mail_at timestamptz(3),
   last_mail_at timestamptz(3),
   reminded_at timestamptz(3),
-  -- The actor whose request caused the last mail; reminders have the same.
+  -- The actor whose request caused the last mail; reminders keep this actor.
   asked_by text,
-  -- From the policy when the request was made, in seconds.
+  -- Seconds until the reminder, copied from the policy when the request was made.
   remind_after integer,
   expire_after integer not null,
   created_at timestamptz(3) not null default clock_timestamp(),
-  -- When the contact last asked for it.
+  -- When the contact last asked to opt in.
   asked_at timestamptz(3) not null default clock_timestamp(),
   ended_at timestamptz(3),
-  -- When the sweep checks that its run is not lost.
+  -- When the sweep checks that the request's run is not lost.
   next_reconcile_at timestamptz(3) not null default clock_timestamp() + interval '1 minute'
 );
 comment on table opt_in is 'Requests of contacts to get mail, which the owner of the address confirms.';
@@ -94,7 +96,7 @@ create index opt_in_reconcile on opt_in (next_reconcile_at) where state = 'pendi
 
 create table suppression_key (
   owner_id uuid primary key,
-  -- Encrypted, because this key can test whether the list has an address.
+  -- Encrypted, because with this key one can test if an address is on the suppression list.
   key bytea not null,
   created_at timestamptz(3) not null default now()
 );
@@ -105,16 +107,16 @@ create table suppression (
   owner_id uuid not null,
   -- HMAC-SHA-256 of the address in its stored form, under the key of the project.
   address_hash bytea not null,
-  -- null: only the hash is kept.
+  -- The address as text; null: only its hash is kept.
   email text,
   reason text not null
       check (reason in ('hard_bounce', 'complaint', 'manual', 'import', 'erased', 'opt_out')),
   scope text not null check (scope in ('marketing', 'all')),
-  -- The message whose feedback or link made the entry.
+  -- The message whose feedback or link created the entry.
   email_id uuid,
-  -- null: it never ends.
+  -- When the suppression ends; null: never.
   until timestamptz(3),
-  -- Consent log of an erased contact, without IP address and user agent.
+  -- The consent log of an erased contact, without IP address and user agent.
   history jsonb,
   created_at timestamptz(3) not null default now()
 );
@@ -126,14 +128,14 @@ create index suppression_end on suppression (until) where until is not null;
 create table erasure (
   id uuid primary key default gen_random_uuid(),
   owner_id uuid not null,
-  -- Id of the project's row when the erasure was requested. The data of this row are searched.
+  -- Id of the project's row when the erasure was requested. Only data under this id are searched.
   rows_of uuid not null,
-  -- The contact is in no project any more, because its `project_id` is now the id of the erasure. Null,
-  -- like the address, once the erasure is completed.
+  -- During an erasure the contact belongs to no project: its `project_id` is the id of the erasure.
+  -- The contact's id and address are null here once the erasure is completed.
   contact_id uuid,
   email text,
   state text not null default 'waiting' check (state in ('waiting', 'active', 'completed')),
-  -- Current task of the erasure, and the position in it; null: the beginning.
+  -- Current task of the erasure, and the position that it has reached; null: its beginning.
   task text,
   position text,
   counts jsonb not null default '{}',
@@ -148,16 +150,16 @@ create index erasure_owner on erasure (owner_id);
 create index erasure_open on erasure (touched_at) where state <> 'completed';
 
 -- When a project may send marketing mail to its contacts. A project without a row has the defaults,
--- which hold nothing back.
+-- which hold no mail back.
 create table send_policy (
   project_id uuid not null primary key,
   time_zone text not null default 'UTC',
-  -- Field with the contact's own time zone, as data.<path>; null: the project's time zone is used
-  -- for all.
+  -- Field with the contact's own time zone, as data.<path>; null: the project's time zone applies
+  -- to all contacts.
   contact_time_zone_field text default 'data.timeZone',
   -- {from, to, days}; null: none.
   quiet_hours jsonb,
-  -- [{max, perDays}]
+  -- Caps: at most `max` messages in `perDays` days, as [{max, perDays}].
   caps jsonb not null default '[]',
   on_cap text not null default 'skip' check (on_cap in ('skip', 'delay')),
   updated_at timestamptz(3) not null default now()
@@ -166,10 +168,11 @@ comment on table send_policy is 'Quiet hours and frequency caps of a project; wi
 
 create table holdout (
   project_id uuid not null primary key,
-  -- Hundredths of a percent: the contacts in slots below this number are held out.
+  -- Size of the holdout group, in hundredths of a percent. Each contact has a slot from 0 to 9999;
+  -- contacts in lower slots than this number are held out.
   slots smallint not null default 0 check (slots between 0 and 2000),
   salt text not null default replace(gen_random_uuid()::text, '-', ''),
-  -- The mail of these topics or workflows; both null: all marketing mail.
+  -- Topics or workflows whose mail the group does not get; both null: all marketing mail.
   topic_ids uuid[],
   workflow_ids uuid[],
   ends_at timestamptz(3),

@@ -1,9 +1,9 @@
 -- Events of contacts and their counts.
 
--- Event subscriptions find new events by transaction ids, which start again in another cluster. So
--- the log has ids of its own: those of the cluster, plus `log_offset` of `database_cluster`. When
--- the tables are moved to another cluster, for example by a dump, these functions are replaced: see
--- db/subscriptions/cluster.ts.
+-- Event subscriptions find new events by transaction ids, and another PostgreSQL cluster counts
+-- these from the beginning. So the log has its own ids: the cluster's transaction ids plus
+-- `log_offset` of `database_cluster`. When the tables are moved to another cluster, for example by
+-- a dump, these functions are replaced: see db/subscriptions/cluster.ts.
 create function log_tx() returns xid8 language sql stable as 'select pg_current_xact_id()';
 
 create function log_snapshot() returns pg_snapshot language sql stable as 'select pg_current_snapshot()';
@@ -19,10 +19,10 @@ $$;
 
 create table database_cluster (
   is_only_row boolean primary key default true check (is_only_row),
-  -- From pg_control_system(); null: the role may not read it.
+  -- From pg_control_system(); null: the database role may not read it.
   system_identifier text,
-  -- Ids of the database and of the table `event`: a restored dump has other ids, a physical copy
-  -- the same.
+  -- The object ids of the database and of the table `event`. A restored dump has other ids; a
+  -- physical copy has the same.
   objects text,
   log_offset bigint not null default 0,
   -- When the cluster was last confirmed to be the same.
@@ -40,12 +40,12 @@ create table event (
   name text not null,
   data jsonb,
   created_at timestamptz(3) not null default clock_timestamp(),
-  -- The time inside the transaction, after the contact was locked, to the microsecond. So events of
-  -- one contact have an order, and "recorded after" is well defined.
+  -- The time inside the transaction, after the contact was locked, to the microsecond. So the
+  -- events of one contact have an order.
   recorded_at timestamptz not null default clock_timestamp(),
   -- The transaction that recorded the event. A subscription stores the snapshot up to which it has
-  -- read; the two together tell which events are new. A transaction that commits late is in no
-  -- earlier snapshot. Null: the event was derived from mail and stored later.
+  -- read, and an event is new if its transaction is not in this snapshot, even if it committed
+  -- late. Null: the event was derived from mail and stored later.
   tx xid8 default log_tx()
 );
 comment on table event is 'What happened to a contact; never changed.';
@@ -53,16 +53,18 @@ comment on column event.tx is 'The transaction that has recorded it, by which su
 create index event_page on event (project_id, created_at desc, id desc);
 create index event_name on event (project_id, name, created_at desc, id desc);
 create index event_contact on event (contact_id, name, recorded_at);
--- Counting the contacts of a name reads only this index. Equal entries share their space.
+-- Counting the contacts that have an event name reads only this index. PostgreSQL stores equal
+-- entries once.
 create index event_name_contact on event (project_id, name, contact_id);
--- Without most reserved names (`isReservedEvent` in domain/event-names.ts). Queries exclude the rest.
+-- Leaves out most reserved names (`isReservedEvent` in domain/event-names.ts). Queries exclude the
+-- others.
 create index event_tracked on event (project_id, created_at desc, id desc)
   where name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$';
 create index event_log on event (project_id, tx) where tx is not null;
 
--- Number of events with a name on a UTC day: the sum of the rows with that key. Every statement
--- that changes events appends its change, so none waits for a counter that another one has locked.
--- The sweep merges the fresh rows of a key into one.
+-- The number of events with a name on a UTC day is the sum of the rows with this key. Each
+-- statement that changes events adds a row, so no statement waits for a counter that another one
+-- has locked. The sweep merges the new rows of a key into one.
 create table event_tally (
   project_id uuid not null,
   name text not null,
@@ -90,7 +92,7 @@ begin
 end
 $$;
 
--- A trigger, because events are also deleted with their contact.
+-- A trigger counts events, because they are also deleted with their contact.
 create trigger event_tally_insert after insert on event
   referencing new table as added for each statement execute function tally_events();
 
@@ -102,7 +104,7 @@ create trigger event_tally_delete after delete on event
   referencing old table as removed for each statement execute function tally_events();
 
 -- Campaign mail whose derived events subscriptions must read: a row for each batch that was given
--- to the mail provider. It is read by position, as events are (`event.tx`).
+-- to the mail provider. Subscriptions read it by position, like events (`event.tx`).
 create table derived_event_log (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null,

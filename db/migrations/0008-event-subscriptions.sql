@@ -1,4 +1,4 @@
--- A project's events, sent to its own addresses.
+-- Event subscriptions: the events of a project, sent to addresses of the project.
 
 create table event_subscription (
   id uuid primary key default gen_random_uuid(),
@@ -7,63 +7,63 @@ create table event_subscription (
   -- Names of events, `<prefix>.*` or `*`.
   events text[] not null,
   description text,
-  -- Encrypted JSON object with the request's own headers; null: none.
+  -- Encrypted JSON object of custom request headers; null: none.
   headers bytea,
   header_names text[] not null default '{}',
   -- Secrets of the project that the headers refer to.
   secret_names text[] not null default '{}',
-  -- Encrypted, like the headers.
+  -- The secret that signs requests, encrypted.
   secret bytea not null,
   previous_secret bytea,
   previous_secret_expires_at timestamptz(3),
   enabled boolean not null default true,
   disabled_reason text check (disabled_reason in ('requested', 'gone', 'failing')),
   paused boolean not null default false,
-  -- Since when every matching event has a delivery.
+  -- From this time on, every matching event has a delivery.
   covered_from timestamptz(3),
   failing_since timestamptz(3),
-  -- The events read so far: all that this snapshot sees.
+  -- The events read so far are those that this snapshot sees.
   seen pg_snapshot not null default log_snapshot(),
   -- While events are read page by page: the target snapshot, and the last event read.
   reading pg_snapshot,
   read_tx xid8,
   read_id uuid,
-  -- Length of `earlier` when that reading began.
+  -- Number of entries in `earlier` when the reading of `reading` began.
   read_earlier integer not null default 0,
-  -- Former values of `events` and `epoch`, for events recorded before a change and not read yet:
-  -- [{until: snapshot, events, epoch}], oldest first.
+  -- Earlier values of `events` and `epoch`, for events that were recorded before a change and are
+  -- not read yet: [{until: snapshot, events, epoch}], oldest first.
   earlier jsonb not null default '[]',
   -- Increases when the subscription is disabled. Pending deliveries of a lower epoch are skipped.
   epoch integer not null default 0,
   has_outdated boolean not null default false,
-  -- The receiver has asked for no requests until this time.
+  -- Until this time no requests are sent, because the receiver has asked for a pause.
   hold_until timestamptz,
-  -- When retries were released: deliveries that were waiting for a retry at that time are due at
+  -- When retries were released: deliveries that were waiting for a retry at that time became due at
   -- once.
   released_at timestamptz,
-  -- True if its project was disabled at the last check.
+  -- True if the project was disabled at the last check.
   suspended boolean not null default false,
-  -- Identifies the activity that sends its requests. Only this activity may send.
+  -- Id of the activity that sends the requests. No other activity may send.
   lease uuid,
-  -- Who created it, as `<type>:<id>`.
+  -- The actor that created it, as `<type>:<id>`.
   created_by text,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Number of failed requests since the last success. A delivery counts once. The number stays at
-  -- `failuresMax`, with which a back-off begins.
+  -- Number of failed requests since the last success; repeated failures of one delivery count once.
+  -- The number stays at `failuresMax`, at which a back-off begins.
   failures smallint not null default 0,
-  -- When the next probe is sent, while the receiver counts as down; null: the receiver does not.
+  -- When the next probe is sent; null: the receiver does not count as down.
   probe_at timestamptz,
-  -- Number of failed probes in this back-off.
+  -- Number of failed probes in the current back-off.
   probes integer not null default 0,
   -- Maximum number of deliveries per request; null: each request has one event, without a list.
   batch_max smallint,
   -- Increases when `batch_max` changes: waiting batches are then split.
   batch_turn integer not null default 0,
-  -- For a subscription that starts in the past, until it has read the earlier events: {from, after:
-  -- {at, id} of the last event read, or null}.
+  -- For a subscription that starts in the past, until its earlier events are read: {from, after}.
+  -- `after` is {at, id} of the last event read, or null.
   backlog jsonb,
-  -- When the sweep checks whether the run needs a signal, and when it clears old deliveries.
+  -- When the sweep next checks if the run needs a signal, and clears old deliveries.
   next_reconcile_at timestamptz not null default now(),
   clear_at timestamptz not null default now()
 );
@@ -79,7 +79,7 @@ create table event_delivery (
   project_id uuid not null,
   contact_id uuid,
   event_name text not null,
-  -- Times of the event. The second one is its position in recorded order.
+  -- Times of the event. `recorded_at` is its position in recorded order.
   created_at timestamptz(3) not null,
   recorded_at timestamptz not null,
   status text not null default 'pending'
@@ -90,21 +90,23 @@ create table event_delivery (
   pending_since timestamptz not null default now(),
   -- Number of failed attempts in the current schedule.
   tries smallint not null default 0,
-  -- True while it waits for a retry. Retries are read apart, so many new deliveries do not delay them.
+  -- True while the delivery waits for a retry. Retries are read by a separate query, so that many
+  -- new deliveries do not delay them.
   is_retry boolean not null default false,
   -- True if an immediate attempt was requested, even while the subscription is paused or held.
   urgent boolean not null default false,
-  -- Increases with each such request, so that the end of an earlier attempt does not undo it.
+  -- Increases with each request for an immediate attempt, so that the end of an earlier attempt
+  -- does not clear `urgent`.
   turn integer not null default 0,
-  -- The last 20: [{at, statusCode, error, ms}].
+  -- The last 20 attempts: [{at, statusCode, error, ms}].
   attempts jsonb not null default '[]',
   response text,
   ended_at timestamptz(3),
   updated_at timestamptz(3) not null default now(),
-  -- The batch in which it was last sent; null: it was sent alone.
+  -- The batch in which the delivery was last sent; null: it was sent alone.
   batch_id uuid,
-  -- The subscription's `batch_turn`: it is retried with its batch. Another number: it has failed, and
-  -- is sent alone. Null: it may be sent with others.
+  -- Equal to the subscription's `batch_turn`: the delivery is retried with its batch. Another
+  -- number: the delivery has failed, and is sent alone. Null: it may be sent with any others.
   batch_turn integer,
   primary key (subscription_id, event_id)
 );
@@ -151,7 +153,7 @@ create table event_delivery_loss (
 comment on table event_delivery_loss is 'Deleted contacts and names of events whose deliveries are still to be cleared.';
 create index event_delivery_loss_project on event_delivery_loss (project_id);
 
--- A trigger, because contacts are deleted in several places.
+-- A trigger notes deleted contacts, because several statements delete contacts.
 create function note_lost_contacts() returns trigger language plpgsql as $$
 begin
   insert into event_delivery_loss (project_id, contact_id)

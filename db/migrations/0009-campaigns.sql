@@ -13,19 +13,20 @@ create table template (
   reply_to text,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- No foreign key: mail and sent campaigns keep the id of a deleted topic, which counts as none.
+  -- No foreign key: mail and sent campaigns keep the id of a deleted topic. Such an id counts as no
+  -- topic.
   topic_id uuid
 );
 comment on table template is 'Subject, body and sender of a mail.';
 create index template_page on template (project_id, created_at desc, id desc);
 create index template_topic on template (topic_id) where topic_id is not null;
 
--- The recipients of a follow-up, chosen by their mail of another campaign. Copies of the follow-up
--- share them.
+-- The recipients of a follow-up, selected by the outcome of their mail from another campaign.
+-- Copies of the follow-up share the list.
 create table follow_up_list (
   id uuid primary key default uuid_v7(),
   project_id uuid not null references project on delete cascade,
-  -- Until then it is being filled, and no campaign has it; null: it is complete.
+  -- Until this time the list is being filled, and no campaign uses it; null: the list is complete.
   expires_at timestamptz(3)
 );
 comment on table follow_up_list is 'The recipients of a follow-up and of its copies, chosen once.';
@@ -35,8 +36,8 @@ create index follow_up_list_expires on follow_up_list (expires_at) where expires
 create trigger follow_up_list_removal after delete on follow_up_list
   for each row execute function note_removal();
 
--- No foreign keys: the rows are deleted in pages after their list, and deleting a contact does not
--- search for them.
+-- No foreign keys: these rows are deleted in pages after their list, and deleting a contact does
+-- not search for them.
 create table follow_up_recipient (
   list_id uuid not null,
   contact_id uuid not null,
@@ -65,19 +66,20 @@ create table campaign (
   paused_reason text check (paused_reason in ('requested', 'provider_failures')),
   archived boolean not null default false,
   scheduled_for timestamptz(3),
-  -- When the audience was fixed. Contacts that were created later do not belong to it.
+  -- When the audience was fixed. Contacts that were created later are not in it.
   frozen_at timestamptz(3),
   sent_at timestamptz(3),
   total_recipients integer not null default 0,
   sent_count integer not null default 0,
   delivered_count integer not null default 0,
-  -- Messages accepted over a way that reports no deliveries, and those of them of which no report
-  -- says that they were delivered or bounced.
+  -- Number of messages accepted by a provider that reports no deliveries. `assumed_count` is the
+  -- number of those without a report of a delivery or bounce.
   unreported_count integer not null default 0,
   assumed_count integer not null default 0,
   opened_count integer not null default 0,
   clicked_count integer not null default 0,
-  -- Messages with an open (click) by a person, and messages with opens (clicks) by machines alone.
+  -- Number of messages that a person has opened (clicked), and of messages that only machines have
+  -- opened (clicked).
   human_opened_count integer not null default 0,
   machine_opened_count integer not null default 0,
   human_clicked_count integer not null default 0,
@@ -87,44 +89,48 @@ create table campaign (
   unsubscribed_count integer not null default 0,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- The last contact that was read to fix the audience. `audience_fixed`: no contact is left to read.
+  -- The last contact that was read while the audience is being fixed. `audience_fixed`: all
+  -- contacts are read.
   frozen_to_at timestamptz(3),
   frozen_to_id uuid,
   audience_fixed boolean not null default false,
-  -- The version of its newest content. Mail that is made from now on has this content.
+  -- The version of its newest content. New messages get this content.
   content_version integer not null default 0,
   -- Number of consecutive messages that the provider has refused.
   refused_in_row integer not null default 0,
-  -- When its run last read it, or the sweep last checked it. If that is two minutes ago, the sweep
+  -- When the run last read the campaign, or the sweep last checked it. After two minutes the sweep
   -- checks it, and signals the run if there is work.
   reconciled_at timestamptz(3) not null default now(),
   -- Messages of the campaign whose template could not be rendered.
   rendered_plainly_count integer not null default 0,
-  -- Maximum number of messages per minute; null: as fast as the limits of its project allow.
+  -- Maximum number of messages per minute; null: only the limits of the project apply.
   max_per_minute integer
       check (max_per_minute between 1 and 1000000),
-  -- Local time at which each contact gets it; null: all contacts get it at once.
+  -- Local time at which each contact gets the mail; null: all contacts get it at once.
   local_time text,
-  -- For contacts whose local time had passed when sending began: they get the mail at once, or not.
+  -- The treatment of contacts whose local time had passed when sending began: `send` sends at once,
+  -- `skip` sends nothing.
   late text check (late in ('send', 'skip')),
-  -- {timeZone, contactTimeZoneField} from which the moments follow; set when sending begins.
+  -- {timeZone, contactTimeZoneField}: from these the send time of each contact is computed. Set
+  -- when sending begins.
   zone_policy jsonb,
   topic_id uuid,
   frozen_count integer not null default 0,
   left_unsubscribed integer not null default 0,
   left_topic integer not null default 0,
-  -- Who created it, and who sent or scheduled it last: actors (`user:<id>`, `key:<id>`).
+  -- The actors (`user:<id>`, `key:<id>`) that created the campaign, and that sent or scheduled it
+  -- last.
   created_by text,
   sent_by text,
-  -- UTM parameters over those of the project, by key; a key with null has no parameter.
+  -- UTM parameters by key. They override those of the project; null removes a parameter.
   utm jsonb,
-  -- Settings of its experiment; null: all recipients get the same content.
+  -- Settings of the campaign's experiment; null: all recipients get the same content.
   experiment jsonb,
-  -- Set for a follow-up: {campaignId, outcome, ignoreMachines, asOf}, and its recipients.
+  -- For a follow-up: {campaignId, outcome, ignoreMachines, asOf}, and the list of its recipients.
   follow_up jsonb,
   follow_up_list uuid references follow_up_list,
   check ((audience_type = 'FOLLOW_UP') = (follow_up_list is not null)),
-  -- {eventName, valueField?, windowDays, touch}; null: it has none.
+  -- {eventName, valueField?, windowDays, touch}; null: the campaign has no goal.
   goal jsonb,
   check ((status = 'PAUSED') = (paused_reason is not null)),
   check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
@@ -151,15 +157,15 @@ create index campaign_frozen on campaign (project_id, frozen_at desc, id desc)
   where frozen_at is not null;
 create index campaign_topic on campaign (topic_id) where topic_id is not null;
 
--- When each page of an audience was fixed. The consent of a contact is checked as of the time of its
--- page (`fixed_at`), because it may have changed since the freeze.
+-- When each page of an audience was fixed. The consent of a contact is checked as of the time of
+-- its page (`fixed_at`), because consent may have changed between the freeze and the page.
 create table audience_page (
   campaign_id uuid not null references campaign on delete cascade,
   -- The last contact of the page, in the order in which contacts were created.
   to_at timestamptz(3) not null,
   to_id uuid not null,
   project_id uuid not null,
-  -- To the microsecond, to compare with event.recorded_at.
+  -- To the microsecond, because it is compared with event.recorded_at.
   fixed_at timestamptz not null,
   primary key (campaign_id, to_at, to_id)
 );
@@ -170,7 +176,7 @@ comment on table audience_page is 'When the pages of a campaign''s audience were
 create table campaign_content (
   campaign_id uuid not null references campaign on delete cascade,
   version integer not null,
-  -- The arm of its experiment; empty: it has no experiment.
+  -- The arm of the experiment that has this content; empty: there is no experiment.
   arm text not null default '',
   project_id uuid not null,
   subject text not null,
@@ -178,7 +184,7 @@ create table campaign_content (
   from_email text not null,
   from_name text not null,
   reply_to text,
-  -- UTM parameters of its links, those of the project included; null: none.
+  -- UTM parameters of the links, including those of the project; null: none.
   utm jsonb,
   utm_hosts text[] not null default '{}',
   template_id uuid,
@@ -192,13 +198,14 @@ create table experiment (
   campaign_id uuid primary key references campaign on delete cascade,
   project_id uuid not null,
   started_at timestamptz(3) not null,
-  -- When it is decided; null: mail of the test group still waits.
+  -- When the winner is decided; null: messages of the test group are still waiting to be sent.
   decide_at timestamptz(3),
-  -- Set while it waits for a manual decision: why the numbers do not decide, and until when it waits.
+  -- Set while the experiment waits for a manual decision: why the numbers do not decide (`draw`),
+  -- and until when it waits.
   draw text check (draw in ('too_few', 'tie')),
   waits_until timestamptz(3),
   decided_at timestamptz(3),
-  -- The arm that the rest gets, why, and who has decided: an actor.
+  -- The arm that all other recipients get, the reason, and the actor that decided.
   arm text,
   decided_by text check (decided_by in ('metric', 'too_few', 'tie', 'manual')),
   actor text,
@@ -211,12 +218,12 @@ create table experiment (
 comment on table experiment is 'The experiment of a campaign that has begun to send, and its decision.';
 create index experiment_project on experiment (project_id);
 
--- The body of messages that differ in a few values: texts and the slots between them, `{texts,
--- slots}`. A slot names its value: `contactId`, `emailId`, or a value by number. The row outlives its
--- campaign, so that sent mail can still be read.
+-- The body of messages that differ only in a few values: texts and the slots between them, `{texts,
+-- slots}`. A slot names its value: `contactId`, `emailId`, or a value by number. The row outlives
+-- its campaign, so that sent mail can still be shown.
 create table body_template (
   campaign_id uuid not null,
-  -- A hash of its content.
+  -- A hash of `body`.
   hash text not null,
   project_id uuid not null,
   body jsonb not null,
@@ -226,20 +233,20 @@ comment on table body_template is 'The text around the values in which a campaig
 create index body_template_project on body_template (project_id);
 
 -- The queue of a campaign: its waiting messages, up to 50 per row. The attempt that has claimed a
--- chunk gives its messages to the mail provider. The chunk is deleted when its messages have their
--- outcomes.
+-- chunk gives its messages to the mail provider. The chunk is deleted once the outcomes of its
+-- messages are recorded.
 create table campaign_chunk (
   campaign_id uuid not null,
   number bigint generated always as identity,
   project_id uuid not null,
   email_ids uuid[] not null,
-  -- In the year 9999 while its messages wait for the decision of the experiment.
+  -- In the year 9999 while the messages wait for the decision of the experiment.
   due_at timestamptz(3) not null default now(),
-  -- Set while it is claimed.
+  -- Set while the chunk is claimed.
   attempt_id uuid,
   claimed_at timestamptz(3),
   lease_until timestamptz(3),
-  -- Set while its messages wait for this mail provider, which cannot take mail.
+  -- Set while the messages wait for this mail provider, which cannot take mail.
   waits_for text,
   -- Set while it is claimed, if routes choose the mail providers of its messages: an array of
   -- {providerId, trace, emailIds}. A message gets its provider and this part of its trace in its row

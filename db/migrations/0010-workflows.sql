@@ -9,24 +9,25 @@ create table workflow (
   trigger_type text not null default 'EVENT'
       check (trigger_type in ('EVENT', 'MANUAL', 'SCHEDULE')),
   trigger_event_name text,
-  -- Conditions on the event; null: none.
+  -- Conditions on the triggering event; null: none.
   trigger_where jsonb,
-  -- Path in the data of the starting event: executions of a contact with different keys run beside
-  -- each other; null: the workflow has no keys.
+  -- Path to the key in the data of the starting event. A contact can have one active execution for
+  -- each key; null: the workflow has no keys.
   execution_key text,
   reentry_mode text not null default 'once'
       check (reentry_mode in ('once', 'after_end', 'parallel')),
-  -- Least time between two starts of a contact and key, in seconds; null: none.
+  -- Minimum seconds between two starts with the same contact and key; null: no minimum.
   reentry_min_interval integer check (reentry_min_interval > 0),
   version integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Since when the workflow is paused, which holds all its executions; null: it is not paused.
+  -- When the workflow was paused; all its executions are held since. Null: it is not paused.
   paused_at timestamptz(3),
-  -- As currently edited. Executions use those in their version's graph.
+  -- The exit rules as last edited. Executions use the rules in the graph of their version.
   exit_rules jsonb not null default '[]',
   trigger_schedule jsonb,
-  -- {eventName, valueField?, windowDays, touch}; null: it has none. No part of a version.
+  -- {eventName, valueField?, windowDays, touch}; null: the workflow has no goal. Versions do not
+  -- contain the goal.
   goal jsonb,
   check (reentry_mode <> 'once' or reentry_min_interval is null),
   check (execution_key is null or reentry_mode <> 'parallel')
@@ -83,19 +84,21 @@ create unique index workflow_transition_one_way on workflow_transition (from_ste
 create index workflow_transition_to on workflow_transition (to_step_id);
 create index workflow_transition_workflow on workflow_transition (workflow_id, created_at, id);
 
--- Every version of a workflow, written once by the edit that made it.
+-- Every version of a workflow. A row is written by the edit that made the version, and never
+-- changed.
 create table workflow_version (
   workflow_id uuid not null,
   version integer not null,
   project_id uuid not null,
-  -- The whole graph; null: the row has its difference from the whole graph of version `base`.
+  -- The whole graph; null: `difference` has the differences from the graph of version `base`, which
+  -- is stored whole.
   graph jsonb,
   base integer,
   difference jsonb,
-  -- The caller that made it, as api/accounts/actor.ts writes it; null: not known.
+  -- The caller that made the version, as api/accounts/actor.ts writes callers; null: not known.
   caused_by text,
   restored_from integer,
-  -- Changes against the version before, in words: at most 100 of {kind, stepId, name, text}.
+  -- Changes from the previous version, in words: at most 100 of {kind, stepId, name, text}.
   changes jsonb not null default '[]',
   created_at timestamptz(3) not null default now(),
   primary key (workflow_id, version),
@@ -103,8 +106,8 @@ create table workflow_version (
 );
 comment on table workflow_version is 'The versions of a workflow, each with its graph, never changed.';
 
--- The graph of each version, however it is stored: `whole`, changed by `difference`. `difference` is
--- null for a graph that is stored whole. See domain/workflow/versions/difference.ts.
+-- The graph of each version: `whole`, changed by `difference`. `difference` is null for a graph
+-- that is stored whole. See domain/workflow/versions/difference.ts.
 create view workflow_graph as
   select stored.workflow_id, stored.version, coalesce(stored.graph, base.graph) as whole,
       stored.difference
@@ -121,7 +124,7 @@ create function graph_steps(whole jsonb, difference jsonb) returns setof jsonb
     where changed.value is distinct from 'null'
 $$;
 
--- One step of a graph, or null.
+-- Returns one step of a graph; null: the graph has no such step.
 create function graph_step(whole jsonb, difference jsonb, step_id uuid) returns jsonb
   language sql immutable parallel safe as $$
   select case
@@ -140,12 +143,12 @@ create table exit_event (
 comment on table exit_event is 'Which workflows have, or had in a version, an exit rule for an event.';
 create index exit_event_workflow on exit_event (workflow_id);
 
--- Requests to cancel the executions of a workflow that began before the request (`until`). A row is
--- deleted when all are cancelled.
+-- Requests to cancel all executions of a workflow that began before `until`. A row is deleted when
+-- all of them are cancelled.
 create table workflow_cancellation (
   workflow_id uuid primary key references workflow on delete cascade,
   project_id uuid not null,
-  -- To the microsecond, to compare with execution.started_at.
+  -- To the microsecond, because it is compared with execution.started_at.
   until timestamptz not null
 );
 comment on table workflow_cancellation is 'Requests to cancel all executions of a workflow that began before a moment.';
@@ -157,19 +160,20 @@ create table workflow_release (
 );
 comment on table workflow_release is 'Requests to release the held executions of a workflow that is no longer paused.';
 
--- Schedules as Temporal has them. A row outlives its workflow until Temporal has deleted the
--- schedule.
+-- The schedules that exist in Temporal. A row outlives its workflow until the schedule is deleted
+-- there.
 create table workflow_schedule (
   workflow_id uuid primary key,
   project_id uuid not null,
-  -- The earliest planned time that is not in `firing` yet.
+  -- The earliest planned time that has no row in `firing` yet.
   next_at timestamptz(3) not null,
-  -- Temporal has the planned times up to this one; null: it has no schedule.
+  -- Temporal has all planned times up to this one; null: no schedule exists there.
   planned_until timestamptz(3),
-  -- When the sweep must check it: a firing is late, or more times must be sent; null: never.
+  -- When the sweep must check the schedule: a firing is late, or Temporal needs more planned times;
+  -- null: never.
   next_reconcile_at timestamptz(3) default now(),
-  -- Increases with each change of its workflow or project. An update of Temporal that was prepared
-  -- before the change is then not recorded.
+  -- Increases with each change of the workflow or project. The result of a Temporal update that was
+  -- prepared before the change is then not recorded.
   revision integer not null default 1
 );
 comment on table workflow_schedule is 'The schedules of workflows as Temporal has them.';
@@ -186,9 +190,9 @@ create table firing (
   started integer not null default 0,
   started_at timestamptz(3),
   completed_at timestamptz(3),
-  -- Its audience: segmentId and filter of the trigger when the firing began.
+  -- The segmentId and filter of the trigger when the firing began: they select its audience.
   audience jsonb not null default '{}',
-  -- The last contact that was checked, in the order of creation.
+  -- The last contact that was checked. Contacts are read in the order of their creation.
   after_created_at timestamptz(3),
   after_id uuid,
   primary key (workflow_id, at)

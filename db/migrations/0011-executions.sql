@@ -1,4 +1,4 @@
--- Executions of workflows. Each is one contact on one version.
+-- Executions of workflows. Each is one contact's pass through one version.
 
 create table execution (
   id uuid primary key default uuid_v7(),
@@ -13,50 +13,51 @@ create table execution (
   exit_reason text,
   error text,
   context jsonb,
-  -- The event that started it; null: none.
+  -- The event that started the execution; null: none.
   starting_event_id uuid,
   temporal_run_id text,
   -- Every change of status: [{at, from, to, detail}], oldest first. A trigger keeps it.
   history jsonb not null default '[]',
-  -- To the microsecond, to compare with event.recorded_at.
+  -- To the microsecond, because it is compared with event.recorded_at.
   started_at timestamptz not null default clock_timestamp(),
   completed_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Number of starts of its run: 1 for the first; each retry or restart adds one.
+  -- Number of times the run was started: 1 for the first start; each retry or restart adds one.
   start_generation integer not null default 1,
-  -- When the sweep checks that its run is not lost.
+  -- When the sweep checks that the execution's run is not lost.
   next_reconcile_at timestamptz(3) default now() + interval '5 minutes',
-  -- Since when, and why, its run cannot continue.
+  -- When its run became unable to continue, and why.
   stuck_since timestamptz(3),
   stuck_reason text,
-  -- Number of executions before this one in a chain in which each started the next by an event. It is
-  -- limited, because otherwise workflows that start each other would never end.
+  -- Position in a chain of executions in which each started the next by an event; 0: the first. The
+  -- position is limited, because otherwise workflows that start each other would never end.
   depth smallint not null default 0,
-  -- When an operator has paused this execution; kept when it has ended. Null: no operator has.
+  -- When an operator paused this execution (kept after its end); null: no operator did.
   paused_at timestamptz(3),
   pause_reason text,
-  -- Since when its next step is held, by its own pause or its workflow's.
+  -- Since when the next step is held, by a pause of the execution or of its workflow.
   held_at timestamptz(3),
-  -- The reason of an exit rule that was met while a step was running. It exits when the step has
-  -- ended.
+  -- Set if an exit rule was met while a step was running: the reason with which the execution exits
+  -- when the step has ended.
   exit_pending text,
-  -- The job that moves it to another version as soon as its running step has ended.
+  -- The job that moves the execution to another version as soon as its running step has ended.
   move_job_id text,
-  -- Its earlier versions before it was moved, oldest first; null: it was never moved.
+  -- The versions that the execution was on before it was moved, oldest first; null: it was never
+  -- moved.
   earlier_versions integer[],
-  -- Number of steps that completed with `success: false`, for example a failed webhook after which the
-  -- flow continues.
+  -- Number of completed steps with `success: false`, for example failed webhooks after which the
+  -- execution continued.
   warnings integer not null default 0,
-  -- Differs between executions of one contact and workflow that run beside each other; null: it was
-  -- started without a key.
+  -- The key of the execution: executions of one contact and workflow with different keys may run at
+  -- the same time. Null: it was started without a key.
   key text,
   -- Active executions of a contact and workflow have different slots: the key of the execution, ''
-  -- without a key, or a unique text where executions run in parallel. Null: it does not prevent
-  -- another execution, because its digest has closed.
+  -- without a key, or a unique text in workflows with parallel executions. Null: the execution does
+  -- not prevent another one, because its digest has closed.
   slot text default '',
-  -- Who recorded the event that started it, or started it by hand: an actor. In a chain of executions
-  -- it is the actor of the first one.
+  -- The actor that recorded the starting event or started the execution by hand. In a chain of
+  -- executions, it is the actor of the first one.
   caused_by text,
   foreign key (workflow_id, workflow_version) references workflow_version
 );
@@ -126,10 +127,11 @@ create table step_execution (
   attempts integer not null default 0,
   history jsonb not null default '[]',
   started_at timestamptz(3),
-  -- To the microsecond, because the next step begins at this time and counts later events.
+  -- To the microsecond, because the next step begins at this time and looks for later events.
   completed_at timestamptz,
-  -- The event that ended a wait, and the time when it was recorded, or when the wait timed out. The
-  -- run may have noticed later, but the next wait counts events from `settled_at` on.
+  -- The event that ended a wait, and the time when it was recorded or the wait timed out
+  -- (`settled_at`). The run may learn of it later, but the next wait looks for events from
+  -- `settled_at` on.
   ending_event_id uuid,
   settled_at timestamptz,
   created_at timestamptz(3) not null default clock_timestamp(),
@@ -137,7 +139,8 @@ create table step_execution (
   unique (execution_id, step_id)
 );
 comment on table step_execution is 'One visit of one step in one execution.';
--- Without the status, which changes, so that updates of a step execution need not touch the index.
+-- The index has no status: the status changes, and updates of a step execution then need not change
+-- the index.
 create index step_execution_scheduled on step_execution (project_id, scheduled_for, id)
   where scheduled_for is not null;
 
@@ -157,24 +160,26 @@ create trigger step_execution_warning after update of status on step_execution
     and new.output ->> 'success' = 'false')
   execute function count_warning();
 
--- If `event_id` is set, that event has claimed the wait, and the run must be signalled.
+-- Waits of executions for an event. If `event_id` is set, that event has ended the wait, and the
+-- run must be signalled.
 create table wait (
   step_execution_id uuid primary key references step_execution on delete cascade,
   project_id uuid not null,
   execution_id uuid not null references execution on delete cascade,
   contact_id uuid not null references contact on delete cascade,
   event_name text not null,
-  -- Its timeout: later events do not end it. Null: it has none.
+  -- Time of the timeout: later events do not end the wait. Null: the wait has none.
   expires_at timestamptz(3),
   event_id uuid,
-  -- The conditions on the event, as they were resolved when the wait began; null: there are none.
+  -- The conditions on the event, with the values that they had when the wait began; null: none.
   conditions jsonb,
-  -- Values that the data of the event must have, by those conditions (`requiredData`); null: none.
+  -- Values that the data of the event must have to meet the conditions (`requiredData`); null:
+  -- none.
   required_data jsonb,
-  -- The settings of a DIGEST, which takes events until it closes: `OpenDigest`; null: an event ends
-  -- the wait.
+  -- The settings of a DIGEST (`OpenDigest`), which collects events until it closes. Null: the first
+  -- matching event ends the wait.
   digest jsonb,
-  -- Number of events that a DIGEST has taken.
+  -- Number of events that the DIGEST has collected.
   digest_count integer not null default 0,
   created_at timestamptz(3) not null default clock_timestamp()
 );
@@ -184,25 +189,25 @@ create index wait_expires on wait (project_id, expires_at, step_execution_id)
   where expires_at is not null and event_id is null;
 create index wait_contact on wait (contact_id, event_name);
 
--- Events that digests have taken. The rows of closed digests stay, because an execution that looks
--- back later must not take their events again.
+-- Events that digests have collected. The rows stay when a digest closes, because an execution that
+-- later reads past events must not collect the same events again.
 create table digest_event (
   project_id uuid not null,
   contact_id uuid not null references contact on delete cascade,
-  -- Stored, or derived from mail.
+  -- Id of an event, stored or derived from mail.
   event_id uuid not null,
   step_id uuid not null,
   step_execution_id uuid not null references step_execution on delete cascade,
   -- When the event was recorded.
   recorded_at timestamptz not null,
-  -- Only one of a contact's executions can take an event at a digest step.
+  -- If several executions of a contact are at a digest step, only one can collect an event.
   primary key (contact_id, event_id, step_id)
 );
 comment on table digest_event is 'Which DIGEST of an execution took an event.';
 create index digest_event_order on digest_event (step_execution_id, recorded_at, event_id);
 
--- An active execution that is deleted (with its contact, workflow or project) leaves a Temporal
--- workflow that must be cancelled. A trigger does this, because foreign keys delete the row.
+-- When a row of an active execution is deleted (with its contact, workflow or project), its
+-- Temporal workflow must be cancelled. A trigger does this, because foreign keys delete the row.
 create function cancel_orphan_run() returns trigger language plpgsql as $$
 begin
   insert into outbox (run_id, project_id, kind, action)

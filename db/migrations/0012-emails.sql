@@ -1,13 +1,14 @@
--- Messages, and the tables that find them. Columns that change have no index: it would make
--- PostgreSQL move the row's entries in all indexes at each change. Without one, it changes the row
--- in place (a HOT update). So separate tables find messages by these columns. Each statement that
--- changes messages also changes these tables: see db/sql/ledger.ts.
+-- Messages, and the tables that find them. Columns that change have no index: each change would
+-- make PostgreSQL write new entries in all indexes, instead of updating the row in place (a HOT
+-- update). Separate tables find messages by these columns, and each statement that changes messages
+-- also changes these tables: see db/sql/ledger.ts.
 
 -- The ledger: one row for each message to one recipient.
 create table email (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
-  -- Without a cascade, because other tables follow each message: see `deleteMail`.
+  -- No cascade, because the rows of other tables must be changed when a message is deleted: see
+  -- `deleteMail`.
   contact_id uuid not null references contact,
   to_name text,
   to_email text not null,
@@ -18,7 +19,7 @@ create table email (
   reply_to text,
   headers jsonb not null default '[]',
   attachments jsonb not null default '[]',
-  -- The ids of the links in its body, in order, where the template has variables in them.
+  -- The ids of the links in its body whose addresses contain template variables, in order.
   link_ids text[],
   message_class text not null check (message_class in ('TRANSACTIONAL', 'MARKETING', 'HEADLESS')),
   source_type text not null check (source_type in ('TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND')),
@@ -31,7 +32,7 @@ create table email (
   status text not null default 'PENDING'
       check (status in ('PENDING', 'SENDING', 'SENT', 'DELIVERED', 'OPENED', 'CLICKED', 'BOUNCED',
       'COMPLAINED', 'FAILED', 'RECEIVED')),
-  -- Null: its chunk has the due time.
+  -- When the message is due; null: its chunk has the due time.
   due_at timestamptz(3) default now(),
   attempts integer not null default 0,
   attempt_id uuid,
@@ -39,18 +40,18 @@ create table email (
   error text,
   sent_at timestamptz(3),
   delivered_at timestamptz(3),
-  -- True if it was accepted over a way that reports no deliveries.
+  -- True if the message was accepted by a provider that reports no deliveries.
   delivery_unreported boolean not null default false,
   opened_at timestamptz(3),
   clicked_at timestamptz(3),
-  -- The first event that was the goal of its campaign or workflow.
+  -- When the first event happened that is the goal of the message's campaign or workflow.
   converted_at timestamptz(3),
   bounced_at timestamptz(3),
   complained_at timestamptz(3),
-  -- The first open and click whose verdict is human: see "engagement".
+  -- The first open and click that are judged human: see the table `engagement`.
   human_opened_at timestamptz(3),
   human_clicked_at timestamptz(3),
-  -- True while all judged opens, or clicks, are of machines.
+  -- True while all judged opens (or clicks) are by machines.
   opened_by_machines boolean not null default false,
   clicked_by_machines boolean not null default false,
   opens integer not null default 0,
@@ -63,52 +64,54 @@ create table email (
   unsubscribed_at timestamptz(3),
   -- The content version from which a campaign's message was made.
   content_version integer,
-  -- Instead of the body: the hash of its template, and the message's values, as sent.
+  -- Stored instead of the body: the hash of its template, and the values of the message, as sent.
   body_template text,
   body_values jsonb,
-  -- Number of messages that billing counts for this one: two if it has attachments.
+  -- Number of messages that billing counts for this message: two if it has attachments.
   billed_units smallint not null
       generated always as (case when attachments = '[]' then 1 else 2 end) stored,
-  -- The month whose allowance the message has taken; null: none yet, or there is no limit.
+  -- The month whose allowance counts the message; null: not counted yet, or there is no limit.
   allowance_month date,
-  -- Claim time of a campaign's message whose first attempt was accepted. `trace` then does not
-  -- repeat the changes that the columns show: given to the mail provider, accepted, delivered.
+  -- When a campaign's message was claimed whose first attempt was accepted. `trace` then omits the
+  -- changes that the columns already show: given to the mail provider, accepted, delivered.
   handed_over_at timestamptz(3),
-  -- The events of a campaign's message that are not stored, because its row has the same data: the sum
-  -- of 1 (email.sent) and 2 (email.delivery).
+  -- The events of a campaign's message that are not stored, because its row has the same data. The
+  -- number is the sum of 1 (email.sent) and 2 (email.delivery).
   derived_events smallint not null default 0,
-  -- The requested send time; null: at once. It stays when the mail was sent.
+  -- The requested send time, kept after sending; null: at once.
   scheduled_for timestamptz(3),
-  -- The end of the pause after its last attempt.
+  -- When the pause after the last failed attempt ends.
   retry_at timestamptz(3),
-  -- The rule that last held it back, and until when. Both stay when it was sent. A hold by a ramp
-  -- that does not run ends in the year 9999.
+  -- The rule that last held the message back, and until when; both are kept after sending. A hold
+  -- by a ramp that is not running ends in the year 9999.
   hold_reason text,
   held_until timestamptz(3),
-  -- The ramp that last held it back.
+  -- The ramp that last held the message back.
   ramp_id uuid,
   topic_id uuid,
-  -- The actor of transactional mail. Other mail has the actor of its campaign or execution.
+  -- The actor that caused transactional mail. For other mail, see its campaign or execution.
   caused_by text,
-  -- No foreign key: mail outlives the requests of its contact.
+  -- No foreign key: a message outlives the opt-in request of its contact.
   opt_in_id uuid,
-  -- True if it bounced because the address was on the provider's suppression list. That is no sign
-  -- against the sender.
+  -- True if the message bounced because the address was on the provider's suppression list. Such
+  -- bounces do not count against the sender's reputation.
   bounce_listed boolean not null default false,
-  -- The mail provider of its last attempt: the id of a row, or the name of one of the installation.
-  -- Null: the default provider, without a route. While the outcome is unknown, no other provider may
-  -- get the message. While a chunk holds the message, the chunk may name a newer one: see `providerOf`.
+  -- The mail provider of the last attempt: the id of a row in `mail_provider`, or the name of a
+  -- provider of the installation. Null: the default provider, without a route. While the outcome is
+  -- unknown, no other provider may get the message. While a chunk has the message, the chunk may name
+  -- a newer provider: see `providerOf`.
   provider_id text,
-  -- Set while it waits for this provider, which cannot take mail: `due_at` is the time of the next try.
+  -- Set while the message waits for this provider, which cannot take mail: `due_at` is the time of
+  -- the next try.
   waits_for text,
   complaint_listed boolean not null default false,
-  -- For received mail only: the key that stores it once.
+  -- Set for received mail only: the unique key by which it is stored once.
   received_id text,
-  -- When it was put back into the queue after it had failed: once in its life.
+  -- When the failed message was queued again, which is possible once.
   retried_at timestamptz(3),
   refusal text
       check (refusal in ('provider_refused', 'recipient_refused', 'provider_unavailable')),
-  -- Its arm, if it belongs to the test group of an experiment.
+  -- The arm of the experiment, if the message belongs to the test group.
   arm text,
   check ((status = 'SENDING') = (lease_until is not null))
 ) with (fillfactor = 40);
@@ -135,8 +138,9 @@ create index email_template_page on email (template_id, created_at desc, id desc
   where template_id is not null;
 create index email_step_page on email (workflow_step_id, created_at desc, id desc)
   where workflow_step_id is not null;
--- The next two have columns that change, but seldom: most messages are never in them. The code is
--- that of `hasFailedBy` in db/sql/mail-status.ts; a longer error is a provider's text.
+-- The columns of the next two indexes do change, but most messages are never in these indexes. The
+-- condition on the code is that of `hasFailedBy` in db/sql/mail-status.ts; longer errors are texts
+-- of a provider.
 create index email_campaign_failed
   on email (campaign_id, left(coalesce(refusal, error), 40), created_at desc, id desc)
   where campaign_id is not null and error is not null;
@@ -144,7 +148,7 @@ create index email_campaign_reported on email (campaign_id, created_at desc, id 
   where campaign_id is not null
     and (bounced_at is not null or complained_at is not null or unsubscribed_at is not null);
 create index email_arm on email (campaign_id, arm) where arm is not null;
--- Mail to the simulator does not count for the reputation. There is little of it.
+-- Mail to the simulator, which does not count for the reputation.
 create index email_simulated on email (project_id) where to_email like '%@simulator.test';
 create index email_scheduled on email (project_id, created_at desc, id desc)
   where scheduled_for is not null;
@@ -164,7 +168,7 @@ create table attachment (
   project_id uuid not null,
   content bytea not null,
   created_at timestamptz(3) not null default now(),
-  -- Set for scheduled mail, whose files are kept longer.
+  -- Set for scheduled mail, whose attachments are kept longer.
   kept_from timestamptz(3)
 );
 comment on table attachment is 'The content of a file, once per request however many recipients it had.';
@@ -201,14 +205,14 @@ create table email_queue (
   project_id uuid not null,
   campaign_id uuid,
   due_at timestamptz(3),
-  -- Set from its claim until its outcome is recorded.
+  -- Set from the claim of the message until its outcome is recorded.
   lease_until timestamptz(3),
-  -- Set while the send policy or a ramp holds it back.
+  -- Set while the send policy or a ramp holds the message back.
   held_until timestamptz(3),
   hold_reason text,
-  -- The provider that cannot take it now.
+  -- The provider that cannot take the message now.
   waits_for text,
-  -- The ramp that holds it back, or has held it back last.
+  -- The ramp that holds the message back, or did so last.
   ramp_id uuid
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 comment on table email_queue is 'Messages that wait outside of chunks, or are being handed over outside of them: all but '
@@ -249,7 +253,7 @@ create table campaign_tally (
   code text not null,
   count integer not null,
   sent integer not null,
-  -- How many messages were deleted, whatever became of them.
+  -- Number of deleted messages, with any outcome.
   gone integer not null default 0,
   fresh boolean not null default true
 );
@@ -304,7 +308,7 @@ $$;
 -- users, which may contain secret links.
 create table system_mail (
   id uuid primary key default gen_random_uuid(),
-  -- Null: mail of the platform to a user.
+  -- Null: mail to a user of the platform.
   project_id uuid,
   kind text not null check (kind in ('campaign-test', 'platform-mail')),
   to_email text not null,
@@ -313,11 +317,11 @@ create table system_mail (
   reply_to text,
   subject text not null,
   html text not null,
-  -- The class and topic of a campaign test decide, with its sender and recipient, about its route.
+  -- The class and topic of a campaign test. With its sender and recipient, they select its route.
   message_class text,
   topic_id uuid,
   attempts integer not null default 0,
-  -- The attempt that has claimed it; null: it was not claimed, or its claim was released.
+  -- The attempt that has claimed the message; null: it is not claimed.
   attempt_id uuid,
   created_at timestamptz(3) not null default now(),
   next_reconcile_at timestamptz(3) not null
@@ -342,8 +346,9 @@ comment on table mailbox_message is 'Mail caught on a machine without a mail pro
 create index mailbox_message_page on mailbox_message (received_at desc, id desc);
 create index mailbox_message_recipient on mailbox_message (recipient, received_at desc, id desc);
 
--- Handled reports on sent mail, and received mail. A report may arrive several times, and by several
--- ways. The id is that of a notification of Amazon SNS, or a hash of a message.
+-- Reports on sent mail, and received mail, that were handled. A report may arrive several times,
+-- and through several channels. The id is that of an Amazon SNS notification, or a hash of the
+-- message.
 create table report_receipt (
   id text primary key,
   created_at timestamptz(3) not null default now()
@@ -351,12 +356,13 @@ create table report_receipt (
 comment on table report_receipt is 'Reports on mail that were handled; kept 30 days.';
 create index report_receipt_age on report_receipt (created_at);
 
--- Clicks by link. The owner of a link is a campaign, a template or a step: what sent the message, so
--- one message may have several. `link_id` is 'other' for links beyond the 500 that are counted.
+-- Clicks by link. The owner of a link is the campaign, template or step that sent the message, so
+-- clicks on one message may be counted for several owners. `link_id` is 'other' for links beyond
+-- the 500 that are counted.
 create table email_link (
   owner_id uuid not null,
   link_id text not null,
-  -- Creation time of the message, by which lists are ordered.
+  -- Creation time of the message: lists are ordered by it.
   email_created_at timestamptz(3) not null,
   email_id uuid not null,
   clicks integer not null,
@@ -374,9 +380,9 @@ create table tracked_link (
   owner_id uuid not null,
   link_id text not null,
   project_id uuid not null,
-  -- Null: it came from data, and all messages in which it was clicked are deleted.
+  -- Null: the address came from data, and all messages in which it was clicked are deleted.
   url text,
-  -- True once the sweep has looked for it in the content, and if it was there.
+  -- True once the sweep has searched the content for this link. `is_written`: the content has it.
   is_checked boolean not null default false,
   is_written boolean not null default false,
   primary key (owner_id, link_id)

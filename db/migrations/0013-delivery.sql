@@ -1,4 +1,4 @@
--- Limits, providers and the processes that deliver.
+-- Sending limits, circuits, and the worker processes that deliver.
 
 -- Token buckets of the sending limits: one for the server, one for each project, and one for each
 -- mail provider and campaign that has a limit of its own.
@@ -9,8 +9,8 @@ create table token_bucket (
 );
 comment on table token_bucket is 'The sending limits: one token bucket for the server, one for each project.';
 
--- Urgent mail also reserves tokens that are yet to come. Otherwise campaigns would take those that
--- come while urgent mail is given to the mail provider.
+-- Urgent mail also reserves tokens in advance. Otherwise campaigns would take each new token while
+-- urgent mail is being sent.
 create function take_sending_tokens(keys text[], rates double precision[], wanted integer, urgent boolean,
   out granted integer, out wait_ms integer) language plpgsql as $$
 declare
@@ -28,13 +28,14 @@ begin
       from token_bucket b join unnest(keys, rates) as t(k, r) on t.k = b.key
       order by b.key for update of b
   loop
-    -- If the clock was set back, no tokens are lost.
+    -- If the clock was set back, `at` does not change, so no tokens are lost.
     at := clock_timestamp();
     bucket.tokens := least(greatest(bucket.rate - 1, 1),
       bucket.tokens + greatest(0, extract(epoch from at - bucket.refilled_at)) * bucket.rate);
     update token_bucket set tokens = bucket.tokens, refilled_at = at where key = bucket.key;
     available := least(available, bucket.tokens);
-    -- At most a fifth of a second's tokens at once, because there is other urgent mail, too.
+    -- Reserve the tokens of at most a fifth of a second at once, because other urgent mail needs
+    -- tokens, too.
     reserved := least(reserved, greatest(1, floor(bucket.rate / 5)));
   end loop;
   granted := greatest(0, floor(available));
@@ -46,10 +47,10 @@ begin
 end
 $$;
 
--- State of a mail provider's circuit. While the provider cannot take mail, all workers together try
--- one message at a time.
+-- State of a mail provider's circuit. While the provider cannot take mail, all workers together
+-- send one message at a time.
 create table provider_circuit (
-  -- The provider as the workers name it: its kind and address.
+  -- The provider as workers name it: kind and address.
   provider text primary key,
   failures integer not null default 0,
   opened_at timestamptz(3),
@@ -63,28 +64,29 @@ comment on column provider_circuit.opened_at is 'Since when mail waits for the p
 comment on column provider_circuit.probes is 'Number of mails that were tried without success since then.';
 comment on column provider_circuit.next_probe_at is 'When the next mail is tried; while one is being tried, when it counts as lost with its process.';
 
--- Worker processes, each with a row that it refreshes. Unlogged: after a crash of the database the rows
--- are written again within seconds.
+-- Worker processes: each refreshes its own row. The table is unlogged, because workers write their
+-- rows again within seconds after a crash of the database.
 create unlogged table worker_process (
   id uuid primary key,
   started_at timestamptz(3) not null default now(),
   seen_at timestamptz(3) not null default now(),
-  -- When it had finished its work after it was asked to stop.
+  -- When the worker had finished its work after a request to stop.
   stopped_at timestamptz(3),
-  -- Provider through which it sends, and its limits in messages per second; 0: none.
+  -- The provider through which the worker sends, and its limits in messages per second; 0: no
+  -- limit.
   provider text not null,
   rate_per_second double precision not null,
   rate_per_project_per_second double precision not null
 );
 comment on table worker_process is 'Worker processes and when each was last seen.';
 
--- Reports of other servers, by hour. A project has at most 24 rows: an hour takes the row of the same
--- hour of the day before.
+-- Mail reports of other servers that were counted, by hour. A project has at most 24 rows: each
+-- hour reuses the row of the same hour of the day before.
 create table report_count (
   project_id uuid not null,
-  -- The hour of the UTC day.
+  -- The hour of the UTC day, 0 to 23.
   slot smallint not null,
-  -- The beginning of the hour that is counted.
+  -- The beginning of the counted hour.
   hour timestamptz(3) not null,
   delivered integer not null,
   bounced integer not null,
@@ -97,7 +99,7 @@ comment on table report_count is 'How many reports of other servers about its ma
 
 create table held_release (
   project_id uuid not null primary key references project on delete cascade,
-  -- When its send policy or a ramp was last changed.
+  -- When the send policy or a ramp was last changed.
   before timestamptz(3) not null
 );
 comment on table held_release is 'Projects of which held mail must become due, to be decided again: mail that was held before this time.';

@@ -1,7 +1,6 @@
--- Allowances of projects, and reports to their payment provider.
+-- Allowances of projects, and the usage reported to the payment provider.
 
--- The part of a project's allowance that its messages of a month have used. Failed messages do not
--- count.
+-- How much of a project's monthly allowance its messages have used. Failed messages do not count.
 create table allowance (
   project_id uuid not null,
   month date not null,
@@ -11,8 +10,8 @@ create table allowance (
 );
 comment on table allowance is 'How much of a month''s limit a project has taken, by category.';
 
--- Only projects with a limit are counted. When the limit changes, counting starts again from the
--- messages.
+-- Only projects with a limit are counted. When the limit changes, the used part is counted again
+-- from the messages.
 create function forget_allowance() returns trigger language plpgsql as $$
 begin
   delete from allowance where project_id = new.id;
@@ -33,7 +32,7 @@ create table allowance_warning (
 );
 comment on table allowance_warning is 'Warnings to administrators that a limit is nearly used, at most one a month and category.';
 
--- Sent messages that were not reported to the payment provider yet. They outlive their project,
+-- Sent messages that are not yet reported to the payment provider. They outlive their project,
 -- because sent mail is billed.
 create table usage_report (
   email_id uuid primary key,
@@ -44,7 +43,7 @@ create table usage_report (
 comment on table usage_report is 'Sent messages that were not reported to the payment provider yet.';
 create index usage_report_customer on usage_report (customer);
 
--- Handled events of the payment provider.
+-- Events of the payment provider that were handled.
 create table payment_receipt (
   event_id text primary key,
   created_at timestamptz(3) not null default now()

@@ -14,17 +14,18 @@ create table job (
   created_at timestamptz(3) not null default now(),
   started_at timestamptz(3),
   finished_at timestamptz(3),
-  -- Number of rows, contacts, executions or events that are done. An import continues at this row of
-  -- its file.
+  -- Number of rows, contacts, executions or events that are done. An import continues at this row
+  -- of its file.
   position integer not null default 0,
-  -- Values that the API does not show (it shows `data`): the rest of the request, for example {filter,
-  -- excludeIds} of a bulk action, and for some kinds the position at which the job continues.
+  -- Values that the API does not show (it shows `data`): the rest of the request, for example
+  -- {filter, excludeIds} of a bulk action, and for some kinds the position at which the job
+  -- continues.
   request jsonb,
-  -- When it last made progress. If that is long ago, the sweep signals its run.
+  -- When the job last made progress. If that is long ago, the sweep signals its run.
   touched_at timestamptz(3) not null default now(),
   -- For jobs on the executions of a workflow.
   workflow_id uuid,
-  -- Who started it: an actor, to whom changes by the job are attributed.
+  -- The actor that started the job. Changes by the job are attributed to this actor.
   caused_by text,
   subscription_id uuid
 );
@@ -41,8 +42,7 @@ create index job_import_page on job (project_id, created_at desc, id desc)
 create unique index job_open_subscription on job (subscription_id)
   where subscription_id is not null and state in ('waiting', 'active');
 
--- The contacts of a bulk action, fixed when it starts: one row for each batch that is still to be
--- done.
+-- The contacts of a bulk action, fixed when it starts: one row for each batch that is not done yet.
 create table job_batch (
   job_id text not null references job on delete cascade,
   number integer not null,
@@ -52,7 +52,7 @@ create table job_batch (
 );
 comment on table job_batch is 'The contacts of a bulk action that are left, in batches.';
 
--- The file of an import until its job has ended: any worker may read it.
+-- The file of an import, kept until its job ends, so that any worker can read it.
 create table import_file (
   job_id text primary key references job on delete cascade,
   project_id uuid not null,
@@ -61,35 +61,36 @@ create table import_file (
 comment on table import_file is 'The file of an import that is open.';
 
 -- One row for each Temporal workflow that must be started, signalled or cancelled. It is written in
--- the transaction of the cause, and deleted when Temporal has received it.
+-- the transaction that requires this, and deleted when Temporal has accepted the request.
 create table outbox (
-  -- Its workflow id.
+  -- The workflow id in Temporal.
   run_id text primary key,
   -- Null: mail of the platform to a user.
   project_id uuid,
-  -- Its workflow type.
+  -- The workflow type in Temporal.
   kind text not null,
   action text not null check (action in ('start', 'signal', 'cancel')),
   input jsonb not null default '{}',
   summary text not null default '',
-  -- The actor that caused the run, for its memo; null: none.
+  -- The actor that caused the run, stored in the run's memo; null: none.
   caused_by text,
-  -- Counts requests. It starts at a random number, so that a new row differs from one that was sent
-  -- and deleted.
+  -- Counts the requests for this run. The first number is random, so that a new row differs from an
+  -- earlier one that was sent and deleted.
   generation integer not null default (random() * 1000000000)::int,
-  -- From this time on any process may send it. Before, only the process that committed it does.
+  -- From this time on, any process may send the request. Before, only the process that wrote the
+  -- row does.
   due_at timestamptz(3) not null default now() + interval '5 seconds',
-  -- When the first request was made. Later ones for the same run keep this time.
+  -- When the first request was made. Later requests for the same run keep this time.
   created_at timestamptz(3) not null default now(),
-  -- How often an entry was claimed to be sent. It separates entries that wait for their turn from
-  -- those that Temporal refuses.
+  -- How often the entry was claimed to be sent. The number separates entries that wait for their
+  -- turn from those that Temporal refuses.
   tries smallint not null default 0
 );
 comment on table outbox is 'Temporal workflows that must be started, signalled or cancelled.';
 create index outbox_due on outbox (due_at);
 create index outbox_project on outbox (project_id, due_at);
 
--- How far regular work on past rows has come, by the name of the work.
+-- How far each kind of regular work on past rows has come, by the name of the work.
 create table watermark (
   name text primary key,
   at timestamptz(3) not null
@@ -98,13 +99,13 @@ comment on table watermark is 'The time up to which each work that looks back ha
 
 insert into watermark (name, at) values ('email_tally', '-infinity');
 
--- The progress of the daily removal of old bodies, as a message id. Ids are in order of time, so it
--- needs no index of its own.
+-- The progress of the daily removal of old bodies, as a message id. Message ids are in order of
+-- time, so the removal needs no index of its own.
 create table body_retention (
   is_only_row boolean primary key default true check (is_only_row),
   done_to uuid not null default '00000000-0000-0000-0000-000000000000',
   scheduled_done_to timestamptz(3) not null default '-infinity',
-  -- Many messages may be scheduled for one moment, so the position is a moment and an id.
+  -- Many messages may be scheduled for one time, so the position is a time and an id.
   scheduled_done_id uuid not null default '00000000-0000-0000-0000-000000000000'
 );
 comment on table body_retention is 'One row: up to which mail old bodies were removed.';
@@ -112,10 +113,12 @@ comment on column body_retention.scheduled_done_to is 'The scheduled_for up to w
 
 insert into body_retention default values;
 
--- Answers kept for repeated requests. The owner is a project, or a user for requests without one.
+-- Responses stored for repeated requests. The owner is a project, or a user for requests without a
+-- project.
 create table idempotency (
   owner_id uuid not null,
-  -- For a named or public key, its id and a tab come first. "C", so that an index finds the prefix.
+  -- For a named or public key, the key's id and a tab precede the value. Collation "C", so that an
+  -- index finds this prefix.
   key text collate "C" not null,
   request text not null,
   body_hash bytea not null,
@@ -123,11 +126,13 @@ create table idempotency (
   -- Encrypted, because the response to a new project contains its secret key.
   response bytea,
   created_at timestamptz(3) not null default now(),
-  -- The request ended with an error after some mail was accepted. The next one need not wait.
+  -- The request ended with an error after some mail was accepted. A repeat of the request need not
+  -- wait.
   interrupted boolean not null default false,
   use_id uuid not null,
   renewed_at timestamptz(3),
-  -- The actor that alone gets a response which shows a secret; null: it shows none.
+  -- The only actor to whom the stored response is shown, because it contains a secret; null: it
+  -- contains none.
   shown_to text,
   primary key (owner_id, key)
 );
@@ -136,12 +141,12 @@ comment on column idempotency.use_id is 'The seed of the ids of its mail; a repe
 comment on column idempotency.renewed_at is 'When the running request last renewed its claim; null: not since it claimed the key.';
 create index idempotency_age on idempotency (created_at);
 
--- Mail that a request has accepted under its idempotency key, before it has a response: a repeat of
--- the request continues after it.
+-- Mail that a request with an idempotency key has accepted before its response is stored. If the
+-- process dies, a repeat of the request skips this mail.
 create table idempotency_email (
   project_id uuid not null,
   key text collate "C" not null,
-  -- Which of the mails of the request it is, from 0 on.
+  -- Position of the mail among those of the request, from 0 on.
   position integer not null check (position >= 0),
   email_id uuid not null,
   contact_id uuid not null,
@@ -150,7 +155,8 @@ create table idempotency_email (
 );
 comment on table idempotency_email is 'Mail that was accepted under an Idempotency-Key whose request has not ended.';
 
--- Counters of the request limits. Losing them in a crash is harmless.
+-- Counters of the request limits. The table is unlogged, because losing them in a crash does no
+-- harm.
 create unlogged table rate_limit (
   key varchar(255) primary key,
   points integer not null default 0,

@@ -1,5 +1,5 @@
--- Mail providers of projects, and which mail leaves by which. The providers of the installation are
--- settings, not rows.
+-- Mail providers of projects, and the routes that choose among them. The providers of the
+-- installation are settings, not rows.
 
 create table mail_provider (
   id uuid primary key default uuid_v7(),
@@ -7,26 +7,27 @@ create table mail_provider (
   name text not null,
   kind text not null check (kind in ('smtp', 'ses')),
   enabled boolean not null default true,
-  -- The fields of its kind that are no secrets, as the API shows them.
+  -- The fields of its kind that are not secret, as the API shows them.
   settings jsonb not null,
-  -- The password, or the secret key of SES; encrypted. Null: there is none.
+  -- The password (SMTP) or the secret key (SES), encrypted; null: there is none.
   secret bytea,
-  -- How it reports what became of mail.
+  -- The way in which the provider reports deliveries, bounces and complaints.
   feedback text not null,
-  -- The key or password of its webhooks, encrypted; null: only the token protects them.
+  -- The key or password that protects its webhooks, encrypted; null: only the token in their
+  -- address does.
   feedback_secret bytea,
   -- SHA-256 of the token in the address of its webhooks; null: it has no webhooks.
   feedback_token_hash bytea,
-  -- The token before it, and until when its address still works.
+  -- The previous token, and until when an address with it still works.
   former_token_hash bytea,
   former_token_until timestamptz(3),
-  -- Sender domains that it may send for; null: all.
+  -- Sender domains that the provider may send for; null: all.
   domains text[],
   rate_per_second integer,
   max_message_mb integer,
-  -- True if Everpost signs the mail that it takes.
+  -- True if Everpost signs mail that is sent through this provider.
   own_signing boolean not null default true,
-  -- Increased with each change of the address or the credentials.
+  -- Increased with each change of the provider's address or credentials.
   revision integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),

@@ -3,35 +3,39 @@
 create table ramp (
   id uuid primary key default uuid_v7(),
   project_id uuid not null references project on delete cascade,
-  -- The mail that it counts: by this mail provider, named as in email.provider_id or `default`, and
-  -- from this sender domain. Null: any.
+  -- The mail that the ramp counts: mail through this provider, named as in email.provider_id or
+  -- `default`, and from this sender domain. Null: any.
   provider_id text,
   domain text,
   start_per_day integer not null check (start_per_day between 1 and 1000000),
   factor double precision not null check (factor between 1 and 3),
   days integer not null check (days between 1 and 90),
-  -- Mail over the limit waits, or leaves by the next provider of its route.
+  -- The treatment of mail over the limit: it waits (`hold`), or is sent through the next provider of
+  -- its route (`next`).
   over text not null default 'hold' check (over in ('hold', 'next')),
-  -- The rates in percent that stop it, and from how many messages on. Null: never.
+  -- The rates in percent at which the ramp stops, and the number of messages from which on rates
+  -- count. Null: it never stops.
   bounce_rate double precision,
   complaint_rate double precision,
   min_sent integer,
   status text not null default 'RUNNING'
       check (status in ('RUNNING', 'PAUSED', 'STOPPED', 'DONE')),
   stopped_for text check (stopped_for in ('bounces', 'complaints')),
-  -- {stoppedFor, rate} of its stop, until the administrators were informed.
+  -- {stoppedFor, rate}: set when the ramp stops, until the administrators are informed.
   unreported_stop jsonb,
   day integer not null default 1,
-  -- Length of a day: 24 hours, except in tests.
+  -- Seconds in a day of the ramp: 86400, except in tests.
   day_seconds integer not null default 86400,
-  -- End of the current day. Null while days do not pass: `day_left_ms` is what is left of it.
+  -- End of the current day. Null while the ramp is not running: `day_left_ms` is then the rest of
+  -- the day.
   day_ends_at timestamptz(3),
   day_left_ms integer,
-  -- The first period whose mail counts for the threshold: that of the last resume.
+  -- The first period whose mail counts for the rates: the period of the last resume.
   judged_from integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- When its run should have acted; then the sweep signals it. Null: there is nothing to do.
+  -- The time by which its run should have acted; the sweep then signals the run. Null: there is
+  -- nothing to do.
   reconcile_at timestamptz(3),
   check (provider_id is not null or domain is not null),
   check ((status = 'STOPPED') = (stopped_for is not null)),
@@ -44,8 +48,8 @@ create unique index ramp_unfinished
   on ramp (project_id, coalesce(provider_id, ''), coalesce(domain, '')) where status <> 'DONE';
 create index ramp_reconcile on ramp (reconcile_at) where reconcile_at is not null;
 
--- Mail of a ramp is counted for the period in which it was accepted. A period begins with each day
--- and with each resume.
+-- Messages counted by a ramp, by the period in which they were accepted. A new period begins with
+-- each day and with each resume.
 create table ramp_period (
   ramp_id uuid not null references ramp on delete cascade,
   number integer not null,

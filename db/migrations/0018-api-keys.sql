@@ -1,30 +1,30 @@
--- Named keys: further API keys of a project, with scopes, restrictions and an end.
+-- Named API keys of a project, with scopes, restrictions and an expiry.
 
 create table api_key (
   id uuid primary key default uuid_v7(),
   project_id uuid not null references project on delete cascade,
   name text not null,
   kind text not null check (kind in ('secret', 'public')),
-  -- SHA-256 of the value.
+  -- SHA-256 of the key.
   key_hash bytea not null unique,
   key_last4 text not null,
-  -- The value before the last rotation. It works until `rotates_until`.
+  -- SHA-256 of the key before the last rotation. The old key works until `rotates_until`.
   previous_hash bytea unique,
   rotates_until timestamptz(3),
   scopes text[] not null,
-  -- Restrictions; null: none.
+  -- Restrictions to sender domains, networks and event names; null: none.
   domains text[],
   cidrs text[],
   events text[],
   expires_at timestamptz(3),
-  -- When its end is announced next (domain/access/key-expiry.ts); null: never again.
+  -- When the next notice about the key's expiry is due (domain/access/key-expiry.ts); null: never.
   notice_at timestamptz(3),
   last_used_at timestamptz(3),
   -- Callers as api/accounts/actor.ts writes them.
   created_by text not null,
   revoked_at timestamptz(3),
   revoked_by text,
-  -- True: it was revoked, and its stored responses of Idempotency-Keys may still be there.
+  -- True: the key was revoked, and stored responses to its requests may still exist.
   clear_answers boolean not null default false,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),

@@ -1,15 +1,16 @@
 -- The requests that were made with the keys of each project and by its members.
 
--- One partition for each day, so that old requests are dropped instead of deleted. A process that
--- stores the first request of a day makes its partition with `make_request_day`.
+-- One partition for each day, so that old requests are dropped instead of deleted. The process that
+-- stores the first request of a day creates the partition with `make_request_day`.
 create table request_log (
-  -- The id of the project that the API shows: a reset project keeps its requests.
+  -- The id of the project that the API shows. A reset changes the id of the row, not this one, so a
+  -- reset project keeps its requests.
   owner_id uuid not null,
   at timestamptz(3) not null,
   id uuid not null,
   request_id text not null,
   method text not null,
-  -- The declared path, never the real one; null: the path is unknown.
+  -- The declared path (with `{id}`), never the requested one; null: the path is unknown.
   route text,
   status smallint not null,
   ms integer not null,
@@ -17,9 +18,9 @@ create table request_log (
   -- The caller as api/accounts/actor.ts writes it.
   actor text not null,
   ip text not null,
-  -- How the Idempotency-Key was used; null: it had none.
+  -- How the Idempotency-Key was used; null: the request had none.
   idempotency text check (idempotency in ('first', 'replayed', 'refused')),
-  -- The row stands for this number of requests.
+  -- Number of requests for which this row stands.
   sample integer not null,
   -- Fields and codes of a 422, and details of an error: never values of the request.
   errors jsonb,
@@ -30,7 +31,8 @@ comment on table request_log is 'Requests of a project: by whom, when, and with 
 create index request_log_request on request_log (owner_id, request_id, at);
 create index request_log_failed on request_log (owner_id, at, id) where status >= 400;
 
--- Counted as rows are stored and deleted, because counting a million rows takes too long.
+-- Counts that are kept when rows are stored and deleted, because counting a million rows takes too
+-- long.
 create table request_log_count (
   owner_id uuid not null,
   day date not null,

@@ -1,11 +1,11 @@
--- Second factors, and sign-ins that are under way.
+-- Second factors, and sign-ins in progress.
 
 create table factor (
   id uuid primary key default uuid_v7(),
   user_id uuid not null references app_user on delete cascade,
   type text not null check (type in ('totp', 'passkey')),
   name text not null,
-  -- The secret of a TOTP generator, encrypted.
+  -- The secret of an authenticator app (TOTP), encrypted.
   secret bytea,
   -- The newest time step whose code was accepted. Codes of this step and before are refused.
   used_step integer,
@@ -14,7 +14,7 @@ create table factor (
   public_key bytea,
   counter bigint,
   transports text[],
-  -- Null until its first code was right. Until then it is no factor.
+  -- When its first code was accepted; null: never, so it does not count as a factor yet.
   confirmed_at timestamptz(3),
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
@@ -27,7 +27,7 @@ create index factor_user on factor (user_id);
 
 create table recovery_code (
   user_id uuid not null references app_user on delete cascade,
-  -- SHA-256 of the code, without its hyphen.
+  -- SHA-256 of the recovery code, without its hyphen.
   code_hash bytea not null,
   primary key (user_id, code_hash)
 );
@@ -37,15 +37,15 @@ create table pending_sign_in (
   -- SHA-256 of the token in the cookie.
   token_hash bytea primary key,
   user_id uuid not null references app_user on delete cascade,
-  -- The user's `session_version` when the first proof was right.
+  -- The user's `session_version` when the first factor was proved.
   version integer not null,
   method text not null,
   provider text,
-  -- As in `session`.
+  -- The user at the OpenID provider, as in `session`.
   issuer text,
   subject text,
   provider_sid text,
-  -- Seconds that the session will last.
+  -- Lifetime of the session, in seconds.
   seconds integer not null,
   tries smallint not null default 0,
   expires_at timestamptz(3) not null

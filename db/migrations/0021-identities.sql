@@ -5,7 +5,7 @@ create table identity (
   user_id uuid not null references app_user on delete cascade,
   -- The id of the provider in the file of OpenID providers.
   provider text not null,
-  -- The provider's address, and the id of the user there. An address of mail can change its owner,
+  -- The provider's address, and the user's id there. An email address can pass to another person;
   -- these cannot.
   issuer text not null,
   subject text not null,
@@ -21,7 +21,8 @@ create table sign_in_rule (
   position smallint not null,
   -- The id of the provider in the file of OpenID providers.
   provider text not null,
-  -- A claim that a user must have with this value; null: the rule fits every user of the provider.
+  -- A claim that a user must have with this value; null: the rule applies to every user of the
+  -- provider.
   claim text,
   value text,
   role text not null check (role in ('ADMIN', 'MEMBER')),

@@ -4,15 +4,16 @@
 -- their user.
 create table security_event (
   id uuid primary key default uuid_v7(),
-  -- "C", so that an index finds the names with a prefix.
+  -- Collation "C", so that an index finds the names with a prefix.
   event text collate "C" not null,
-  -- User who acted; null: a key, a client that was not logged in, or a user whose account is deleted.
+  -- The user who acted; null: a key, a client that was not signed in, or a user whose account is
+  -- deleted.
   user_id uuid references app_user on delete set null,
-  -- Who acted, as `actorOf` writes it; null: a client that was not logged in.
+  -- The actor, as `actorOf` writes actors; null: a client that was not signed in.
   actor text,
   project_id uuid,
   ip text,
-  -- Id of the request, as the log of the API has it.
+  -- Id of the request, as in the log of the API.
   request_id text,
   -- The record that was changed.
   target_type text,
@@ -21,7 +22,7 @@ create table security_event (
   changes jsonb,
   -- Ids and short texts, never a secret.
   details jsonb not null default '{}',
-  -- The row stands for this number of equal events within a minute.
+  -- Number of equal events within a minute for which this row stands.
   count integer not null default 1,
   created_at timestamptz(3) not null default now()
 );
@@ -30,7 +31,7 @@ create index security_event_user on security_event (user_id, id) where user_id i
 -- A user's own events, in the order of their list.
 create index security_event_own on security_event (user_id, created_at, id)
   where user_id is not null and project_id is null;
--- One index for each filter of the list, in the order of the list.
+-- One index for each filter of the list, sorted like the list.
 create index security_event_project on security_event (project_id, created_at, id)
   where project_id is not null;
 create index security_event_name on security_event (project_id, event, created_at, id)

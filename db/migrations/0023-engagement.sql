@@ -1,24 +1,25 @@
--- Opens and clicks, and who made them.
+-- Opens and clicks, and if people or machines made them.
 
 create table engagement (
   id bigint generated always as identity,
   project_id uuid not null,
-  -- Without a foreign key: deleted with the message, see db/sql/ledger.ts.
+  -- No foreign key: rows are deleted with the message, see db/sql/ledger.ts.
   email_id uuid not null,
   at timestamptz(3) not null,
-  -- A HEAD request is neither open nor click. It is a fact about the others, and kept for an hour.
+  -- A HEAD request is neither an open nor a click. It is kept for an hour as evidence for judging
+  -- the others.
   kind text not null check (kind in ('open', 'click', 'head')),
   link text,
   link_id text,
-  -- Number of different links of the message; 0: unknown.
+  -- Number of different links in the message; 0: unknown.
   link_count integer not null default 0,
-  -- Keyed hash of address and user agent; removed after an hour.
+  -- Keyed hash of IP address and user agent; removed after an hour.
   client text,
-  -- Facts about the client, instead of its address and user agent.
+  -- Facts about the client. They are stored instead of its IP address and user agent.
   signs text[] not null default '{}',
   verdict text check (verdict in ('human', 'machine', 'unknown')),
   rule text,
-  -- When it is to be judged, for the first time or again; null: it is judged.
+  -- When the open or click is judged, for the first time or again; null: it is judged.
   settle_at timestamptz(3),
   primary key (email_id, at, id),
   check (rule is null or verdict in ('machine', 'unknown'))

@@ -1,11 +1,12 @@
--- Goals of campaigns and workflows: the event that their mail is sent for, and how often it followed.
+-- Goals of campaigns and workflows: the event that their mail should lead to, and how often it
+-- happened.
 
--- The goals as campaigns and workflows have them (`goal`), found by the name of the event. So an event
--- that is in no goal costs one look-up.
+-- The goals of campaigns and workflows (a copy of their `goal`), found by the name of the event. An
+-- event that is in no goal costs one look-up.
 create table goal (
   project_id uuid not null,
   event_name text not null,
-  -- The campaign or the workflow.
+  -- The campaign or workflow that has the goal.
   owner_id uuid not null,
   value_field text,
   window_days integer not null,
@@ -50,7 +51,7 @@ create trigger workflow_goal_delete after delete on workflow
 create table conversion (
   event_id uuid primary key,
   project_id uuid not null,
-  -- The campaign or the workflow of the message.
+  -- The campaign or workflow of the message.
   owner_id uuid not null,
   email_id uuid not null,
   value numeric not null,

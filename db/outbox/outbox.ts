@@ -15,24 +15,23 @@ import { anyOf } from '../expressions.ts';
 
 /**
  * The outbox: requests to Temporal as rows, committed with the changes that cause them. The process
- * that commits a row sends its request at once. If the request was not sent within the grace
- * period, any process sends it.
+ * that commits a row sends its request at once. If the request is not sent within the grace period,
+ * any process sends it.
  */
 
 /**
- * SQL that is true if a start or cancellation of the run is still to be sent, so the run needs no
- * signal.
+ * SQL that is true if an unsent start or cancellation of the run must be kept. The run then needs
+ * no signal.
  */
 const keepsEarlier = sql`excluded.action = 'signal' and outbox.action <> 'signal'`;
 
 /**
  * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one.
- * But a signal does not replace a cancellation, nor a start, because the execution's row is read
+ * But a signal replaces neither a cancellation nor a start, because the execution's row is read
  * when the start is sent.
- *
  * A signal with a step means that an event has ended the wait of this step. It does not replace a
- * signal without a step, because the run then reads its row, and finds the event there, too.
- * `created_at` stays, because Temporal has lacked a change since this time.
+ * signal without a step: after such a signal the run reads its row, and finds the event there.
+ * `created_at` is kept, because Temporal has not been informed of a change since this time.
  */
 export const replacingEarlier = sql`
   on conflict (run_id) do update set
@@ -44,8 +43,8 @@ export const replacingEarlier = sql`
     tries = 0`;
 
 /**
- * Records, in the transaction of the cause, that a run must be started, or signalled that its rows
- * have changed.
+ * Records, in the transaction that causes it, that a run must be started, or signalled that its
+ * rows have changed.
  * @param entry.causedBy the actor that the memo of the run names
  */
 export async function enqueue<K extends RunKind>(
@@ -66,7 +65,7 @@ export async function enqueue<K extends RunKind>(
   notifyAfterCommit(tx, [{ runId, projectId }]);
 }
 
-/** Does the same as `enqueue` for many runs of one kind, each once, in one statement. */
+/** Like `enqueue`, for many runs of one kind in one statement. Repeated runs are recorded once. */
 export async function enqueueAll<K extends RunKind>(
   tx: Database,
   { kind, inputs, summary }: { kind: K; inputs: readonly RunInputs[K][]; summary: string },
@@ -86,7 +85,7 @@ export async function enqueueAll<K extends RunKind>(
 }
 
 function runOf<K extends RunKind>({ kind, input }: { kind: K; input: RunInputs[K] }) {
-  // The kind determines the input's type. The compiler cannot follow that through the table.
+  // The kind determines the type of the input, but the compiler cannot infer this from the table.
   const idOf = runIds[kind] as (of: RunInputs[K]) => string;
   return { runId: idOf(input), projectId: input.projectId };
 }
@@ -117,7 +116,7 @@ export async function enqueueExecutions(
   await enqueueRuns(tx, action, executions, options);
 }
 
-/** Records that the runs of executions must read their changed rows. */
+/** Records that the runs of executions must be signalled to read their changed rows. */
 export async function signalExecutions(
   tx: Database,
   executions: readonly { id: string; project_id: string }[],
@@ -146,7 +145,7 @@ async function enqueueRuns(
   if (!options.isAwaited) notifyAfterCommit(tx, runs);
 }
 
-/** Returns the entries of these runs that are still to be sent. */
+/** Returns the unsent entries of these runs. */
 export async function listPending(db: Database, ids: readonly string[]): Promise<OutboxEntry[]> {
   const rows = await db
     .selectFrom('outbox')
@@ -166,8 +165,8 @@ export async function listPending(db: Database, ids: readonly string[]): Promise
 }
 
 /**
- * Deletes entries that were sent to Temporal, unless a new request came meanwhile, and records the
- * runs of started executions. A run that was started for an earlier request of its execution is not
+ * Deletes entries that were sent to Temporal, unless there is a newer request, and records the runs
+ * of started executions. A run that was started for an earlier request of its execution is not
  * recorded.
  */
 export async function markSent(db: Database, sent: readonly SentEntry[]): Promise<void> {
@@ -187,14 +186,17 @@ export async function markSent(db: Database, sent: readonly SentEntry[]): Promis
         and execution.start_generation = run.generation`.execute(db);
 }
 
-/** Maximum number of overdue entries claimed at once: of all projects, and of the platform. */
+/**
+ * Maximum number of overdue entries that are claimed at once, for all projects and the platform
+ * together.
+ */
 const claimMax = 500;
 const platformClaimMax = 100;
 
 /**
- * Claims entries that are overdue, for the caller to send. All projects with such entries get an
- * equal share, so a large backlog of one does not delay the others. If there are too many projects,
- * those go first whose entries have waited longest.
+ * Claims overdue entries, which the caller sends. All projects with such entries get an equal
+ * share, so a large backlog of one project does not delay the others. If there are too many
+ * projects, those whose entries have waited longest go first.
  * @returns the runs, and true if there may be more.
  */
 export async function claimOverdue(db: Database): Promise<{ runs: RunNotice[]; isMore: boolean }> {

@@ -13,7 +13,7 @@ import { nextNotice } from '../../domain/access/key-expiry.ts';
 
 export type ApiKeyRow = Selectable<ApiKey>;
 
-/** Finds a named key of a project, also a revoked one. */
+/** Finds a named key of a project; revoked keys are found, too. */
 export async function findApiKey(
   db: Database,
   projectId: string,
@@ -27,7 +27,7 @@ export async function findApiKey(
     .executeTakeFirst();
 }
 
-/** The names of keys, by their ids. */
+/** Returns the names of keys, by key id. */
 export async function listKeyNames(
   db: Database,
   ids: readonly string[],
@@ -41,10 +41,10 @@ export async function listKeyNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** Revoked keys of a project that are kept. */
+/** Maximum number of revoked keys of a project that are kept. */
 const revokedMax = 1_000;
 
-/** Lists the named keys of a project, newest first, either the revoked ones or the others. */
+/** Lists the named keys of a project, newest first: either the revoked keys or all others. */
 export async function listApiKeys(
   db: Database,
   projectId: string,
@@ -61,14 +61,17 @@ export async function listApiKeys(
     .execute();
 }
 
-/** Makes all changes of a project's named keys take turns, until the transaction ends. */
+/**
+ * Locks the named keys of a project until the transaction ends, so that changes of them run one
+ * after the other.
+ */
 export async function lockKeys(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`api_key ${projectId}`}, 0))`.execute(
     tx,
   );
 }
 
-/** Returns true if this is the hash of the secret key of the project's pair. Call it under a lock. */
+/** Returns true if this is the hash of the project's own secret key. Call it under `lockKeys`. */
 export async function isSecretKey(tx: Database, projectId: string, hash: Buffer): Promise<boolean> {
   const row = await tx
     .selectFrom('project')
@@ -90,7 +93,7 @@ export async function insertApiKey(
     .executeTakeFirstOrThrow();
 }
 
-/** Changes a key. With another end, the notices of this end are planned anew. */
+/** Changes a key. If its expiry changes, its notices are planned again. */
 export async function updateApiKey(
   tx: Database,
   before: ApiKeyRow,
@@ -110,7 +113,7 @@ export async function updateApiKey(
     .executeTakeFirstOrThrow();
 }
 
-/** A key, and all keys that it made, at any depth. */
+/** SQL that selects a key, and all keys created with it, directly or through other keys. */
 function descendants(projectId: string, first: RawBuilder<unknown>) {
   return sql`with recursive line as (
       select id from api_key where project_id = ${projectId} and ${first}
@@ -119,7 +122,9 @@ function descendants(projectId: string, first: RawBuilder<unknown>) {
         where made.project_id = ${projectId})`;
 }
 
-/** Returns true if the key `makerId` made the key `id`, directly or through keys that it made. */
+/**
+ * Returns true if the key `id` was created with the key `makerId`, directly or through other keys.
+ */
 export async function isMadeBy(
   tx: Database,
   projectId: string,
@@ -132,9 +137,9 @@ export async function isMadeBy(
 }
 
 /**
- * Revokes keys and all keys that they made, at any depth, and deletes the oldest revoked ones that are
- * too many. Returns the ids of those that were valid.
- * @param which one key, or all that the secret key of the pair made
+ * Revokes keys and all keys created with them, directly or through other keys. Deletes the oldest
+ * revoked keys beyond the maximum. Returns the ids of those that were valid.
+ * @param which one key, or all keys created with the project's own secret key
  */
 export async function revokeKeys(
   tx: Database,
@@ -150,7 +155,7 @@ export async function revokeKeys(
         clear_answers = true, updated_at = now()
       where id in (select id from line) and revoked_at is null
       returning id`.execute(tx);
-  // No valid key was made by a revoked one, so a deleted one is not needed to find its descendants.
+  // No valid key was created with a revoked one, so a deleted key is not needed to find others.
   await sql`
     delete from api_key where id in (
       select id from api_key where project_id = ${projectId} and revoked_at is not null

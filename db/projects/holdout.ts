@@ -10,7 +10,7 @@ import {
   slotsOf,
 } from '../../domain/holdout/holdout.ts';
 
-/** The columns from which a hold-out is made; JSON has `ends_at` as a text. */
+/** The columns of a hold-out. `ends_at` is a text, because the row comes as JSON. */
 export interface HoldoutColumns {
   slots: number;
   salt: string;
@@ -22,13 +22,13 @@ export interface HoldoutColumns {
 /** The settings of a hold-out, as a request changes them. */
 export interface HoldoutSettings {
   percent: number;
-  /** null: none was set or made yet. */
+  /** null: the project never set a hold-out, so there is no salt yet. */
   salt: string | null;
   scope: HoldoutScope;
   endsAt: Date | null;
 }
 
-/** A change of these settings; absent fields keep their values. */
+/** A change of a hold-out; absent fields keep their values. */
 export interface HoldoutChange {
   percent?: number | undefined;
   salt?: string | undefined;
@@ -36,12 +36,12 @@ export interface HoldoutChange {
   endsAt?: Date | null | undefined;
 }
 
-/** Hold-out of a project; `updatedAt` null: it has set none, so no contact is held out. */
+/** A stored hold-out. `updatedAt` null: the project has set none, so no contact is held out. */
 export type StoredHoldout = HoldoutSettings & { updatedAt: Date | null };
 
 /**
- * Returns the slot of a contact. The salt is the key of the hash, so another salt makes other groups,
- * and a contact keeps its slot as long as the salt stays.
+ * Returns the slot of a contact. The salt is the key of the hash: another salt makes other groups,
+ * and with the same salt a contact keeps its slot.
  */
 export function holdoutSlot(salt: string, contactId: string): number {
   const hash = createHmac('sha256', salt).update(contactId).digest();
@@ -63,13 +63,13 @@ function settingsOf(row: HoldoutColumns): HoldoutSettings {
   };
 }
 
-/** Returns who of a project is held out; null: the project has never set a hold-out. */
+/** Returns the hold-out of a project; null: the project has never set one. */
 export async function findHoldout(db: Database, projectId: string): Promise<Holdout | null> {
   const row = await findRow(db, projectId);
   return row ? holdoutOf(row) : null;
 }
 
-/** Reads the settings of the hold-out of a project; the defaults if it has set none. */
+/** Reads the settings of a project's hold-out; the defaults if it has set none. */
 export async function readHoldout(db: Database, projectId: string): Promise<StoredHoldout> {
   const row = await findRow(db, projectId);
   if (row) return { ...settingsOf(row), updatedAt: row.updated_at };
@@ -85,7 +85,7 @@ function findRow(db: Database, projectId: string) {
 }
 
 /**
- * Changes the hold-out of a project, in the transaction of the caller. The salt is made with the row.
+ * Changes the hold-out of a project, in the caller's transaction. The salt is created with the row.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateHoldout(
@@ -94,7 +94,8 @@ export async function updateHoldout(
   change: HoldoutChange,
 ): Promise<void> {
   await holdProject(tx, projectId);
-  // The row exists and is locked, so two concurrent changes of different fields both take effect.
+  // First make sure that the row exists, and lock it: two concurrent changes of different fields
+  // then both take effect.
   await sql`insert into holdout (project_id) values (${projectId})
     on conflict do nothing`.execute(tx);
   const { percent, salt, scope, endsAt } = change;

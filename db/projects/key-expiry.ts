@@ -3,12 +3,12 @@ import { publicId } from './projects.ts';
 import type { Database } from '../database.ts';
 import { daysLeft, nextNotice } from '../../domain/access/key-expiry.ts';
 
-/** A named key whose end must be announced. */
+/** A named key whose expiry must be announced. */
 export interface KeyNotice {
   keyId: string;
   name: string;
   expiresAt: Date;
-  /** 30, 7 or 1; 0: the key has expired. */
+  /** Days until the expiry: 30, 7 or 1; 0: the key has expired. */
   daysLeft: number;
 }
 
@@ -23,9 +23,9 @@ interface DueKey {
 }
 
 /**
- * Takes the due notices of one project, one for each key, and plans the next ones. They must be
- * announced in the same transaction. Keys that are being changed are left out. A removed project gets
- * no notices. Returns null when no project has any.
+ * Takes the due notices of one project, one for each key, and plans the next ones. The caller
+ * announces them in the same transaction. Keys that another transaction has locked are left out,
+ * and deleted projects get no notices. Returns null when no project has due notices.
  */
 export async function takeKeyNotices(
   tx: Database,

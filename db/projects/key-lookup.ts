@@ -2,30 +2,30 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { type ProjectState, publicId } from './projects.ts';
 
-/** An API key that a request was sent with. */
+/** The API key of a request. */
 export interface SentKey {
   hash: Buffer;
-  /** The value of a public key. That of a project's pair is stored as it is. */
+  /** The public key as text: a project's own public key is stored unhashed. */
   publicKey?: string;
 }
 
-/** A named key, as far as requests need it. */
+/** A named key, with the fields that requests need. */
 export interface NamedKey {
   id: string;
   scopes: string[];
-  /** Restrictions; null: none. */
+  /** Restrictions of the key; null: none. */
   domains: string[] | null;
   cidrs: string[] | null;
   events: string[] | null;
-  /** Why the value is invalid; null: it is valid. */
+  /** The reason why the key is invalid; null: it is valid. */
   ended: 'expired' | 'revoked' | null;
-  /** If the value was replaced: until when it is still valid. */
+  /** If the key was rotated: until when this old value is valid. */
   validUntil: string | null;
 }
 
 export interface KeyOwner {
   project: ProjectState;
-  /** null: the key is one of the project's pair. */
+  /** null: the key is one of the project's own two keys. */
   key: NamedKey | null;
 }
 
@@ -35,7 +35,7 @@ interface Row extends ProjectState {
   key: NamedKey | null;
 }
 
-/** Returns the projects of keys, in their order; undefined where there is none. */
+/** Returns the projects of keys, in the order of the keys; undefined for an unknown key. */
 export async function findKeyOwners(
   db: Database,
   keys: readonly SentKey[],
@@ -70,12 +70,12 @@ export async function findKeyOwners(
   });
 }
 
-/** Bytes as PostgreSQL reads them. */
+/** Formats bytes as a PostgreSQL literal. */
 function hex(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;
 }
 
-/** Records when keys were last used. Keys that are being changed are left out. */
+/** Records when keys were last used. Keys that another transaction has locked are left out. */
 export async function recordKeyUses(db: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
   await sql`
     with used as (

@@ -8,11 +8,11 @@ import { lockProject } from './projects.ts';
 export interface LinkPolicy {
   /** UTM parameters of the links in mail; null: none. */
   utm: UtmValues | null;
-  /** Hosts whose links get them; none: all. */
+  /** Only links to these hosts get the UTM parameters; empty: links to any host. */
   utmHosts: string[];
 }
 
-/** A stored policy; `updatedAt` null: the project has set none. */
+/** A stored policy. `updatedAt` null: the project has set none. */
 export type StoredLinkPolicy = LinkPolicy & { updatedAt: Date | null };
 
 /** @throws Problem PROJECT_NOT_FOUND */
@@ -28,8 +28,8 @@ export async function readLinkPolicy(db: Database, projectId: string): Promise<S
 }
 
 /**
- * Changes a policy, in the caller's transaction. Absent fields keep their values. Returns it as it
- * was and as it is.
+ * Changes a policy, in the caller's transaction. Absent fields keep their values. Returns the
+ * policy before and after the change.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateLinkPolicy(

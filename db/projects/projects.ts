@@ -13,15 +13,15 @@ export interface ProjectState {
   /** The id that clients see. It differs from `id` after a reset. */
   publicId: string;
   disabledReason: string | null;
-  /** True if a contact must confirm before a public key can subscribe it. */
+  /** True if a contact must confirm by mail before a public key can subscribe it. */
   requiresConfirmation: boolean;
-  /** True if the project's own secret key, which is no named key, may make members administrators. */
+  /** True if the project's own secret key, unlike named keys, may make members administrators. */
   keysMayNameAdmins: boolean;
 }
 
 export const publicId = sql<string>`coalesce(project.public_id, project.id)`;
 
-/** The keys of a project, as stored. */
+/** The keys of a project in their stored form. */
 export interface StoredKeys {
   publicKey: string;
   secretKeyHash: Buffer;
@@ -55,9 +55,8 @@ export async function lockProject(
 
 /**
  * Prevents reset and deletion of a project until the transaction ends. Requests that write need
- * this: a client may take minutes to send its body, and the project's data may have been removed by
- * then.
- * @throws Problem PROJECT_NOT_FOUND when it was reset or deleted since it was looked up.
+ * this: a client may take minutes to send its body, and the project may be deleted in the meantime.
+ * @throws Problem PROJECT_NOT_FOUND when the project was reset or deleted since it was looked up.
  */
 export async function holdProject(tx: Database, id: string): Promise<void> {
   const row = await tx
@@ -71,9 +70,9 @@ export async function holdProject(tx: Database, id: string): Promise<void> {
 }
 
 /**
- * Like `holdProject`, and also prevents disabling. So either the work that the caller starts is
- * refused, or a later disabling finds it. Call it before any contact is locked, and not for frequent
- * operations: a change of the project waits until no transaction holds it.
+ * Like `holdProject`, and also prevents disabling: the work that the caller starts is refused, or a
+ * later disabling finds it. Call it before any contact is locked, and not for frequent operations,
+ * because a change of the project waits until no transaction holds it.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED.
  */
 export async function holdEnabledProject(tx: Database, id: string): Promise<void> {
@@ -89,7 +88,7 @@ export async function holdEnabledProject(tx: Database, id: string): Promise<void
   if (reason !== null) throw new Problem('PROJECT_DISABLED', { details: { reason } });
 }
 
-/** Returns true if a project has this public id, which a reset keeps. */
+/** Returns true if a project has this public id. */
 export async function projectExists(db: Database, publicId: string): Promise<boolean> {
   const row = await db
     .selectFrom('project')
@@ -100,17 +99,17 @@ export async function projectExists(db: Database, publicId: string): Promise<boo
   return row !== undefined;
 }
 
-/** A user's place in a project. */
+/** A user's membership in a project. */
 export interface Membership {
   project: ProjectState;
   role: Role;
-  /** True if the project demands a second factor of its members. */
+  /** True if the project requires that members use a second factor. */
   requiresSecondFactor: boolean;
 }
 
 /**
  * Finds a user's membership in a project; undefined for non-members and unknown projects.
- * @param projectId the public id, or that of the rows.
+ * @param projectId the public id, or the id of the project's row.
  */
 export async function findMembership(
   db: Database,
@@ -136,7 +135,7 @@ export async function findMembership(
   return { project, role: role as Role, requiresSecondFactor };
 }
 
-/** The projects a user is a member of, oldest first. */
+/** Lists the projects of which a user is a member, oldest first. */
 export async function listProjects(db: Database, userId: string): Promise<MemberProjectRow[]> {
   const rows = await db
     .selectFrom('membership')
@@ -150,7 +149,7 @@ export async function listProjects(db: Database, userId: string): Promise<Member
   return rows as MemberProjectRow[];
 }
 
-/** Creates a project with its owner, both or neither. */
+/** Creates a project with its owner in one transaction. */
 export async function insertProject(
   db: Database,
   {
@@ -179,7 +178,9 @@ export async function insertProject(
   return { ...row, role: 'OWNER' };
 }
 
-/** Updates settings; absent ones stay. Returns undefined when the project is gone. */
+/**
+ * Updates settings; absent ones keep their values. Returns undefined when the project is deleted.
+ */
 export async function updateProject(
   db: Database,
   id: string,
@@ -193,7 +194,7 @@ export async function updateProject(
   return updateLive(db, id, columnsFrom(settings));
 }
 
-/** Replaces both keys; undefined when the project is gone. */
+/** Replaces both keys of a project. Returns undefined when the project is deleted. */
 export async function updateProjectKeys(
   db: Database,
   id: string,
@@ -202,7 +203,7 @@ export async function updateProjectKeys(
   return updateLive(db, id, columnsFrom(keys));
 }
 
-/** Replaces the secret that signs webhooks; undefined when the project is gone. */
+/** Replaces the secret that signs webhooks. Returns undefined when the project is deleted. */
 export async function updateWebhookSecret(
   db: Database,
   id: string,
@@ -221,7 +222,7 @@ function updateLive(db: Database, id: string, change: Updateable<Project>) {
     .executeTakeFirst();
 }
 
-/** Which setup steps a project has done. */
+/** Returns the setup steps that a project has done. */
 export async function findSetupState(db: Database, projectId: string) {
   const { rows } = await sql<{
     hasSubscription: boolean;

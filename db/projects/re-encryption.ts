@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
 /**
- * Columns with encrypted values that are kept. `idempotency.response` is encrypted as well, but is
- * deleted within `IDEMPOTENCY_KEY_TTL_HOURS`.
+ * Columns with encrypted values that are kept for long. `idempotency.response` is encrypted, too,
+ * but is deleted within `IDEMPOTENCY_KEY_TTL_HOURS`.
  */
 export const encryptedColumns = [
   { table: 'project', key: 'id', column: 'webhook_signing_secret' },
@@ -21,9 +21,9 @@ export const encryptedColumns = [
 const pageRows = 500;
 
 /**
- * Re-encrypts values of previous keys under the current key. Returns how many values it has
- * changed. It may run at any time, be stopped, and be repeated.
- * @throws Error when a value is under an unknown key; the values before it are done.
+ * Encrypts values of previous keys again, with the current key. Returns the number of changed
+ * values. It may run at any time, be stopped, and be repeated.
+ * @throws Error when a value was encrypted with an unknown key; earlier values are done.
  */
 export async function reEncrypt(
   db: Database,
@@ -43,7 +43,8 @@ export async function reEncrypt(
       for (const { id, value } of page.rows) {
         const reencrypted = cipher.reencrypt(value);
         if (!reencrypted) continue;
-        // A value replaced meanwhile is skipped: it is under the current key already.
+        // A value that was replaced in the meantime is skipped: it is encrypted with the current
+        // key.
         const { numAffectedRows } = await sql`update ${sql.table(table)}
           set ${sql.ref(column)} = ${reencrypted}
           where ${sql.ref(key)} = ${id} and ${sql.ref(column)} = ${value}`.execute(db);

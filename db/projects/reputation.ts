@@ -8,12 +8,12 @@ import {
 } from '../../domain/sender/reputation.ts';
 
 /**
- * Returns a project's sent mail and its feedback, by time. It excludes mail to the simulator, and
- * feedback from the provider's own suppression list.
+ * Returns the numbers of a project's sent mail and feedback, by time window. Mail to the simulator,
+ * and feedback caused by the provider's own suppression list, are not counted.
  */
 export async function findFeedback(db: Database, projectId: string): Promise<FeedbackWindows> {
-  // Counts all messages. Then subtracts those to the simulator, and bounces and complaints from the
-  // provider's own list. `isKept`: which simulator mail the first count contains.
+  // Counts all messages, and then subtracts those to the simulator, and bounces and complaints
+  // caused by the provider's own list. `isKept`: the simulator mail that the first count contains.
   const isKept = {
     sent_at: sql`status <> 'FAILED'`,
     bounced_at: sql`true`,
@@ -47,8 +47,8 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
 }
 
 /**
- * Returns one measure by time. Sent mail is counted only up to `sentThatMatters`, because this runs
- * at every bounce and complaint.
+ * Returns one measure by time window. Sent mail is counted only up to `sentThatMatters`, because
+ * this runs at every bounce and complaint.
  */
 export async function findMeasure(
   db: Database,
@@ -73,7 +73,7 @@ export async function findMeasure(
     total: await countSent(db, projectId, since, sentThatMatters(measure, count)),
   });
   return {
-    // The rates of one day are not judged, so the sent mail is not counted.
+    // The rates of one day are not judged, so sent mail is not counted for this window.
     twentyFourHour: { total: 0, bounces: 0, complaints: 0, [measure]: day },
     sevenDay: await feedback(week, sinceAWeek),
     allTime: await feedback(all, sinceEver),
@@ -84,7 +84,7 @@ const sinceAWeek = sql<Date>`(now() - interval '7 days')`;
 const sinceEver = sql<Date>`'-infinity'::timestamptz`;
 const isSimulated = sql`to_email like '%@simulator.test'`;
 
-/** Counts the sent messages without those to the simulator, up to `max`. */
+/** Counts sent messages, except those to the simulator, up to `max`. */
 async function countSent(
   db: Database,
   projectId: string,

@@ -6,14 +6,14 @@ import { pinnedParts } from '../sql/pinned-versions.ts';
 import { holdProject } from './projects.ts';
 import { stepTypesWith } from '../../domain/workflow/steps/registry.ts';
 
-/** Use of a secret: in a step, or in the headers of an event subscription. */
+/** A use of a secret: in a step, or in the headers of an event subscription. */
 export type SecretUse = { workflowId: string; stepId: string } | { subscriptionId: string };
 
 type NamedUse = { name: string; use: SecretUse };
 
 export interface SecretEntry {
   name: string;
-  /** Only requests to these hosts get it; null: requests to any host. */
+  /** Only requests to these hosts get the secret; null: requests to any host. */
   hosts: string[] | null;
   updatedAt: Date;
   usedIn: SecretUse[];
@@ -36,7 +36,7 @@ export async function listSecrets(db: Database, projectId: string): Promise<Secr
   }));
 }
 
-/** Returns the hosts that each secret is bound to, by name; null: it goes to any. */
+/** Returns the hosts to which each secret may be sent, by name; null: any host. */
 export async function listSecretHosts(
   db: Database,
   projectId: string,
@@ -62,7 +62,7 @@ export interface SealedSecret {
   value: Buffer;
 }
 
-/** The secrets of a project by name; names without a secret are left out. */
+/** Returns the secrets of a project, by name; names without a secret are left out. */
 export async function findSecrets(
   db: Database,
   projectId: string,
@@ -77,8 +77,8 @@ export async function findSecrets(
 }
 
 /**
- * Sets a secret. Without `hosts`, its hosts stay. Returns false when the project has the maximum
- * number, and this would be one more.
+ * Sets a secret. Without `hosts`, its hosts do not change. Returns false when the secret is new and
+ * the project already has the maximum number.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function recordSecret(
@@ -132,8 +132,8 @@ export async function deleteSecret(
 }
 
 /**
- * Serializes changes of a project's secrets, and of objects that refer to them, because each change
- * must see the others.
+ * Locks the secrets of a project, so that changes of secrets, and of objects that refer to them,
+ * run one after the other: each change must see the others.
  */
 export async function lockSecrets(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`secret ${projectId}`}, 0))`.execute(
@@ -148,9 +148,9 @@ function usesOf(name: string, uses: readonly NamedUse[]): SecretUse[] {
 const typesWithSecrets = stepTypesWith(({ address }) => address);
 
 /**
- * Lists every placeholder of a secret in the steps of a project, as currently edited or in a
- * version with active executions, oldest step first, then in its event subscriptions. The index
- * `workflow_step_secret` finds the steps that may have one, so other steps are not read.
+ * Lists every use of a secret in the steps of a project (as currently edited, or in a version with
+ * active executions), oldest step first, and then in its event subscriptions. The index
+ * `workflow_step_secret` finds the steps that may use one, so other steps are not read.
  */
 async function listUses(db: Database, projectId: string): Promise<NamedUse[]> {
   const steps = await sql<{ workflowId: string; stepId: string; name: string }>`

@@ -4,10 +4,10 @@ import { holdProject } from './projects.ts';
 import type { SendPolicy as SendPolicyTable } from '../tables.ts';
 import { defaultSendPolicy, type SendPolicy } from '../../domain/mail/send-policy.ts';
 
-/** A policy as it is stored; `updatedAt` null: the project has set none, these are the defaults. */
+/** A stored policy. `updatedAt` null: the project has set none, and these are the defaults. */
 export type StoredSendPolicy = SendPolicy & { updatedAt: Date | null };
 
-/** Reads when the marketing mail of a project may be sent; the defaults if it has set nothing. */
+/** Reads the send policy of a project; the defaults if it has set none. */
 export async function readSendPolicy(db: Database, projectId: string): Promise<StoredSendPolicy> {
   const row = await db
     .selectFrom('send_policy')
@@ -25,8 +25,8 @@ export async function readSendPolicy(db: Database, projectId: string): Promise<S
 }
 
 /**
- * Changes a project's policy, in the caller's transaction. Absent fields keep their values. Mail
- * that is held at that time must be made due: see `requestRelease`.
+ * Changes a project's policy, in the caller's transaction. Absent fields keep their values. The
+ * caller must make mail due that is held at that time: see `requestRelease`.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateSendPolicy(
@@ -35,7 +35,8 @@ export async function updateSendPolicy(
   change: { [K in keyof SendPolicy]?: SendPolicy[K] | undefined },
 ): Promise<void> {
   await holdProject(tx, projectId);
-  // The row exists and is locked, so two concurrent changes of different fields both take effect.
+  // First make sure that the row exists, and lock it: two concurrent changes of different fields
+  // then both take effect.
   await sql`insert into send_policy (project_id) values (${projectId})
     on conflict do nothing`.execute(tx);
   await tx

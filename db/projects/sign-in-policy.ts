@@ -5,17 +5,20 @@ import type { Database } from '../database.ts';
 export interface SignInRule {
   /** The id of the provider. */
   provider: string;
-  /** A claim that the user must have, and its value; null: the rule fits every user. */
+  /**
+   * A claim that the user must have, and its value; null: the rule applies to every user of the
+   * provider.
+   */
   claim: string | null;
   value: string | null;
   role: 'ADMIN' | 'MEMBER';
 }
 
-/** The demands of a project on the sign-in of its members. */
+/** The requirements of a project for the sign-in of its members. */
 export interface SignInPolicy {
   requireSecondFactor: boolean;
   rules: SignInRule[];
-  /** null: it was never set. */
+  /** null: the policy was never set. */
   updatedAt: Date | null;
 }
 
@@ -24,7 +27,7 @@ const policyColumns = [
   'sign_in_policy_at as updatedAt',
 ] as const;
 
-/** Returns undefined for a project that is gone. */
+/** Returns the policy; undefined for a deleted project. */
 export async function readSignInPolicy(
   db: Database,
   projectId: string,
@@ -46,8 +49,8 @@ export async function readSignInPolicy(
 }
 
 /**
- * Replaces the policy. The demand of a factor applies to all sessions from the next request on, a
- * rule from the next sign-in of each user.
+ * Replaces the policy. A required factor applies to all sessions from the next request on, a rule
+ * from the next sign-in of each user.
  */
 export async function updateSignInPolicy(
   tx: Database,

@@ -8,7 +8,10 @@ export type DisabledReason =
   | 'CARD_VERIFICATION_FAILED'
   | 'MANUAL';
 
-/** Returns the invoices for which a project is disabled by PAYMENT_FAILED; undefined: it is not. */
+/**
+ * Returns the unpaid invoices for which a project is disabled with PAYMENT_FAILED; undefined: it is
+ * not disabled with this reason.
+ */
 export async function findOwedInvoices(
   db: Database,
   projectId: string,
@@ -23,7 +26,7 @@ export async function findOwedInvoices(
   return row?.invoices;
 }
 
-/** Stores the invoices that `findOwedInvoices` returns, if the project is disabled for them. */
+/** Stores the unpaid invoices of a project, if it is disabled with PAYMENT_FAILED. */
 export async function updateOwedInvoices(
   tx: Database,
   projectId: string,

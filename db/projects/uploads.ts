@@ -4,8 +4,8 @@ import type { Position } from '../../domain/cursor.ts';
 import { notFound } from '../../domain/errors.ts';
 
 /**
- * Uploads of projects. A file counts for the quota before it is stored, and until the storage has
- * deleted it.
+ * Uploads of projects. A file counts against the quota from before it is stored until the storage
+ * has deleted it.
  */
 
 /** The project of an upload. Files belong to the public id, which outlives a reset. */
@@ -20,16 +20,16 @@ export interface UploadRow {
   created_at: Date;
 }
 
-/** How long a file may take to be stored, in minutes. */
+/** Maximum minutes for storing a file. */
 const storingMinutes = 10;
-/** How long a request may take to delete a file, in seconds. Then the sweep deletes it. */
+/** Seconds that a request has to delete a file. After that, the sweep deletes it. */
 const removingSeconds = 20;
-/** How long the sweep waits after the storage did not delete a file, in minutes. */
+/** Minutes that the sweep waits after the storage failed to delete a file. */
 const retryMinutes = 5;
 
 /**
- * Counts a file that is about to be stored. Returns null, or the bytes that the project uses
- * already if the file would exceed the quota.
+ * Counts a file that is about to be stored. Returns null; if the file would exceed the quota, the
+ * bytes that the project already uses.
  * @param file.limit bytes of the project; null: without limit.
  * @throws Problem PROJECT_NOT_FOUND
  */
@@ -40,7 +40,7 @@ export async function reserveUpload(
 ): Promise<{ used: number } | null> {
   const { key, bytes, limit } = file;
   return transact(db, async (tx) => {
-    // A project that was reset meanwhile continues under this id, and keeps its files.
+    // A project that was reset in the meantime keeps its public id and its files.
     const project = await tx
       .selectFrom('project')
       .select('id')
@@ -73,8 +73,8 @@ export async function reserveUpload(
 }
 
 /**
- * Records that a file is stored. Returns false if its row is gone, because it took too long or the
- * project was deleted: then the file must be deleted.
+ * Records that a file is stored. Returns false if its row is deleted, because storing took too long
+ * or the project was deleted: the caller must then delete the file.
  */
 export async function recordUploaded(db: Database, key: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
@@ -88,9 +88,9 @@ export async function recordUploaded(db: Database, key: string): Promise<boolean
 }
 
 /**
- * Removes a stored file from the list of its project, in the caller's transaction. Returns its size;
- * null: the project has no such file. If the caller does not delete it from the storage, the sweep
- * does.
+ * Removes a stored file from the list of its project, in the caller's transaction. Returns its
+ * size; null: the project has no such file. If the caller does not delete the file from the
+ * storage, the sweep does.
  */
 export async function markUploadRemoved(
   tx: Database,
@@ -112,8 +112,9 @@ export async function markUploadRemoved(
 }
 
 /**
- * Returns the key of a file that must be deleted from the storage, if any: its process died while
- * it was stored or deleted, or the storage did not respond. No other process gets it meanwhile.
+ * Claims a file that must be deleted from the storage, and returns its key, if there is one. Its
+ * process died while it stored or deleted the file, or the storage did not respond. No other
+ * process claims the file for some minutes.
  */
 export async function claimUploadRemoval(db: Database): Promise<string | null> {
   const { rows } = await sql<{ key: string }>`
@@ -126,7 +127,7 @@ export async function claimUploadRemoval(db: Database): Promise<string | null> {
   return rows[0]?.key ?? null;
 }
 
-/** Records that the storage does not have the file, so it no longer counts. */
+/** Deletes the row of a file that the storage no longer has, so the file no longer counts. */
 export async function forgetUpload(db: Database, key: string): Promise<void> {
   await sql`
     with gone as (

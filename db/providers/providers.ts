@@ -8,12 +8,12 @@ import type { MailProvider } from '../tables.ts';
 
 export type ProviderRow = Selectable<MailProvider>;
 
-/** The fields of its kind. */
+/** Returns the provider's settings as the fields of its kind. */
 export function fieldsOf({ kind, settings }: ProviderRow): ProviderFields {
   return { ...(settings as object), kind } as ProviderFields;
 }
 
-/** The providers of a project, oldest first; at most `limits.providers`. */
+/** Lists the providers of a project, oldest first; at most `limits.providers`. */
 export async function listProviders(db: Database, projectId: string): Promise<ProviderRow[]> {
   return db
     .selectFrom('mail_provider')
@@ -78,7 +78,7 @@ export async function lockProvider(
 
 /**
  * Locks the providers of a project, so that transactions that add or rename one run one after the
- * other, and the limit and the names hold for all.
+ * other. So the limit is kept and names are unique.
  */
 export async function lockProviders(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`providers ${projectId}`}, 0))`.execute(
@@ -97,7 +97,7 @@ export async function insertProvider(
     .executeTakeFirstOrThrow();
 }
 
-/** Changes a locked provider. `isNewServer`: its address or credentials may be others. */
+/** Changes a locked provider. `isNewServer`: its address or credentials may have changed. */
 export async function updateProvider(
   tx: Database,
   id: string,

@@ -1,18 +1,18 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** A mail provider whose service reports to an address of ours. */
+/** A mail provider whose service sends reports to a webhook of Everpost. */
 export interface ReportingProvider {
   id: string;
   projectId: string;
   feedback: string;
-  /** The secret of its webhooks, encrypted; null: it has none. */
+  /** The secret that protects its webhooks, encrypted; null: it has none. */
   secret: Buffer | null;
 }
 
 /**
- * Returns the provider with an id and a token, also a token that another one has replaced in the
- * last 24 hours.
+ * Finds a provider by its id and token. A token that was replaced in the last 24 hours is still
+ * accepted.
  * @param tokenHash SHA-256 of the token
  */
 export async function findReportingProvider(
@@ -37,12 +37,12 @@ export async function findReportingProvider(
 }
 
 /**
- * Providers of one topic that are looked up: several projects may share an account. The oldest come
- * first, so that others that are added later never hide them.
+ * Maximum number of providers that are found for one topic; several projects may share an account.
+ * The oldest come first, so that providers added later never hide them.
  */
 const topicProvidersMax = 100;
 
-/** Returns the providers that report through a topic of Amazon SNS. */
+/** Returns the providers that report through an Amazon SNS topic. */
 export async function findTopicProviders(
   db: Database,
   topic: string,

@@ -7,7 +7,7 @@ import { domainOf } from '../../domain/email-address.ts';
 import { openEnd } from '../../domain/outcomes/hold.ts';
 import { capOfDay, type OpenRamp, RampRooms, type RampedMail } from '../../domain/sender/ramp.ts';
 
-/** Which claimed mail the ramps of a project let pass, decided in the transaction of the claim. */
+/** Decides which claimed mail the ramps of a project let pass, in the transaction of the claim. */
 
 /** A message that a ramp holds back. */
 export interface HeldByRamp {
@@ -33,12 +33,15 @@ export class RampGate {
     this.#rooms = new RampRooms(ramps);
   }
 
-  /** Returns true if the message goes to the next provider, because a ramp of this one is full. */
+  /**
+   * Returns true if the message must go to the next provider, because a ramp of this provider is
+   * full.
+   */
   isPassedOver(email: RampedEmail, providerId: string | null): boolean {
     return this.#rooms.isPassedOver(mailOf(email, providerId));
   }
 
-  /** Returns true if the message passes, and counts it; otherwise it waits. */
+  /** Returns true if the message passes, and counts it. If false, the message must wait. */
   admit(email: RampedEmail, providerId: string | null): boolean {
     const mail = mailOf(email, providerId);
     const ramp = this.#rooms.holding(mail);
@@ -52,7 +55,7 @@ export class RampGate {
     return true;
   }
 
-  /** Records the messages that have passed, so that they count from now on. */
+  /** Records the messages that have passed, so that later claims count them. */
   async record(tx: Database, attemptId: string): Promise<void> {
     await insertRampMail(tx, attemptId, this.#counted);
   }
@@ -67,9 +70,9 @@ function mailOf({ from_email: from, message_class }: RampedEmail, providerId: st
 }
 
 /**
- * Locks the ramps of a project that may fit the messages, until the transaction ends: claims of one
- * project decide one after the other, and never pass a limit together. Counts what became of earlier
- * messages.
+ * Locks the ramps of a project that may apply to the messages, until the transaction ends: claims
+ * of one project decide one after the other, and never exceed a limit together. Counts the outcomes
+ * of earlier messages.
  */
 export async function openRamps(
   tx: Database,
@@ -106,8 +109,9 @@ async function lockOpenRamps(
 }
 
 /**
- * Counts a claimed message that leaves its provider for the next one. Returns until when the message
- * must wait, because a ramp of this provider lets no more pass; null: it may go.
+ * Moves a claimed message from its provider to the next one in the counts. Returns the time until
+ * which the message must wait, because a ramp of the next provider lets no more pass; null: it may
+ * be sent.
  */
 export async function moveInRamps(
   tx: Database,

@@ -7,13 +7,13 @@ import type { RampPeriod } from '../../domain/sender/ramp.ts';
 
 /**
  * The counts of ramps: accepted mail by period, and mail whose outcome is not counted yet. Each
- * claimed message of a ramp has a row in `ramp_mail`. The next claim looks what became of it, so no
- * outcome has to be reported to a ramp, and no dead process leaves a wrong count.
+ * claimed message of a ramp has a row in `ramp_mail`. The next claim reads the outcomes of these
+ * messages, so no outcome has to be reported to a ramp, and a dead process leaves no wrong count.
  */
 
 /**
- * SQL that is true if the attempt in a row of `ramp_mail` still has its message: it is being given to
- * the mail provider, or the provider may have accepted it. Messages of a claimed chunk are still
+ * SQL that is true if the attempt in a row of `ramp_mail` still has its message: it is being given
+ * to the mail provider, or the provider may have accepted it. Messages of a claimed chunk are still
  * PENDING.
  * @param mail the row's alias. @param email the alias of its message.
  */
@@ -26,15 +26,15 @@ function isUnderWay(mail: string, email: string): RawBuilder<boolean> {
         and ${column('id')} = any(inner_held.email_ids)))`;
 }
 
-/** Numbers that the API shows of a ramp. */
+/** The counts of a ramp that the API shows. */
 export interface RampCounts {
   rampId: string;
-  /** Mail of the current day: accepted, being sent, or of unknown outcome. */
+  /** Messages of the current day: accepted, being sent, or with an unknown outcome. */
   used: number;
   periods: RampPeriod[];
 }
 
-/** Reads what ramps of one project have counted. */
+/** Reads the counts of ramps of one project. */
 export async function listRampCounts(
   db: Database,
   rampIds: readonly string[],
@@ -55,9 +55,9 @@ export async function listRampCounts(
 }
 
 /**
- * Counts the outcomes of mail that locked ramps had let pass, each for the period in which the
- * message was accepted. Returns the mail of the current day by ramp: accepted, being sent, or of
- * unknown outcome. A message that was deleted meanwhile counts as accepted now.
+ * Counts the outcomes of mail that locked ramps have let pass, each in the period in which the
+ * message was accepted. Returns the messages of the current day by ramp: accepted, being sent, or
+ * with an unknown outcome. A message that was deleted in the meantime counts as accepted now.
  */
 export async function settleRamps(
   tx: Database,
@@ -96,7 +96,7 @@ export async function settleRamps(
   return new Map(rows.map(({ id, used }) => [id, used]));
 }
 
-/** Records that locked ramps count claimed messages, in the transaction of the claim. */
+/** Records that locked ramps count these claimed messages, in the transaction of the claim. */
 export async function insertRampMail(
   tx: Database,
   attemptId: string,
@@ -111,7 +111,9 @@ export async function insertRampMail(
       on conflict (ramp_id, email_id) do update set attempt_id = excluded.attempt_id`.execute(tx);
 }
 
-/** Removes a message that leaves by another provider from locked ramps. */
+/**
+ * Removes a message from the counts of locked ramps, because it is sent through another provider.
+ */
 export async function deleteRampMail(
   tx: Database,
   emailId: string,
@@ -122,7 +124,8 @@ export async function deleteRampMail(
 }
 
 /**
- * Records mail that is being sent, or of unknown outcome, but was claimed before the ramp existed.
+ * Counts messages that were claimed before the ramp existed and are being sent, or have an unknown
+ * outcome.
  */
 export async function adoptMail(
   tx: Database,
@@ -148,7 +151,7 @@ export async function adoptMail(
       on conflict do nothing`.execute(tx);
 }
 
-/** Counts the mail that ramps of a project hold back now, up to `max` in all. */
+/** Counts the messages that ramps of a project hold back now, up to `max` in all. */
 export async function countHeldMail(
   db: Database,
   projectId: string,

@@ -19,7 +19,7 @@ export async function lockRamps(tx: Database, projectId: string): Promise<void> 
   await sql`select pg_advisory_xact_lock(hashtextextended(${`ramps ${projectId}`}, 0))`.execute(tx);
 }
 
-/** The ramps of a project, newest first; at most `limits.ramps`. */
+/** Lists the ramps of a project, newest first; at most `limits.ramps`. */
 export async function listRamps(db: Database, projectId: string): Promise<RampRow[]> {
   return db
     .selectFrom('ramp')
@@ -43,7 +43,10 @@ export async function findRamp(
     .executeTakeFirst();
 }
 
-/** Locks a ramp against counting and changes until the transaction ends; undefined: it is gone. */
+/**
+ * Locks a ramp until the transaction ends, so that its counts and settings do not change;
+ * undefined: it is deleted.
+ */
 export async function lockRamp(
   tx: Database,
   id: string,
@@ -57,7 +60,7 @@ export async function lockRamp(
     .executeTakeFirst();
 }
 
-/** Inserts a ramp, which begins now with its first day, and signals its run. */
+/** Inserts a ramp, whose first day begins now, and signals its run. */
 export async function insertRamp(
   tx: Database,
   values: Omit<Insertable<Ramp>, 'day_ends_at' | 'reconcile_at'> & { day_seconds: number },
@@ -100,8 +103,8 @@ export async function signalRamp(
 }
 
 /**
- * Begins the days of a locked ramp that are due; after the last day, the ramp is DONE. Returns the
- * ramp as it is then.
+ * Begins the due days of a locked ramp; after the last day, the ramp is DONE. Returns the changed
+ * ramp.
  */
 export async function passDays<R extends RampRow>(tx: Database, ramp: R, now: Date): Promise<R> {
   const { day_ends_at: endsAt, day_seconds: daySeconds } = ramp;
@@ -110,7 +113,7 @@ export async function passDays<R extends RampRow>(tx: Database, ramp: R, now: Da
   const day = Math.min(ramp.day + passed, ramp.days);
   const isDone = ramp.day + passed > ramp.days;
   const nextEnd = new Date(endsAt.getTime() + passed * daySeconds * 1000);
-  // Missed days have periods, too: they began when they were due.
+  // Missed days also get periods, which begin when the days were due.
   await sql`
     insert into ramp_period (ramp_id, number, day, started_at)
       select ${ramp.id}, last.number + passed, last.day + passed,
@@ -135,7 +138,7 @@ export async function passDays<R extends RampRow>(tx: Database, ramp: R, now: Da
   return { ...ramp, ...change };
 }
 
-/** Stops the days of a locked, running ramp. What is left of the day is kept for `resumeRamp`. */
+/** Pauses a locked, running ramp. The rest of the current day is kept for `resumeRamp`. */
 export async function haltRamp(
   tx: Database,
   ramp: RampRow,
@@ -156,7 +159,7 @@ export async function haltRamp(
   await signalRamp(tx, ramp);
 }
 
-/** Continues the day of a locked ramp. Mail from now on counts for its threshold. */
+/** Continues the current day of a locked ramp. Only mail from now on counts for its threshold. */
 export async function resumeRamp(tx: Database, ramp: RampRow): Promise<void> {
   const { rows } = await sql<{ number: number }>`
     insert into ramp_period (ramp_id, number, day, started_at)
@@ -188,15 +191,15 @@ export async function deleteRamp(tx: Database, ramp: RampRow): Promise<void> {
 export interface RampProgress extends Pick<RampRow, 'status' | 'day' | 'days'> {
   used: number;
   cap: number;
-  /** Milliseconds since its day has begun, or since it was resumed on this day. */
+  /** Milliseconds since the current day began, or since the ramp was resumed on this day. */
   sinceMs: number;
-  /** Milliseconds until its next day; null: days do not pass. */
+  /** Milliseconds until its next day; null: the ramp is not running. */
   dueMs: number | null;
-  /** Length of a day. */
+  /** Seconds in a day of the ramp. */
   daySeconds: number;
 }
 
-/** Begins the days of a ramp that are due. Returns its state; null: it is gone. */
+/** Begins the due days of a ramp. Returns its state; null: it is deleted. */
 export async function advanceRamp(db: Database, id: string): Promise<RampProgress | null> {
   return transact(db, async (tx) => {
     const locked = await lockRamp(tx, id);
@@ -211,7 +214,7 @@ export async function advanceRamp(db: Database, id: string): Promise<RampProgres
       })
       .where('id', '=', id)
       .execute();
-    // A claim may have overtaken the creation of the ramp.
+    // A claim that ran while the ramp was created did not see the ramp.
     if (status !== 'DONE') await adoptMail(tx, ramp);
     const used = (await settleRamps(tx, [id])).get(id) ?? 0;
     const { at } = await tx
@@ -232,12 +235,12 @@ export async function advanceRamp(db: Database, id: string): Promise<RampProgres
   });
 }
 
-/** Records that a ramp that is done holds no mail, so its run ends. */
+/** Records that a ramp that is DONE holds no mail, so its run ends. */
 export async function endRamp(db: Database, id: string): Promise<void> {
   await db.updateTable('ramp').set({ reconcile_at: null }).where('id', '=', id).execute();
 }
 
-/** A stop of which the administrators of the project must be informed. */
+/** A stop about which the administrators of the project must be informed. */
 export interface UnreportedStop {
   projectId: string;
   /** The domain or the provider of the ramp. */
@@ -246,7 +249,7 @@ export interface UnreportedStop {
   rate: number;
 }
 
-/** Returns the stop that is to be reported, and marks it as reported; null: there is none. */
+/** Returns a stop that is not reported yet, and marks it as reported; null: there is none. */
 export async function takeUnreportedStop(tx: Database, id: string): Promise<UnreportedStop | null> {
   const ramp = await lockRamp(tx, id);
   if (!ramp?.unreported_stop) return null;
@@ -256,7 +259,9 @@ export async function takeUnreportedStop(tx: Database, id: string): Promise<Unre
   return { projectId, scope: { domain, providerId }, stoppedFor, rate };
 }
 
-/** Signals the runs of ramps that should have acted: such a run is lost, or was ended. */
+/**
+ * Signals the runs of ramps that should have acted: such a run is lost, or was ended in Temporal.
+ */
 export async function signalStalledRamps(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const late = await tx

@@ -6,9 +6,9 @@ import { haltRamp, passDays, type RampRow } from './ramps.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import { judgeRamp, rampFits } from '../../domain/sender/ramp.ts';
 
-/** Reports on mail of ramps: the threshold at which a ramp stops. */
+/** Counts reports on mail of ramps, and stops a ramp whose threshold is reached. */
 
-/** A message that has bounced or was complained about for the first time. */
+/** A message that has bounced, or has a complaint, for the first time. */
 export interface RampReport {
   projectId: string;
   fromEmail: string;
@@ -32,7 +32,7 @@ export interface RampStop {
 
 /**
  * Counts reports for the ramps of their messages, and stops the ramps that have reached their
- * threshold. Returns those that it has stopped.
+ * threshold. Returns the stopped ramps.
  */
 export async function countForRamps(
   tx: Database,

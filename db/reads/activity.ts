@@ -9,26 +9,28 @@ import { type PastType, itemForms, pastTypes, rowsBefore } from '../../domain/ac
 import { limits } from '../../domain/limits.ts';
 import { stepTypesWith } from '../../domain/workflow/steps/registry.ts';
 
-/** Builds the activity feed of a project from the rows of its objects. */
+/** Builds the activity feed of a project from the rows of several tables. */
 
 const typesWithMail = stepTypesWith(({ sendsMail }) => sendsMail);
 
 type Table = 'event' | 'email' | 'campaign' | 'execution';
 
-/** The source of one type's items. An index on (project_id, at, id) serves each. */
+/**
+ * The rows from which items of one type are made. Each source has an index on (project_id, at, id).
+ */
 interface Source {
   table: Table;
-  /** When it happened, to the millisecond. */
+  /** The time of the item, to the millisecond. */
   at: RawBuilder<Date>;
   /** The time `at` as a UTC timestamp without time zone, if the index has that form. */
   utc?: RawBuilder<Date>;
   /** SQL that selects the rows that are items. */
   where: RawBuilder<boolean>;
-  /** For mail: the moment that `at` stands for. */
+  /** For mail: the kind of moment that `at` is. */
   moment?: Moment;
 }
 
-// The expressions must match the indexes exactly: without parameters.
+// The expressions must equal those of the indexes exactly, so they have no parameters.
 const column = (name: string) => sql.raw<Date>(name);
 const startedUtc = `date_trunc('milliseconds', started_at at time zone 'UTC')`;
 const named = (name: string): Source => ({
@@ -48,7 +50,7 @@ const isSent = sql.raw<boolean>(
   `sent_at is not null and status <> 'FAILED' and source_type <> 'INBOUND'`,
 );
 
-/** Executions of a deleted workflow remain for a while. */
+/** Executions of a deleted workflow remain until they are deleted in pages. */
 const hasWorkflow =
   'exists (select from workflow inner_workflow where inner_workflow.id = workflow_id)';
 
@@ -57,7 +59,7 @@ const sources: Readonly<Record<PastType, Source>> = {
     table: 'event',
     at: column('created_at'),
     where: sql.raw(
-      // The first part as the index event_tracked has it.
+      // The first part equals the condition of the index event_tracked.
       String.raw`name !~ '^(email\..*|contact\.(un)?subscribed|segment\..+\.(entry|exit))$'
         and name not in ('contact.topic.subscribed', 'contact.topic.unsubscribed')`,
     ),
@@ -93,10 +95,10 @@ const sources: Readonly<Record<PastType, Source>> = {
   },
 };
 
-/** A position in the feed: behind the item with the time `at` and the id. */
+/** A position in the feed: after the item with the time `at` and this id. */
 export interface FeedPosition {
   at: Date;
-  /** '' is behind all items of the time `at`. */
+  /** '' is the position after all items with the time `at`. */
   id: string;
 }
 
@@ -110,16 +112,15 @@ export interface FeedQuery {
 }
 
 /**
- * Returns one page of the feed, newest first; items of one millisecond by descending id. It merges
- * the newest rows of each type. The page ends before `limit` when its bodies would take too much
- * memory.
+ * Returns one page of the feed, newest first; items of one millisecond by descending id. Merges the
+ * newest rows of each type. The page ends before `limit` if its bodies would take too much memory.
  */
 export async function listActivity(
   db: Database,
   projectId: string,
   query: FeedQuery,
 ): Promise<{ rows: ActivityRow[]; hasMore: boolean }> {
-  // One row more than asked for shows whether there is a next page.
+  // One row more than requested shows if there is a next page.
   const more = { ...query, limit: query.limit + 1 };
   const parts = query.types
     .filter((type) => query.contactId === undefined || sources[type].table !== 'campaign')
@@ -163,10 +164,10 @@ export async function listActivity(
   return { rows, hasMore: found.length > rows.length };
 }
 
-/** A row of the feed without its mail's body. Bodies are read once the page is known. */
+/** A row of the feed without the body of its mail. Bodies are read once the page is known. */
 type ListedRow = Omit<ActivityRow, 'body'> & { email_id: string | null; body_bytes: number };
 
-/** Returns how many rows have bodies that fit into one page; at least one. */
+/** Returns the number of rows whose bodies fit into one page; at least one. */
 function countThatFit(rows: readonly ListedRow[]): number {
   let bytes = 0;
   const end = rows.findIndex(({ body_bytes: own }, index) => {
@@ -176,7 +177,7 @@ function countThatFit(rows: readonly ListedRow[]): number {
   return end < 0 ? rows.length : end;
 }
 
-/** The bodies of the mails on a page, by mail id: several items may share one. */
+/** Returns the bodies of the mails on a page, by mail id. Several items may show the same mail. */
 async function readPageBodies(
   db: Database,
   projectId: string,
@@ -223,7 +224,7 @@ export interface ActivityRow {
   exit_reason: string | null;
 }
 
-/** Reads the newest rows of one type for the page. */
+/** SQL that selects the newest rows of one type for the page. */
 function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBuilder<unknown> {
   const { table, at, utc = at } = sources[type];
   const { prefix, suffix } = itemForms[type];
@@ -243,7 +244,7 @@ function sourceRows(projectId: string, type: PastType, query: FeedQuery): RawBui
       limit ${query.limit})`;
 }
 
-/** The rows of a type, with `id` and its time: of a project, or of one of its contacts. */
+/** SQL of the rows of a type, with `id` and time: those of a project, or of one of its contacts. */
 function rowsOf(projectId: string, type: PastType, contactId?: string) {
   const { table, at, where, moment } = sources[type];
   const isOwn = sql`project_id = ${projectId} and ${where}`;
@@ -258,7 +259,7 @@ function rowsOf(projectId: string, type: PastType, contactId?: string) {
   return { from, isOwn: sql`true` };
 }
 
-/** Converts a moment to the form that is compared with rows of the type. */
+/** Converts a time to the form in which it is compared with rows of the type. */
 function moment(type: PastType, at: Date): RawBuilder<unknown> {
   const moment = sql`${at}::timestamptz`;
   return sources[type].utc ? sql`${moment} at time zone 'UTC'` : moment;
@@ -305,7 +306,7 @@ function countItems(projectId: string, type: PastType, period: Period): RawBuild
     where ${sql.join([isOwn, ...within(type, period)], sql` and `)})`;
 }
 
-/** Counts the items since a moment. */
+/** Counts the items since a time. */
 export async function countRecentActivity(
   db: Database,
   projectId: string,
@@ -329,13 +330,13 @@ export interface UpcomingRow {
   workflow_name: string | null;
   key: string | null;
   step_name: string | null;
-  /** True for a mail that a step will send at that time. */
+  /** True for a mail that a step will send at this time. */
   is_email: boolean;
 }
 
 /**
  * Lists what is planned until `to`, soonest first: campaigns (also overdue ones), and executions
- * whose next step has a time or whose wait has an end.
+ * whose next step has a time or whose wait has a timeout.
  */
 export async function listUpcoming(
   db: Database,

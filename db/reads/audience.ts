@@ -18,8 +18,8 @@ const nobody = sql<boolean>`false`;
 const everybody = sql<boolean>`true`;
 
 /**
- * The audience as an expression on a row of `contact` of the project, at the moment `now`. It
- * ignores subscriptions: see `mayReceive`.
+ * SQL that is true for a row of `contact` that belongs to the audience at the time `now`.
+ * Subscriptions are ignored: see `mayReceive`.
  */
 export async function audienceSql(
   db: Database,
@@ -49,10 +49,10 @@ function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
   return { logic: 'AND', groups: [{ filters: [{ field, operator: 'memberOfSegment' }] }] };
 }
 
-/** Properties beside the audience that decide who gets a campaign's mail. */
+/** Properties of a campaign, besides its audience, that decide which contacts get its mail. */
 export interface MailKind {
   messageClass: string;
-  /** null: none. */
+  /** null: no topic. */
   topicId: string | null;
 }
 
@@ -75,7 +75,7 @@ export function mayReceive(
 }
 
 /**
- * SQL that is true if a contact is subscribed as this kind of mail needs it.
+ * SQL that is true if a contact has the subscription that this kind of mail requires.
  * @param contact the table or its alias.
  */
 export function isSubscribedFor(
@@ -101,7 +101,7 @@ export function audienceOf(row: {
 }
 
 /**
- * Counts the contacts that a campaign would be sent to now.
+ * Counts the contacts that a campaign would be sent to if it started now.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function countAudience(
@@ -141,19 +141,22 @@ export async function isInAudience(
   return row !== undefined;
 }
 
-/** Numbers of contacts of an audience, as if it were fixed now. */
+/** Numbers of contacts in an audience, as if it were fixed now. */
 export interface AudienceSizes {
   /** Contacts that would be sent to. */
   recipients: number;
-  /** Contacts that would be left out: not subscribed. */
+  /** Contacts that would be left out because they are not subscribed. */
   unsubscribed: number;
-  /** Subscribed contacts that would be left out: they have left the topic. */
+  /** Subscribed contacts that would be left out because they have left the topic. */
   topicUnsubscribed: number;
-  /** How many of `recipients` the suppression list would stop. */
+  /** Number of `recipients` that are on the suppression list. */
   suppressed: number;
 }
 
-/** @throws Problem CONDITION_TOO_HEAVY */
+/**
+ * Counts the contacts of an audience.
+ * @throws Problem CONDITION_TOO_HEAVY
+ */
 export async function measureAudience(
   db: Database,
   projectId: string,
@@ -181,8 +184,8 @@ export async function measureAudience(
 const lookedUpAtOnce = 2_000;
 
 /**
- * Counts the contacts whose addresses the suppression list has. The list has hashes of addresses, so
- * this process reads the addresses, page by page.
+ * Counts the contacts whose addresses are on the suppression list. The list contains hashes, so
+ * this process reads and hashes the addresses, page by page.
  * @param from SQL after `from`, with a condition
  */
 async function countSuppressed(

@@ -4,33 +4,36 @@ import type { Database } from '../database.ts';
 
 /** Backlog of the whole installation. Ages are seconds; 0 when nothing waits. */
 export interface Backlog {
-  /** Messages that could be sent now, and how long the oldest has been due. */
+  /** Messages that could be sent now, and the age of the oldest, counted from its due time. */
   emailsDue: number;
   emailsDueAge: number;
   /**
    * Messages that may have been sent: their worker died, or the connection to the provider broke.
    */
   emailsUnknown: number;
-  /** Entries that are still to be sent to Temporal, and the age of the oldest. */
+  /** Unsent requests to Temporal, and the age of the oldest. */
   outboxEntries: number;
   outboxAge: number;
-  /** Executions whose run cannot continue, and the age of the first one in seconds. */
+  /** Executions whose run cannot continue, and the age of the oldest such problem. */
   executionsStuck: number;
   executionsStuckAge: number;
   /** Mail providers that cannot take mail now. */
   circuitsOpen: number;
 }
 
-/** Maximum number of rows that are counted; a higher count would cost more and tell nothing new. */
+/**
+ * Maximum number of rows that are counted. A higher number would take longer to count, and would
+ * not help the reader.
+ */
 export const backlogMax = 10_000;
 
 /** Maximum number of projects whose waiting mail is read. */
 const projectsMax = 1_000;
 
 /**
- * Reads the backlog. Every part follows an index and ends at `backlogMax` rows, so it costs the
- * same with millions of messages: the mail of projects is found by jumping from project to project
- * in `email_queue`, that of campaigns by chunk. Paused campaigns have no due mail.
+ * Reads the backlog. Every part uses an index and ends at `backlogMax` rows, so the cost does not
+ * grow with the number of messages. Mail of projects is found by jumping from project to project in
+ * `email_queue`, mail of campaigns by chunk. Paused campaigns have no due mail.
  */
 export async function readBacklog(db: Database): Promise<Backlog> {
   const { rows } = await sql<Backlog>`
@@ -97,7 +100,7 @@ export async function readBacklog(db: Database): Promise<Backlog> {
   return backlog;
 }
 
-/** Seconds since a moment; 0 without one. */
+/** SQL of the seconds since a time; 0 if it is null. */
 function ageOf(moment: string) {
   return sql`coalesce(extract(epoch from now() - ${sql.raw(moment)}), 0)::float8`;
 }

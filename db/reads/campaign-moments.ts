@@ -11,28 +11,28 @@ import { limits } from '../../domain/limits.ts';
 import type { ZonePolicy } from '../../domain/time/zones.ts';
 
 /**
- * Computes when the contacts of a campaign with a local time get it. Each zone is handled once,
- * however many contacts are in it.
+ * Computes the send times of a campaign with a local time. Each time zone is handled once, for all
+ * its contacts.
  */
 
-/** Number of zones that are read at once. */
+/** Number of time zones that are read at once. */
 const zonePage = 500;
 
 /**
- * Number of zones after which other work gets its turn: the first use of a zone may take
- * milliseconds.
+ * Number of time zones after which other work gets its turn, because the first use of a time zone
+ * may take milliseconds.
  */
 const zonesInRow = 10;
 
-/** Settings from which the moments of a campaign follow. */
+/** Settings from which the send times of a campaign are computed. */
 interface LocalTimePlan {
   localTime: string;
   policy: ZonePolicy;
 }
 
 /**
- * SQL that reads the time zone in a row of `contact`, in lower case; empty if it has none. The
- * caller checks the name, because PostgreSQL may know other zones than we do.
+ * SQL of the time zone in a row of `contact`, in lower case; empty if there is none. The caller
+ * checks the name, because PostgreSQL may know other time zones than Node.js.
  */
 export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilder<string> {
   if (field === null) return sql<string>`''`;
@@ -43,9 +43,9 @@ export function zoneText({ contactTimeZoneField: field }: ZonePolicy): RawBuilde
 }
 
 /**
- * Counts the contacts that a campaign would be sent to now, and returns their different moments, in
- * milliseconds since 1970. It reads the audience once, and its zones page by page; they may include
- * texts that are no zone.
+ * Counts the contacts that a campaign would be sent to now, and returns their different send times,
+ * in milliseconds since 1970. Reads the audience once, and its time zones page by page; these may
+ * include texts that are no time zone.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function countMoments(
@@ -75,7 +75,7 @@ export async function countMoments(
   });
 }
 
-/** The moment of all contacts that have the same text as their zone. */
+/** The send time of all contacts that have the same text as their time zone. */
 export interface ZoneMoment {
   zone: string;
   /** In milliseconds since 1970. */
@@ -83,7 +83,7 @@ export interface ZoneMoment {
 }
 
 /**
- * The moments of contacts, by their zones.
+ * Returns the send times of contacts, by time zone.
  * @param contacts a query with the columns of `contact`.
  */
 export async function listMoments(

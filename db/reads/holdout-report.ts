@@ -6,10 +6,13 @@ import type { Database } from '../database.ts';
 import { finite } from '../expressions.ts';
 import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 
-/** Counts what contacts did after mail of the scope was sent to them, or withheld. */
+/**
+ * Counts of the events of contacts after mail of the hold-out's scope was sent to them, or was not
+ * sent because they were held out.
+ */
 export interface GroupCounts {
   contacts: number;
-  /** Contacts with at least one such event. */
+  /** Contacts with at least one event of the name. */
   converted: number;
   events: number;
   /** Sum of the values of the events. */
@@ -21,7 +24,7 @@ export interface HoldoutQuery {
   event: string;
   /** The keys that lead to the value in the data of an event; null: events have no values. */
   valuePath: readonly string[] | null;
-  /** Both ends are included. */
+  /** Start of the period, included like its end. */
   from: Date;
   to: Date;
 }
@@ -29,9 +32,9 @@ export interface HoldoutQuery {
 const noCounts: GroupCounts = { contacts: 0, converted: 0, events: 0, value: 0 };
 
 /**
- * Compares the contacts that were held out with those that were sent mail. It reads the mail that the
- * project queued in the period, by index, and the events of the name, and sorts them by contact: a join
- * would take hours if PostgreSQL expected few rows.
+ * Compares the contacts that were held out with those that were sent mail. Reads by index the mail
+ * that the project queued in the period, and the events of the name. Sorts both by contact, because
+ * a join would take hours if PostgreSQL expected few rows.
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function compareGroups(
@@ -47,7 +50,8 @@ export async function compareGroups(
     const { rows } = await sql<GroupCounts & { isHeldOut: boolean; sum: string }>`
       with happened as (
         select contact_id, status = 'FAILED' as is_held_out, 0 as value,
-            -- A message that is held out does not change again.
+            -- A held-out message does not change again, so updated_at is the time of the
+            -- decision.
             case when status = 'FAILED' then updated_at else sent_at end as at
           from email
           where project_id = ${projectId} and created_at between ${from} and ${to}
@@ -79,7 +83,7 @@ export async function compareGroups(
   });
 }
 
-/** SQL of `isPoliced` in domain/mail/send-decision.ts. */
+/** The SQL form of `isPoliced` in domain/mail/send-decision.ts. */
 const isPolicedMail = sql`message_class = 'MARKETING' and source_type in ('CAMPAIGN', 'WORKFLOW')
   and case when source_type = 'CAMPAIGN' then true else to_email = (select inner_recipient.email
     from contact inner_recipient where inner_recipient.id = email.contact_id) end`;
@@ -92,7 +96,7 @@ function isInScope(scope: HoldoutScope): RawBuilder<unknown> {
       where inner_execution.id = email.workflow_execution_id) = any(${scope.workflowIds}::uuid[]) end`;
 }
 
-/** SQL that selects the events of a name in the period: those stored, and those derived from mail. */
+/** SQL that selects the events of a name in the period, stored and derived ones. */
 function selectNamed(
   projectId: string,
   { event, from, to }: Pick<HoldoutQuery, 'event' | 'from' | 'to'>,

@@ -4,9 +4,9 @@ import { findSuppression } from '../suppression/list.ts';
 import { type ContactTopic, listContactTopics } from '../topics/choices.ts';
 
 /**
- * Returns the contact of a link for its page; undefined when there is none.
+ * Returns the contact of a link for the linked page; undefined when there is none.
  * @param link.emailId the message with the link: the page is for the address to which it was sent;
- *   null: the page is for the contact's own address
+ * null: the page is for the contact's own address
  * @param link.hasTopics true if the topics of the contact are needed
  */
 export async function findLinkContact(
@@ -24,7 +24,7 @@ export async function findLinkContact(
   return { ...contact, topics: link.hasTopics ? await listContactTopics(db, contact) : [] };
 }
 
-/** A contact with the topics of its project, oldest first; empty when they were not requested. */
+/** A contact with the topics of its project, oldest first; empty if they were not requested. */
 export interface TopicContact extends PublicContact {
   topics: ContactTopic[];
 }
@@ -34,8 +34,8 @@ export interface LinkMail {
   id: string;
   to_email: string;
   /**
-   * True if it was sent to the contact's current address: not to the recipient of a step, nor to a
-   * former address.
+   * True if the message was sent to the contact's current address, not to a former one or another
+   * recipient of the step.
    */
   isOwn: boolean;
 }

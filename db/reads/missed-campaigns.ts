@@ -8,29 +8,34 @@ import { type LeftOutReason, leftOutReasons } from '../../domain/campaign/campai
 import type { Position } from '../../domain/cursor.ts';
 import { needsSubscription } from '../../domain/mail/headers.ts';
 
-/** A campaign that a contact did not get because it had opted out when the audience was fixed. */
+/**
+ * A campaign that a contact did not get because it was not subscribed when the audience was fixed.
+ */
 export interface MissedCampaign {
   id: string;
   reason: LeftOutReason;
   name: string;
   subject: string;
-  /** When its audience was fixed, to the microsecond. */
+  /** When the audience of the campaign was fixed, to the microsecond. */
   at: string;
 }
 
 export interface MissedCampaigns {
   rows: MissedCampaign[];
-  /** Continue with campaigns older than this position; null: all have been checked. */
+  /**
+   * The next page continues with campaigns older than this position; null: all have been checked.
+   */
   checkedTo: Position | null;
 }
 
 /**
- * Maximum number of campaigns checked for one list. Each check reads the contact's changes of consent.
+ * Maximum number of campaigns checked for one list, because each check reads the contact's changes
+ * of consent.
  */
 const checkedMax = 500;
 
 /**
- * Lists the campaigns that did not reach a contact because it had opted out, newest first.
+ * Lists the campaigns that a contact did not get because it was not subscribed, newest first.
  * Membership in an audience is evaluated as of now, as in `GET
  * /campaigns/{id}/recipients/{contactId}`.
  * @param query.limit maximum number of campaigns whose audience is evaluated
@@ -83,11 +88,11 @@ interface Candidate extends Omit<MissedCampaign, 'reason'> {
   audience_condition: unknown;
   follow_up_list: string | null;
   message_class: string;
-  /** The contact got no mail from it. */
+  /** The contact got no mail from the campaign. */
   hasNone: boolean;
-  /** The contact had opted out at that time. */
+  /** The contact was unsubscribed at that time. */
   isOut: boolean;
-  /** The contact was not subscribed to its topic at that time. */
+  /** The contact was not subscribed to the campaign's topic at that time. */
   hadLeft: boolean;
 }
 

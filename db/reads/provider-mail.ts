@@ -6,7 +6,7 @@ import { type Moment, momentsOf } from '../sql/mail-moments.ts';
 
 /** Counts of a project's mail by mail provider. */
 
-/** Maximum number of messages that are counted of each kind: the newest ones. */
+/** Maximum number of messages that are counted of each kind, the newest first. */
 export const providerMailMax = 10_000;
 
 const kinds = [
@@ -35,8 +35,8 @@ export const noProviderMail: Readonly<ProviderMail> = {
 const since = sql`now() - interval '24 hours'`;
 
 /**
- * Counts the mail that providers have now, and what became of mail in the last 24 hours, by the id
- * of the provider. It reads at most `providerMailMax` messages of each kind.
+ * Counts the mail that each provider has now, and the outcomes of mail in the last 24 hours, by
+ * provider id. Reads at most `providerMailMax` messages of each kind.
  */
 export async function countProviderMail(
   db: Database,

@@ -9,13 +9,13 @@ import type { SegmentRow } from '../segments/segments.ts';
 export interface MembersQuery {
   page: number;
   pageSize: number;
-  /** Absent: the newest member of a STATIC segment first, otherwise the newest contact. */
+  /** Absent: newest member first in a STATIC segment, newest contact first in others. */
   sort?: 'createdAt' | 'email' | undefined;
   dir: 'asc' | 'desc';
 }
 
 /**
- * One page of the contacts in a segment at the moment `now`, and how many there are.
+ * Returns one page of the contacts in a segment at the time `now`, and their total number.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function listMembers(

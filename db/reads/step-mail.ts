@@ -10,14 +10,15 @@ interface StepMailQuery {
   projectId: string;
   contactId: string;
   templateId: string | null;
-  /** Topic of the step; undefined: the template's. */
+  /** Topic of the step; undefined: the template's topic. */
   topicId: string | null | undefined;
 }
 
 /**
- * Returns the parts of a step's mail, in one statement: the contact, its project, the template
- * (null: it was deleted), the state of the template's sender domain, the UTM parameters, and the
- * topic (null: none, or it was deleted). Returns undefined when there is no such contact.
+ * Returns the rows from which a step's mail is made, in one statement: the contact, its project,
+ * the template (null: it was deleted), the state of the template's sender domain, the UTM
+ * parameters, and the topic (null: none, or it was deleted). Returns undefined when there is no
+ * such contact.
  */
 export async function findStepMail(tx: Database, given: StepMailQuery) {
   const row = await selectStepMail(tx, given);
@@ -104,14 +105,13 @@ function selectStepMail(tx: Database, given: StepMailQuery) {
     .executeTakeFirst();
 }
 
-/** The inputs of mail that depend only on its template. */
+/** The parts of mail that depend only on its template. */
 export type TemplateMail = Pick<StepMailSource, 'template' | 'domainStatus'> & {
   topicId: string | null;
 };
 
 /**
- * Returns a template of a project with the state of its sender's domain, for a mail that is not
- * sent.
+ * Returns a template of a project with the state of its sender's domain, for a preview of its mail.
  */
 export async function findTemplateMail(
   db: Database,

@@ -9,8 +9,8 @@ import type { Position } from '../../domain/cursor.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
 
 /**
- * Builds the timeline of one contact, including campaigns that did not reach it, from the rows of
- * its objects.
+ * Builds the timeline of one contact from rows of several tables, including campaigns that did not
+ * reach the contact.
  */
 
 export const timelineTypes = [
@@ -26,8 +26,8 @@ export const timelineTypes = [
 export type TimelineType = (typeof timelineTypes)[number];
 
 /**
- * The item type of an event's name. Events of mail are left out, because the mail itself is an
- * item.
+ * SQL of the item type of an event, by its name. Events of mail have none, because the mail itself
+ * is an item.
  */
 const typeOfEvent = sql<string>`case
   when name ~ '^contact\\.((un)?subscribed|topic\\..+)$' then 'consent'
@@ -36,8 +36,8 @@ const typeOfEvent = sql<string>`case
   else 'event' end`;
 
 /**
- * The item type of a message. A campaign or workflow message that has failed is `not_reached`, unless
- * it may have been sent.
+ * SQL of the item type of a message. A campaign or workflow message that has failed is
+ * `not_reached`, unless it may have been sent.
  */
 const typeOfMail = sql<string>`case
   when status = 'FAILED' and source_type in ('CAMPAIGN', 'WORKFLOW')
@@ -79,7 +79,7 @@ export interface TimelineMail {
   workflowId: string | null;
 }
 
-/** The columns that `holdOf` and `outcomeOf` need beside the shown ones; times as JSON. */
+/** The columns that `holdOf` and `outcomeOf` need besides the shown ones; times as JSON. */
 export interface JudgedColumns {
   scheduled_for: string | null;
   retry_at: string | null;
@@ -100,8 +100,8 @@ export interface TimelineExecution {
   error: string | null;
   completedAt: string | null;
   /**
-   * The output of the step that waits for an event; null: no step waits, or it waits for any event of
-   * a name.
+   * The output of the step that waits for an event; null: no step waits, or it waits without
+   * conditions on the event.
    */
   waiting: Record<string, unknown> | null;
 }
@@ -127,18 +127,18 @@ export interface TimelineQuery {
 }
 
 export interface TimelinePage {
-  /** Up to `limit`; fewer if the checked campaigns end earlier. */
+  /** Up to `limit` items; fewer if the limit of checked campaigns is reached. */
   items: TimelineItem[];
   /** Start of the next page; null: there is none. */
   next: Position | null;
-  /** All matches; 0 on later pages. */
+  /** Number of all matches; 0 on later pages. */
   total: number;
 }
 
 /**
- * Returns a page of a contact's timeline. It merges the newest rows of each kind, and then reads
- * them. Events are read per name, in the order of an index. So the cost of a page depends on the
- * number of event names of the contact, not on the number of its events.
+ * Returns a page of a contact's timeline. Merges the newest rows of each kind by their keys, and
+ * then reads these rows. Events are read per name, in the order of an index, so the cost of a page
+ * depends on the number of event names of the contact, not on the number of its events.
  */
 export async function listTimeline(
   db: Database,
@@ -160,7 +160,7 @@ export async function listTimeline(
   const { checkedTo } = missed;
   const known = [...stored, ...campaigns]
     .toSorted(newestFirst)
-    // Drops older items, because campaigns before them were not checked yet.
+    // Drop older items, because campaigns before this position are not checked yet.
     .filter(
       (item) => !checkedTo || newestFirst(item, { at: checkedTo.value, id: checkedTo.id }) <= 0,
     );
@@ -179,7 +179,7 @@ function newestFirst(one: { at: string; id: string }, other: { at: string; id: s
   return isBefore ? -1 : one.id === other.id && one.at === other.at ? 0 : 1;
 }
 
-/** The newest items that are rows of the contact. */
+/** Lists the newest items that are rows of the contact. */
 async function listStored(
   db: Database,
   contact: ContactRow,
@@ -245,7 +245,7 @@ interface Source {
   kind: 'email' | 'execution' | 'not_started' | 'opt_in';
   type: RawBuilder<unknown>;
   at: RawBuilder<unknown>;
-  /** The table, and which of its rows. */
+  /** SQL of a table with a condition on its rows. */
   from: RawBuilder<unknown>;
 }
 
@@ -255,7 +255,7 @@ function sourcesOf(
   types: readonly TimelineType[],
 ): Source[] {
   const isOwn = sql`contact_id = ${id} and project_id = ${projectId}`;
-  // Rows of a deleted workflow remain for a while.
+  // Rows of a deleted workflow remain until they are deleted in pages.
   const hasWorkflow = (table: string) => sql`exists (
     select from workflow inner_kept where inner_kept.id = ${sql.ref(`${table}.workflow_id`)})`;
   const mails = types.filter((type) => type === 'email' || type === 'not_reached');
@@ -293,7 +293,7 @@ function sourcesOf(
 }
 
 /**
- * Lists the names of the contact's events that are of these types, jumping from name to name in the
+ * SQL that lists the names of the contact's events of these types, jumping from name to name in the
  * index.
  */
 function namesOf({ id }: ContactRow, types: readonly TimelineType[]): RawBuilder<unknown> {
@@ -327,7 +327,7 @@ function eventItems(contact: ContactRow, { types, after, limit }: TimelineQuery)
 function before(at: RawBuilder<unknown>, after: Position | undefined): RawBuilder<unknown> {
   if (!after) return sql`true`;
   const moment = sql`${after.value}::timestamptz`;
-  // The first condition also fits an index without the id.
+  // The first condition can also use an index without the id.
   return sql`(${at} <= ${moment} and (${at}, id) < (${moment}, ${after.id}::uuid))`;
 }
 

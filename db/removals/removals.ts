@@ -3,9 +3,9 @@ import { type Database, transact } from '../database.ts';
 import { deletePage } from '../pages.ts';
 
 /**
- * Deletes the rows of a deleted workflow, segment, topic or list of recipients, up to millions. The deletion itself
- * leaves a row in `removal` (a trigger writes it). The other rows can no longer be found by
- * clients, and are deleted in pages.
+ * Deletes the dependent rows of a deleted workflow, segment, topic or list of recipients; there may
+ * be millions. A trigger adds a row to `removal` at the deletion. Clients can no longer find the
+ * dependent rows, which are deleted in pages.
  */
 
 interface Belonging {
@@ -13,11 +13,11 @@ interface Belonging {
   column: string;
   /** Rows per transaction. */
   rows: number;
-  /** SQL of the order in which they are deleted, if it matters. */
+  /** SQL of the order of deletion, if it matters. */
   order?: RawBuilder<unknown>;
 }
 
-/** The executions of one page. Its order is that of the index `execution_page`. */
+/** The executions of one page, in the order of the index `execution_page`. */
 const executions = {
   table: 'execution',
   column: 'workflow_id',
@@ -39,7 +39,7 @@ const belongings: Readonly<Record<string, readonly Belonging[]>> = {
 };
 
 /**
- * Records that the members of a segment must be deleted while the segment stays. Lock the segment
+ * Requests that the members of a segment are deleted while the segment stays. Lock the segment
  * before.
  */
 export async function insertSegmentRemoval(
@@ -53,16 +53,13 @@ export async function insertSegmentRemoval(
     .execute();
 }
 
-/** Returns true if rows of a workflow, segment or topic are still to be deleted. */
+/** Returns true if dependent rows of a deleted object are not deleted yet. */
 export async function hasRemoval(db: Database, id: string): Promise<boolean> {
   const row = await db.selectFrom('removal').select('id').where('id', '=', id).executeTakeFirst();
   return row !== undefined;
 }
 
-/**
- * Deletes the rows that a workflow, segment or topic has left, until `isOver`. Returns true if all
- * are gone.
- */
+/** Deletes the dependent rows of a deleted object, until `isOver`. Returns true if none is left. */
 export async function completeRemoval(
   db: Database,
   id: string,
@@ -84,7 +81,7 @@ export async function continueRemovals(db: Database, isOver: () => boolean): Pro
   }
 }
 
-/** Lists workflows, segments and topics with rows still to be deleted: of a project, or all. */
+/** Lists deleted objects whose dependent rows are not deleted yet: those of a project, or all. */
 export async function listRemovalIds(
   db: Database,
   { projectId, max }: { projectId?: string; max: number },
@@ -99,14 +96,14 @@ export async function listRemovalIds(
   return rows.map(({ id }) => id);
 }
 
-/** Deletes one page of the rows of a workflow, segment or topic. Returns true if all are gone. */
+/** Deletes one page of the dependent rows of a deleted object. Returns true if none is left. */
 export async function deleteRemovalPage(db: Database, id: string): Promise<boolean> {
   return transact(db, async (tx) => {
     const removal = await tx
       .selectFrom('removal')
       .select('kind')
       .where('id', '=', id)
-      // Locked, so that one transaction at a time deletes a page of this removal.
+      // The lock lets one transaction at a time delete a page of this removal.
       .forUpdate()
       .executeTakeFirst();
     if (!removal) return true;
@@ -121,8 +118,8 @@ export async function deleteRemovalPage(db: Database, id: string): Promise<boole
 }
 
 /**
- * Deletes a page of the rows `digest_event` of the executions that are deleted next, because a digest
- * may have a million of them. Returns true if none is left.
+ * Deletes a page of the rows `digest_event` of the executions that are deleted next, because a
+ * digest may have a million of them. Returns true if none is left.
  */
 async function deleteDigestEvents(tx: Database, workflowId: string): Promise<boolean> {
   const rows = 5000;

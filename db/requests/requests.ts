@@ -5,7 +5,7 @@ import { columnList, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { RequestLog } from '../tables.ts';
 
-/** The stored requests of a project, as its members and keys read them. */
+/** Reads the stored requests of a project, for its members and keys. */
 
 export type RequestRow = Selectable<RequestLog>;
 
@@ -16,7 +16,7 @@ export interface RequestSearch {
   /** The first and the last status that match. */
   status?: readonly [from: number, to: number] | undefined;
   errorCode?: string | undefined;
-  /** All of these callers must be the one of the request. */
+  /** The caller of a request must be each of these. */
   actors: readonly string[];
   ip?: string | undefined;
   minMs?: number | undefined;
@@ -25,14 +25,14 @@ export interface RequestSearch {
   to?: Date | undefined;
 }
 
-/** Milliseconds for which a search may read. Only filters that few of many requests match take long. */
+/** Maximum milliseconds of a search. Only filters that few of many requests match take long. */
 const searchMs = 5_000;
 /** Number up to which matches are counted. */
 const countedMax = 10_000;
 
 /**
- * Returns the requests of a project since a time that match, newest first, and their number up to
- * 10,000; 0 on later pages.
+ * Returns the matching requests of a project since a time, newest first, and their number up to
+ * 10,000 (0 on later pages).
  * @throws Problem STATS_TOO_HEAVY when a search takes longer than `searchMs`
  */
 export async function listRequests(
@@ -76,7 +76,7 @@ export async function findRequest(
 
 function conditions(ownerId: string, since: Date, search: RequestSearch): RawBuilder<unknown>[] {
   const { status, errorCode, minMs, from, to } = search;
-  // A literal, because the index of failed requests has only these.
+  // A literal condition, because the index of failed requests contains only these.
   const areFailed = errorCode !== undefined || (status !== undefined && status[0] >= 400);
   return [
     sql`owner_id = ${ownerId}`,

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 
 /** Stores requests, and deletes the oldest of a project that has too many. */
 
-/** A request as it is stored. */
+/** A request as a row of `request_log`. */
 export interface StoredRequest {
   /** The public id of the project. */
   ownerId: string;
@@ -12,12 +12,12 @@ export interface StoredRequest {
   id: string;
   requestId: string;
   method: string;
-  /** The declared path; null: the path is unknown. */
+  /** The declared path (with `{id}`); null: the path is unknown. */
   route: string | null;
   status: number;
   ms: number;
   errorCode: string | null;
-  /** The caller as `actorOf` writes it. */
+  /** The caller, as `actorOf` writes actors. */
   actor: string;
   ip: string;
   idempotency: 'first' | 'replayed' | 'refused' | null;
@@ -26,7 +26,7 @@ export interface StoredRequest {
   details: Readonly<Record<string, unknown>> | null;
 }
 
-/** The type of the column of each field. */
+/** The column type of each field. */
 const types = {
   ownerId: 'uuid',
   at: 'timestamptz',
@@ -46,19 +46,19 @@ const types = {
 } satisfies Record<keyof StoredRequest, string>;
 const fields = Object.keys(types) as (keyof StoredRequest)[];
 
-/** Number of stored requests of a project and day between two looks at their total. */
+/** After this many stored requests of a project and day, the project's total is checked. */
 const lookEvery = 1_000;
 /**
- * Number of requests of a project after deleting its oldest: what processes may add before the next
- * deletion is left free.
+ * Number of requests of a project that are kept when its oldest are deleted. It leaves room for
+ * requests that processes may store before the next check.
  */
 const keptMax = 1_000_000 - 2 * lookEvery;
 /** Number of requests that are deleted in one transaction. */
 const deletedMax = 5_000;
 
 /**
- * Stores requests and counts them. Those of deleted projects, and those that are stored already, are
- * left out. Returns the projects whose total must be looked at.
+ * Stores requests and counts them. Requests of deleted projects, and those that are stored already,
+ * are left out. Returns the projects whose total must be checked.
  * @throws an error for which `lacksDay` is true, when the partition of a day is missing
  */
 export async function insertRequests(
@@ -98,11 +98,11 @@ export async function insertRequests(
 
 /** Returns true if requests could not be stored because the partition of their day is missing. */
 export function lacksDay(error: unknown): boolean {
-  // PostgreSQL has no code of its own for it: 23514 is that of a check.
+  // PostgreSQL reports a missing partition with 23514, the code of a failed check.
   return (error as { code?: unknown }).code === '23514';
 }
 
-/** Makes the missing partitions of the days of requests. */
+/** Creates the missing partitions of the days of requests. */
 export async function makeDays(db: Database, requests: readonly StoredRequest[]): Promise<void> {
   const days = new Set(requests.map(({ at }) => at.toISOString().slice(0, 10)));
   for (const day of [...days].toSorted()) {
@@ -110,7 +110,7 @@ export async function makeDays(db: Database, requests: readonly StoredRequest[])
   }
 }
 
-/** Deletes the oldest requests of a project that has more than it may keep. */
+/** Deletes the oldest requests of a project that has more than the maximum. */
 export async function trimRequests(db: Database, ownerId: string): Promise<void> {
   const { rows } = await sql<{ total: number }>`
     select coalesce(sum(rows), 0)::int as total from request_log_count
@@ -119,7 +119,9 @@ export async function trimRequests(db: Database, ownerId: string): Promise<void>
   if (excess > 0) await deleteOldest(db, ownerId, Math.min(excess, deletedMax));
 }
 
-/** Deletes up to `max` requests of a project, the oldest first. Returns how many. */
+/**
+ * Deletes up to `max` requests of a project, oldest first. Returns the number of deleted requests.
+ */
 export async function deleteOldest(db: Database, ownerId: string, max: number): Promise<number> {
   const oldest = await sql<{ at: Date; id: string }>`
     select at, id from (select at, id from request_log where owner_id = ${ownerId}
@@ -127,7 +129,7 @@ export async function deleteOldest(db: Database, ownerId: string, max: number): 
       order by at desc, id desc limit 1`.execute(db);
   const [last] = oldest.rows;
   if (!last) return 0;
-  // `at <=` selects the partitions.
+  // The condition on `at` limits the query to some partitions.
   const { rows } = await sql<{ deleted: number }>`
     with deleted as (
       delete from request_log

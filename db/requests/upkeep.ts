@@ -4,13 +4,13 @@ import { deletePage } from '../pages.ts';
 import { isLockTimeout } from '../sql-state.ts';
 
 /**
- * Milliseconds for which dropping a partition may wait for its users. Meanwhile no requests are
- * stored or listed.
+ * Milliseconds for which dropping a partition may wait for a lock. Meanwhile no requests are stored
+ * or listed.
  */
 const lockMs = 1_000;
 
 /**
- * Drops the requests of the days that ended more than `days` days ago. If a partition is in use, the
+ * Drops the requests of days that ended more than `days` days ago. If a partition is in use, the
  * next call drops it.
  */
 export async function dropOldRequests(
@@ -34,7 +34,7 @@ export async function dropOldRequests(
   while (!isOver() && (await deletePage(db, old)) === old.rows);
 }
 
-/** SQL of the oldest day of which some requests are kept. */
+/** SQL of the oldest day of which requests are kept. */
 function lastDay(days: number) {
   return sql`((now() at time zone 'utc')::date - ${days}::int)`;
 }

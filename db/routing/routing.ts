@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Route } from '../../domain/routing/routing.ts';
 
-/** Which mail of a project leaves by which mail provider. */
+/** Routes: they decide which mail of a project is sent through which mail provider. */
 
 export interface StoredRouting {
   routes: Route[];
-  /** null: it was never set. */
+  /** null: the routes were never set. */
   updatedAt: Date | null;
 }
 

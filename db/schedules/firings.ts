@@ -6,7 +6,7 @@ import type { Firing } from '../tables.ts';
 
 export type FiringRow = Selectable<Firing>;
 
-/** The last firings of a workflow, newest first. */
+/** Lists the last firings of a workflow, newest first. */
 export async function listFirings(db: Database, workflowId: string): Promise<FiringRow[]> {
   return db
     .selectFrom('firing')

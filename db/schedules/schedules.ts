@@ -7,14 +7,14 @@ import { enqueue } from '../outbox/outbox.ts';
 import type { Workflow } from '../tables.ts';
 
 /**
- * Schedules of workflows for Temporal. Temporal's own calendars skip times in a gap of the clock,
- * and fire twice if a time occurs twice. So Everpost sends the planned times themselves, some in
- * advance.
+ * Schedules of workflows in Temporal. Temporal's own calendars skip local times that a clock change
+ * leaves out, and fire twice at times that occur twice. So Everpost sends Temporal the planned
+ * times themselves, some in advance.
  */
 
 type WorkflowRow = Selectable<Workflow>;
 
-/** The config of the SCHEDULE trigger, as far as it is filled in. */
+/** The config of the SCHEDULE trigger; fields may still be missing. */
 export interface TriggerSchedule {
   cron?: string;
   timeZone?: string;
@@ -26,35 +26,35 @@ export function scheduleOf(row: { trigger_schedule: unknown }): TriggerSchedule 
   return row.trigger_schedule ?? {};
 }
 
-/** Returns true if the trigger defines when the workflow fires. */
+/** Returns true if the trigger has all fields of a schedule. */
 export function isScheduled({ cron, timeZone }: TriggerSchedule): boolean {
   return cron !== undefined && timeZone !== undefined;
 }
 
 /**
- * Number of planned times that are sent to Temporal in advance. At the shortest interval, they last
- * for a day.
+ * Number of planned times that Temporal gets in advance. At the shortest interval, they last for a
+ * day.
  */
 const plannedAhead = 100;
-/** Minimum number of planned times left in Temporal. When fewer are left, more are sent. */
+/** When Temporal has fewer planned times left, it gets more. */
 const plannedAheadMin = 20;
 /** Milliseconds that a firing may be late before the sweep starts it. */
 const graceMs = 40_000;
-/** Milliseconds after its planned time at which a firing that has not begun is missed. */
+/** A firing that has not begun this many milliseconds after its planned time is missed. */
 const missedAfterMs = 3_600_000;
 /** Number of firings of a workflow that are kept. */
 export const firingsKept = 100;
 
-/** The columns of a changed schedule, which is due for a check. */
+/** The columns of a schedule after a change: it is due for a check. */
 const changedNow = {
   next_reconcile_at: sql<Date>`now()`,
   revision: sql<number>`workflow_schedule.revision + 1`,
 };
 
 /**
- * Records, in the transaction that has changed a workflow, that its schedule in Temporal must be
+ * Records, in the transaction that changes a workflow, that its schedule in Temporal must be
  * changed or deleted.
- * @param workflow as it is now
+ * @param workflow the workflow after the change
  */
 export async function changeSchedule(tx: Database, workflow: WorkflowRow): Promise<void> {
   const isOn = workflow.enabled && workflow.trigger_type === 'SCHEDULE';
@@ -86,7 +86,8 @@ async function keep(tx: Database, workflowId: string): Promise<void> {
 }
 
 /**
- * Makes the schedules of a project due for a check, because it was disabled, enabled or removed.
+ * Makes the schedules of a project due for a check, because the project was disabled, enabled or
+ * deleted.
  */
 export async function markSchedulesDue(tx: Database, projectId: string): Promise<void> {
   await tx
@@ -119,14 +120,14 @@ export async function forgetSchedules(tx: Database, ids: readonly string[]): Pro
 }
 
 /**
- * Starts the runs that check schedules, for at most `max` schedules that are due: those with a late
- * firing or a change.
+ * Starts the runs that check schedules, for at most `max` due schedules: those with a late firing
+ * or a change.
  */
 export async function keepDueSchedules(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
     const due = await tx
       .updateTable('workflow_schedule')
-      // The check then sets the time of the next one.
+      // The check itself then sets the time of the next check.
       .set({ next_reconcile_at: sql<Date>`now() + interval '1 minute'` })
       .where('workflow_id', 'in', (eb) =>
         eb
@@ -146,7 +147,7 @@ export async function keepDueSchedules(db: Database, max: number): Promise<void>
 
 /**
  * Returns a workflow if it can fire now, and prevents its deletion until the transaction ends. Call
- * it before you lock other rows of the workflow, because the deletion locks in that order.
+ * it before locking other rows of the workflow, because a deletion locks in this order.
  */
 export async function holdFiringWorkflow(
   tx: Database,
@@ -169,13 +170,13 @@ export interface ScheduleUpdate {
   projectId: string;
   name: string;
   instants: Date[];
-  /** `revision` of the row when this was read. */
+  /** The row's `revision` when it was read. */
   revision: number;
 }
 
 /**
- * Records the firings of a workflow that did not begin in time, starts the late ones, and returns
- * the schedule to send to Temporal; null: Temporal already has none.
+ * Records the firings of a workflow that will not begin any more, starts those that are late, and
+ * returns the schedule to send to Temporal; null: Temporal already has none.
  */
 export async function prepareSchedule(
   db: Database,
@@ -224,8 +225,8 @@ function plannedUntil(schedule: TriggerSchedule, from: Date, until: Date): Date[
 }
 
 /**
- * Records a firing that will not begin any more. Returns `listed` if it is recorded, `late` if it must
- * begin now, and `young` if Temporal may still begin it.
+ * Checks a firing that has not begun. Returns `listed` if it will not begin any more and is
+ * recorded, `late` if it must begin now, and `young` if Temporal may still begin it.
  */
 async function judgeFiring(
   tx: Database,
@@ -245,7 +246,7 @@ async function judgeFiring(
   return 'listed';
 }
 
-/** Starts a firing, or continues it if its run was ended in Temporal. */
+/** Starts the run of a firing, also again if the run was ended in Temporal. */
 async function signalFiring(
   tx: Database,
   { id: workflowId, project_id: projectId, name }: WorkflowRow,
@@ -255,7 +256,7 @@ async function signalFiring(
   await enqueue(tx, { kind: 'firing', input, summary: name });
 }
 
-/** Records a firing, and deletes the oldest ones. */
+/** Records a firing, and deletes the oldest firings beyond `firingsKept`. */
 async function insertFiring(
   tx: Database,
   { id, project_id }: Pick<WorkflowRow, 'id' | 'project_id'>,
@@ -285,8 +286,8 @@ async function updateNext(tx: Database, workflowId: string, next: Date): Promise
 }
 
 /**
- * Records that Temporal has the schedule, unless it has changed since it was prepared: then a run
- * prepares it again. A schedule that is switched off is deleted.
+ * Records that Temporal has the schedule, unless the schedule has changed since it was prepared: a
+ * run then prepares it again. A schedule that is switched off is deleted.
  */
 export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate): Promise<void> {
   const { workflowId, instants, revision } = update;
@@ -305,7 +306,7 @@ export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate)
       select id from workflow
         where id = ${workflowId} and enabled and trigger_type = 'SCHEDULE'
     ), waiting as (
-      -- The project is disabled, so nothing is planned. Enabling it makes the schedule due for a
+      -- The project is disabled, so no times are planned. Enabling it makes the schedule due for a
       -- check.
       update workflow_schedule set planned_until = null, next_reconcile_at = null, next_at = '9999-01-01'
         where workflow_id in (select id from kept) and revision = ${revision}
@@ -316,7 +317,7 @@ export async function recordScheduleUpdate(db: Database, update: ScheduleUpdate)
 
 /**
  * Begins a firing, in the caller's transaction, or records it as missed or overlapped. Returns true
- * if it is running, also when an earlier attempt has begun it.
+ * if it is running, even if an earlier attempt has begun it.
  */
 export async function beginFiring(tx: Database, workflowId: string, at: Date): Promise<boolean> {
   const workflow = await holdFiringWorkflow(tx, workflowId);
@@ -339,7 +340,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
     new Date(at.getTime() - 1),
     plannedAheadMin,
   );
-  // If false, `at` was planned by an earlier version of the schedule.
+  // If false, `at` belongs to an earlier version of the schedule.
   const isPlanned = planned?.getTime() === at.getTime();
   if (!workflow || !row || !isPlanned || at < row.next_at) return false;
   const now = new Date();
@@ -360,7 +361,8 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
   );
   if (running) await signalFiring(tx, workflow, running.at);
   const [next] = following;
-  // If `next_at` is before this firing, earlier ones are not recorded yet: the sweep records them.
+  // If `next_at` is before this firing, earlier firings are not recorded yet: the sweep records
+  // them.
   const isNext = row.next_at.getTime() === at.getTime();
   if (next && isNext) await updateNext(tx, workflowId, next);
   const last = following.at(-1);

@@ -18,7 +18,7 @@ export async function membershipSql(
 }
 
 /**
- * Counts the contacts that meet a condition at the moment `now`.
+ * Counts the contacts that meet a condition at the time `now`.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function countMatches(
@@ -49,7 +49,8 @@ export async function refreshSegment(
 }
 
 /**
- * Counts the stored members, and stores the count. Returns it; 0 also if the segment is deleted.
+ * Counts the stored members of a segment, and stores the count. Returns the count; 0 also if the
+ * segment is deleted.
  */
 export async function recordStoredCount(db: Database, segmentId: string): Promise<number> {
   const row = await db

@@ -21,7 +21,7 @@ export async function listSegments(db: Database, projectId: string): Promise<Row
     .execute();
 }
 
-/** The segments with these ids, in their order. */
+/** Returns the segments with these ids, in this order. */
 export async function readSegments(db: Database, ids: readonly string[]): Promise<SegmentRow[]> {
   const rows = await db
     .selectFrom('segment')
@@ -47,8 +47,8 @@ export async function findSegment(
 }
 
 /**
- * Finds a segment and locks it until the transaction ends; lock contacts after it, never before.
- * `for: 'delete'` also prevents adding campaigns and members to it.
+ * Finds a segment and locks it until the transaction ends. Lock contacts after the segment, never
+ * before. `for: 'delete'` also prevents that campaigns and members are added to it.
  */
 export async function lockSegment(
   tx: Database,
@@ -68,8 +68,8 @@ export async function lockSegment(
 }
 
 /**
- * Serializes changes of the references between a project's segments. Otherwise two transactions
- * could create a circle that neither of them sees.
+ * Locks the references between a project's segments, so that changes of them run one after the
+ * other. Otherwise two transactions could create a circle that neither of them sees.
  */
 export async function lockSegmentReferences(tx: Database, projectId: string): Promise<void> {
   await tx
@@ -80,7 +80,7 @@ export async function lockSegmentReferences(tx: Database, projectId: string): Pr
     .execute();
 }
 
-/** The segments of a project that have a condition, by name. */
+/** Lists the segments of a project that have a condition, by name. */
 export async function listDynamicSegments(
   db: Database,
   projectId: string,
@@ -97,8 +97,8 @@ export async function listDynamicSegments(
 }
 
 /**
- * Returns the references between the segments of a project: of all segments that refer to others,
- * and of those in `ids`. Conditions may be large, so only the names of their fields are read.
+ * Returns the references between the segments of a project: for all segments that refer to others,
+ * and for those in `ids`. Conditions may be large, so only their field names are read.
  */
 export async function listSegmentReferences(
   db: Database,
@@ -119,8 +119,9 @@ export async function listSegmentReferences(
 const namedFields = sql.lit('$.**.field ? (@ starts with "segment.")');
 
 /**
- * Returns the conditions that are needed to evaluate this one: those of the segments that it refers
- * to, directly or through others. `segmentProblems` has refused more than `limits.segmentReach`.
+ * Returns the conditions that are needed to evaluate this one: those of the segments to which it
+ * refers, directly or through others. There are at most `limits.segmentReach`, because
+ * `segmentProblems` refuses more.
  */
 export async function listConditionsFor(
   db: Database,
@@ -131,8 +132,8 @@ export async function listConditionsFor(
 }
 
 /**
- * Returns the conditions of these segments, and of those that they refer to, directly or through
- * others.
+ * Returns the conditions of these segments, and of the segments to which they refer, directly or
+ * through others.
  */
 export async function listSegmentsFrom(
   db: Database,
@@ -176,7 +177,10 @@ export async function insertSegment(
   return row as unknown as SegmentRow;
 }
 
-/** Stores an edit by a person. A new count alone is not an edit (see `updateMemberCount`). */
+/**
+ * Stores an edit by a caller, and its time. A new count alone is not an edit (see
+ * `updateMemberCount`).
+ */
 export async function updateSegment(
   tx: Database,
   id: string,
@@ -214,8 +218,8 @@ export async function deleteSegment(tx: Database, id: string): Promise<void> {
 
 /**
  * Claims the segment with the oldest count or computation, if it is at least `everyMinutes` old and
- * no other process is claiming it. The claim sets its time to now, so if this process dies, the
- * segment becomes due again later.
+ * no other process has claimed it. The claim sets the segment's time to now, so if this process
+ * dies, the segment becomes due again later.
  */
 export async function claimDueSegment(
   db: Database,
@@ -232,8 +236,8 @@ export async function claimDueSegment(
 }
 
 /**
- * Makes a segment due again, because its computation was interrupted. Segments that are due for
- * longer come first.
+ * Makes a segment due again, because its computation was interrupted. Segments that have been due
+ * for longer come first.
  */
 export async function updateSegmentDue(
   db: Database,

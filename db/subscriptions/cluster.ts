@@ -4,24 +4,24 @@ import { type Database, transact } from '../database.ts';
 import { isLockTimeout } from '../sql-state.ts';
 
 /**
- * The log of events is read by transaction ids (`event.tx`, `event_subscription.seen`): the ids of
- * the cluster plus an offset. In another cluster (a restored dump, a logical replica, `pg_upgrade`)
- * ids may start again. Then the offset is raised, so that new events have higher ids than all
- * stored ones.
- *
- * A physical copy (a promoted replica, point-in-time recovery) keeps its ids, and needs nothing.
+ * Events are read by transaction ids (`event.tx`, `event_subscription.seen`). The stored ids are
+ * the ids of the database cluster plus an offset. In another cluster (after restoring a dump, in a
+ * logical replica, after `pg_upgrade`), ids may start again. Then the offset is raised, so that new
+ * events have higher ids than all stored ones.
+ * A physical copy (a promoted replica, point-in-time recovery) keeps its ids, so its offset does
+ * not change.
  */
 
-/** Log message for a change of the database cluster. */
+/** Log message when the database cluster has changed. */
 export const otherCluster =
   'The database is now in another PostgreSQL cluster. Event subscriptions continue after the last event that they have read';
 
-/** Number of attempts to lock the log. After each attempt, waiting requests can continue. */
+/** Number of attempts to lock the log. Between attempts, waiting requests can continue. */
 const attemptsMax = 30;
 
 /**
  * Adjusts the log of events when the tables are in another cluster than before; otherwise confirms
- * that the cluster is the same. Called when a process starts and by each sweep.
+ * that the cluster is the same. Each process calls it at its start, and each sweep does.
  * @returns true if it was another cluster
  */
 export async function noticeCluster(db: Database): Promise<boolean> {
@@ -36,7 +36,10 @@ export async function noticeCluster(db: Database): Promise<boolean> {
   }
 }
 
-/** Returns null if the role may not read the identifier, as in some managed databases. */
+/**
+ * Returns the cluster's identifier; null if the database role may not read it, as in some managed
+ * databases.
+ */
 async function readSystemIdentifier(db: Database): Promise<string | null> {
   const { rows } = await sql<{ mayRead: boolean }>`
     select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'), false)
@@ -48,8 +51,8 @@ async function readSystemIdentifier(db: Database): Promise<string | null> {
 }
 
 /**
- * Returns an id of the database that this handle is connected to. It differs from that of another
- * database, also if one was copied from the other.
+ * Returns an id of the database of this handle. Another database has another id, even if it is a
+ * copy.
  */
 export async function findDatabaseId(db: Database): Promise<string> {
   const systemIdentifier = await readSystemIdentifier(db);
@@ -57,7 +60,7 @@ export async function findDatabaseId(db: Database): Promise<string> {
   return [systemIdentifier, rows[0]?.objects].join(' ').trim();
 }
 
-/** SQL: the ids of the database and of a table. */
+/** SQL of the object ids of the database and of a table. */
 const objectIds = sql<string>`(select oid from pg_database where datname = current_database())::text
   || ' ' || 'event'::regclass::oid::text`;
 
@@ -66,7 +69,7 @@ interface Cluster {
   objects: string | null;
   logOffset: string;
   confirmedAt: string;
-  /** The current ids of the database and of the table. */
+  /** The current object ids of the database and of the table `event`. */
   objectsNow: string;
 }
 
@@ -97,7 +100,7 @@ async function compareCluster(db: Database, systemIdentifier: string | null): Pr
 
 /** Raises the offset, so that new events have higher ids than stored ones. Returns the offset. */
 async function continueLog(tx: Database, before: Cluster): Promise<string> {
-  // Transactions in progress already have their ids, so the lock waits for them.
+  // The lock waits for transactions in progress, because they already have their ids.
   await sql`set local lock_timeout = 1000`.execute(tx);
   await sql`lock table event, derived_event_log, event_subscription
     in share row exclusive mode`.execute(tx);
@@ -118,8 +121,8 @@ async function continueLog(tx: Database, before: Cluster): Promise<string> {
   if (BigInt(next) + BigInt(before.logOffset) > BigInt(last)) return before.logOffset;
   const distance = BigInt(last) - BigInt(before.logOffset);
   await moveNew(tx, before, { distance: String(distance), next });
-  // The functions contain the offset as a literal, because a default that reads a table would be
-  // slow.
+  // The functions contain the offset as a literal, because a column default that reads a table
+  // would be slow.
   const offset = sql.raw(String(BigInt(last)));
   await sql`create or replace function log_tx() returns xid8 language sql stable as $$
     select (pg_current_xact_id()::text::bigint + ${offset})::text::xid8 $$`.execute(tx);
@@ -129,7 +132,9 @@ async function continueLog(tx: Database, before: Cluster): Promise<string> {
   return last;
 }
 
-/** Renumbers the events that processes recorded in this cluster before the change was noticed. */
+/**
+ * Renumbers the events that processes recorded in the new cluster before the change was noticed.
+ */
 async function moveNew(
   tx: Database,
   { logOffset, confirmedAt }: Cluster,

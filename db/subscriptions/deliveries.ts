@@ -30,8 +30,8 @@ const ofSubscription = ({ id, project_id }: SubscriptionRow) =>
   sql`subscription_id = ${id} and project_id = ${project_id}`;
 
 /**
- * Returns a page of the matching deliveries, newest event first. Each part is read in the order of
- * an index.
+ * Returns a page of the matching deliveries, newest event first. The deliveries of each status are
+ * read in the order of an index.
  */
 export async function listDeliveries(
   db: Database,
@@ -50,7 +50,7 @@ export async function listDeliveries(
     ],
     sql` and `,
   );
-  // Each status has its own order in an index. Merged, they give the order of all.
+  // An index has the deliveries of each status in order. Merging them gives the order of all.
   const statuses = status === undefined ? deliveryStatuses : [status];
   const isStatus = (one: string) =>
     eventName === undefined ? sql`status = ${one}` : sql`status = any (${[...statuses]}::text[])`;
@@ -85,7 +85,7 @@ export async function findDelivery(
   return rows[0] ?? (await findUnread(db, subscription, eventId));
 }
 
-/** Finds a delivery whose event was not read yet. */
+/** Finds a delivery whose event the subscription has not read yet. */
 async function findUnread(
   db: Database,
   { id }: SubscriptionRow,
@@ -100,7 +100,8 @@ async function findUnread(
 
 /**
  * Requests an immediate attempt of a delivery, in the caller's transaction. A delivery that has
- * ended becomes pending, with a new schedule. `gone`: why its event no longer exists.
+ * ended becomes pending again, with a new retry schedule. `gone`: the reason why its event no
+ * longer exists.
  */
 export async function retryDelivery(
   tx: Database,
@@ -117,7 +118,7 @@ export async function retryDelivery(
   const { rows: events } = await sql`${selectEvents([eventId])}`.execute(tx);
   if (events.length === 0) return { gone: await reasonOfLoss(tx, before) };
   await insertUnread(tx, subscription.id, eventId);
-  // If it waits in a batch, the whole batch is sent.
+  // If the delivery waits in a batch, the whole batch is sent.
   const { rows } = await sql<DeliveryRow>`
     update event_delivery set urgent = true, turn = turn + 1, due_at = statement_timestamp(),
         is_retry = true, reason = null, updated_at = now(), status = 'pending',
@@ -135,7 +136,7 @@ export async function retryDelivery(
   return rows.find((row) => row.event_id === eventId) ?? 'missing';
 }
 
-/** Creates the row of a delivery that has none because its event was not read yet. */
+/** Creates the row of a delivery whose event the subscription has not read yet. */
 async function insertUnread(tx: Database, id: string, eventId: string): Promise<void> {
   const unread = await selectUnread(tx, id, sql`event_id = ${eventId}`);
   if (!unread) return;
@@ -150,7 +151,7 @@ async function reasonOfLoss(tx: Database, { contact_id, reason }: DeliveryRow): 
   return contact_id !== null && rows.length === 0 ? 'contact_deleted' : 'event_deleted';
 }
 
-/** Returns the counts of waiting deliveries, and of the outcomes of the last 24 hours. */
+/** Returns the number of waiting deliveries, and of deliveries by outcome in the last 24 hours. */
 export async function countDeliveries(db: Database, subscription: SubscriptionRow) {
   const unread = await selectUnread(db, subscription.id, sql`true`, null);
   const { rows } = await sql<{

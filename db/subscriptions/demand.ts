@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Returns the load of PostgreSQL by other work. It reads shared memory once, and one index. */
+/** Returns the load of PostgreSQL by other work. Reads shared memory once, and one index. */
 export async function readDemand(
   db: Database,
 ): Promise<{ isMailLeaving: boolean; statements: number }> {

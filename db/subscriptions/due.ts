@@ -7,12 +7,15 @@ import type { Target } from './sending.ts';
 
 /** Selects the deliveries that may be sent for a subscription, and reads their content. */
 
-/** Maximum number of new deliveries, and of retries, that are read for requests with one delivery. */
+/**
+ * Maximum number of new deliveries, and of retries, that are read at once if requests have one
+ * delivery each.
+ */
 const candidatesMax = 20;
 
 /**
- * SQL that is true for pending deliveries that a request may include: their contact has no request
- * under way.
+ * SQL that is true for pending deliveries that a request may include: no request for their contact
+ * is in progress.
  */
 function isFree({ id, projectId }: Target, underWay: readonly Unit[]) {
   const contacts = underWay.flatMap(contactsOf);
@@ -27,7 +30,7 @@ const isWaiting = ({ id, projectId }: Pick<Target, 'id' | 'projectId'>) => sql`
     and delivery.epoch = (select inner_current.epoch from event_subscription inner_current
       where inner_current.id = ${id})`;
 
-/** The columns of a `Candidate`, as SQL. */
+/** SQL of the columns of a `Candidate`. */
 const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
   ${delivery}.event_id as "eventId", ${delivery}.contact_id as "contactId",
   ${delivery}.is_retry as "isRetry",
@@ -35,9 +38,9 @@ const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
   coalesce(${delivery}.batch_turn <> ${batchTurn}, false) as "isAlone"`;
 
 /**
- * Returns the due deliveries for requests with one delivery each: the longest due first, new ones
- * and retries alike. Each is replaced by the due delivery of its contact that was recorded first.
- * Contacts with a request under way are left out.
+ * Returns the due deliveries for requests with one delivery each: those that have been due longest
+ * first, new ones and retries alike. Each is replaced by the due delivery of its contact that was
+ * recorded first. Contacts with a request in progress are left out.
  * @param isHeld true: only deliveries with a requested immediate attempt
  */
 export async function listDue(
@@ -65,8 +68,8 @@ export async function listDue(
 }
 
 /**
- * Returns the due deliveries for batches, in the order in which they were recorded. For a batch that
- * is to be retried, all its deliveries are returned. Contacts with a request under way are left out.
+ * Returns the due deliveries for batches, in the order in which they were recorded. If a batch must
+ * be retried, all its deliveries are returned. Contacts with a request in progress are left out.
  * @param most maximum number of new deliveries, and of retries, that are read
  * @param isHeld as for `listDue`
  */
@@ -97,9 +100,9 @@ export async function listDueForBatches(
 }
 
 /**
- * Returns the delivery for a probe, due or not: of the deliveries with the fewest attempts, the
- * oldest. If it waits in a batch, the whole batch is returned. Contacts with a request under way are
- * left out.
+ * Returns the delivery for a probe, due or not: the oldest of the deliveries with the fewest
+ * attempts. If it waits in a batch, the whole batch is returned. Contacts with a request in
+ * progress are left out.
  */
 export async function findProbe(
   db: Database,
@@ -151,8 +154,8 @@ export interface Ready {
 }
 
 /**
- * Returns the deliveries of a request that are still to be sent, in recorded order. A new request
- * whose data exceed `bytesMax` bytes gets only the first ones, at least one.
+ * Returns the deliveries of a request that are not sent yet, in recorded order. If the data of a
+ * new request exceed `bytesMax` bytes, only the first deliveries are returned, at least one.
  */
 export async function readDeliveries(
   db: Database,
@@ -193,7 +196,7 @@ export async function readDeliveries(
         event.name, event.data, event.email_id as "emailId", event.created_at as "createdAt",
         event.email
       from chosen
-      -- Deliveries of a contact that is being erased count as gone.
+      -- Deliveries of a contact that is being erased count as deleted.
       left join known as event on event.id = chosen.event_id and event.is_erased is not true
       where place = 1 or ${batchId !== null} or coalesce(bytes, 0) <= ${bytesMax}
       order by chosen.recorded_at, chosen.event_id`.execute(db);

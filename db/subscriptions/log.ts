@@ -4,17 +4,17 @@ import { millisecondsSince } from '../expressions.ts';
 import { newSince, type Position, positionColumns, selectAfter } from './position.ts';
 
 /**
- * Reads the events of a project by position, the stored ones (`event`) and those derived from mail
- * (`derived_event_log`). An event is new if the snapshot up to which the subscription has read (`seen`)
- * does not see the transaction that has recorded it. A transaction that commits late is in no earlier
- * snapshot, so no event is skipped, and no reader waits for it.
+ * Reads the events of a project by position: stored events (`event`), and events derived from mail
+ * (`derived_event_log`). An event is new if the snapshot up to which the subscription has read
+ * (`seen`) does not see the transaction that recorded it. A transaction that commits late is in no
+ * earlier snapshot, so no event is skipped, and no reader waits for it.
  */
 
 /** Maximum number of events, and of batches of mail, that one transaction reads. */
 const pageMax = { events: 500, batches: 5 };
 
 /**
- * SQL that is true if a subscription has events to read. A disabled one reads only events that were
+ * SQL that is true if a subscription has events to read. A disabled subscription reads only events
  * recorded before it was disabled.
  * @param subscription the table or its alias.
  */
@@ -23,8 +23,8 @@ export function hasUnread(subscription: string): RawBuilder<boolean> {
   const hasChanged = sql`${column('earlier')} <> '[]'`;
   const hasNew = (table: string, log: string) =>
     newSince(sql.ref(`${log}.tx`), column('seen')).map(
-      // With "exists", PostgreSQL would expect to find such a row soon, and read all of the
-      // project's rows.
+      // With `exists`, PostgreSQL would expect to find such a row soon, and could read all rows of
+      // the project.
       (isNew) => sql`(select true from ${sql.table(table)} ${sql.ref(log)}
         where ${sql.ref(`${log}.project_id`)} = ${column('project_id')} and ${isNew}
         order by ${sql.ref(`${log}.tx`)} limit 1)`,
@@ -35,7 +35,7 @@ export function hasUnread(subscription: string): RawBuilder<boolean> {
       or coalesce(${sql.join(unread)}, false)))`;
 }
 
-/** Returns the work that a subscription must do before it sends, by short index reads. */
+/** Returns the work that a subscription must do before it sends. Uses short index reads. */
 export async function findWork(db: Database, id: string) {
   const { rows } = await sql<{
     hasBacklog: boolean;
@@ -50,15 +50,18 @@ export async function findWork(db: Database, id: string) {
   return rows[0] ?? { hasBacklog: false, hasUnread: false, hasOutdated: false, isReleased: false };
 }
 
-/** A page of events that was read. */
+/** A page of events that a subscription has read. */
 export interface ReadPage {
-  /** True if all events recorded before were read. */
+  /** True if there are no more events to read. */
   isOver: boolean;
-  /** How long ago its last event was recorded, in milliseconds. */
+  /** Milliseconds since the last event of the page was recorded. */
   lagMs: number;
 }
 
-/** Creates the deliveries for one page of new events. Reading a page again creates none twice. */
+/**
+ * Creates the deliveries for one page of new events. Reading a page again creates no delivery
+ * twice.
+ */
 export async function readPage(db: Database, id: string): Promise<ReadPage> {
   return transact(db, async (tx) => {
     const position = await lockPosition(tx, id);
@@ -86,7 +89,7 @@ export async function readPage(db: Database, id: string): Promise<ReadPage> {
   });
 }
 
-/** A position from which events are being read. */
+/** A position, while events are read page by page. */
 type Reading = Position & { reading: string };
 
 async function lockPosition(tx: Database, id: string): Promise<Reading | undefined> {
@@ -98,7 +101,7 @@ async function lockPosition(tx: Database, id: string): Promise<Reading | undefin
   if (!row) return undefined;
   if (row.reading !== null) return { ...row, reading: row.reading };
   // A separate statement after the lock, so that its snapshot is later than any change of the row.
-  // An earlier snapshot belongs to another cluster, which the next sweep notices.
+  // If it is earlier, it belongs to another cluster, which the next sweep notices.
   const { rows: now } = await sql<{ snapshot: string }>`
     select log_snapshot()::text as snapshot
       where pg_snapshot_xmax(log_snapshot()) >= pg_snapshot_xmax(${row.seen}::pg_snapshot)`.execute(
@@ -111,7 +114,9 @@ function marking({ is_begun, reading, read_earlier, earlier }: Reading) {
   return { reading, read_earlier: is_begun ? read_earlier : earlier.length };
 }
 
-/** Everything is read, so earlier changes of the settings no longer matter. */
+/**
+ * Returns the columns for a position when all events are read: earlier settings no longer matter.
+ */
 function passed(position: Reading) {
   const { read_earlier } = marking(position);
   return {

@@ -4,7 +4,7 @@ import { type DerivedEvent, derivedEvents, derivedId, hasDerived } from '../sql/
 import { itemsMatch } from '../sql/subscribed-events.ts';
 import type { EarlierItems } from './subscriptions.ts';
 
-/** Position of a subscription in the log of events, and the events after it. */
+/** The position of a subscription in the log of events, and the events after it. */
 
 export const positionColumns = sql`id, project_id, events, enabled, epoch, seen::text, read_tx::text,
   read_id, read_earlier, earlier, reading::text, reading is not null as is_begun`;
@@ -16,9 +16,12 @@ export interface Position {
   enabled: boolean;
   epoch: number;
   seen: string;
-  /** The snapshot up to which events are read page by page; null: reading has not begun. */
+  /**
+   * The snapshot up to which events are currently read page by page; null: no reading is in
+   * progress.
+   */
   reading: string | null;
-  /** True if a page up to that snapshot was read before. */
+  /** True if a page up to this snapshot was read already. */
   is_begun: boolean;
   read_tx: string | null;
   read_id: string | null;
@@ -27,8 +30,8 @@ export interface Position {
 }
 
 /**
- * SQL conditions, one of which is true if a row is new since a snapshot. Each can use an index. A
- * long-running transaction adds one more id to look up, and does not start a scan.
+ * SQL conditions; a row is new since a snapshot if one of them is true. Each can use an index: a
+ * long-running transaction adds one more id to look up, and causes no scan.
  * @param tx the column of `event` or `derived_event_log`
  */
 export function newSince(
@@ -41,26 +44,26 @@ export function newSince(
   ];
 }
 
-/** How much of the log is read, and in which order. */
+/** The part of the log to read, and the order. */
 export interface Extent {
   /**
-   * Maximum number of events, and of batches of mail (a batch has up to fifty messages with two
-   * events each). null: all.
+   * Maximum number of events, and of batches of mail (each has up to fifty messages with two events
+   * each); null: all.
    */
   most: { events: number; batches: number } | null;
   order: 'oldest' | 'newest';
 }
 
 /**
- * SQL that selects the events after a position, as parts of a statement: `wanted` are the events
- * that the subscription selects; `bound` has the last row of the page, if there may be more.
+ * SQL that selects the events after a position, as parts of a statement. `wanted`: the events to
+ * which the subscription subscribes; `bound`: the last row of the page, if there may be more.
  */
 export function selectAfter(position: Position, extent: Extent): RawBuilder<unknown> {
   const entries = [...position.earlier, current(position)].map((entry, at) => ({ ...entry, at }));
   const { most, order } = extent;
   const lastOf = (rows: string, max: number) => sql`
     (select tx, id, recorded_at from ${sql.table(rows)} order by tx, id offset ${max - 1} limit 1)`;
-  // The end of a page matters only when events are read from the oldest on.
+  // The end of a page matters only when events are read from the oldest to the newest.
   const bound =
     most === null || order === 'newest'
       ? sql`select null::xid8 as tx, null::uuid as id, null::timestamptz as recorded_at where false`
@@ -105,7 +108,7 @@ function nextIn(
   { order, max }: Extent & { max: number | null },
 ): RawBuilder<unknown> {
   const isRead = sql`(tx, id) <= (${read_tx}::xid8, ${read_id}::uuid)`;
-  // The first part can use an index, and so can `tx >=` below.
+  // This condition can use an index, and so can `tx >=` below.
   const isVisible = sql`tx < pg_snapshot_xmax(${reading}::pg_snapshot)
     and pg_visible_in_snapshot(tx, ${reading}::pg_snapshot)`;
   const isLeft =
@@ -127,13 +130,13 @@ function nextIn(
 }
 
 /**
- * SQL that is true if a row of one log belongs to the page: it is not behind `bound`, because there
- * the other log has unread rows before it.
+ * SQL that is true if a row of one log belongs to the page. After `bound`, it does not, because the
+ * other log has unread rows before it.
  */
 const isWithin = (rows: string) => sql`not exists (select from bound
   where (bound.tx, bound.id) < (${sql.ref(`${rows}.tx`)}, ${sql.ref(`${rows}.id`)}))`;
 
-/** SQL that selects the derived events of `mails`, including those that were stored since. */
+/** SQL that selects the derived events of `mails`, including those that have been stored since. */
 function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
   const at = sql.ref(event.at);
   return sql`
@@ -148,7 +151,7 @@ function selectOfMails(event: DerivedEvent): RawBuilder<unknown> {
             and inner_stored.id = ${derivedId(event, sql`mails.id`)} limit 1) stored`;
 }
 
-/** Returns the settings for events recorded after the last change of the settings. */
+/** Returns the settings that apply to events recorded after the last change of the settings. */
 function current({ enabled, events, epoch }: Position) {
   return { until: null, events: enabled ? events : [], epoch };
 }

@@ -6,45 +6,45 @@ import { deletePage } from '../pages.ts';
 import { selectEvents } from '../sql/derived-events.ts';
 import { freshReceiver } from './subscriptions.ts';
 
-/** Reads before a request of a subscription's activity, and writes after it. */
+/** Reads the database before a request of a subscription, and writes after it. */
 
-/** A subscription with the values that its requests need. */
+/** A subscription, with the values that its requests need. */
 export interface Target {
   id: string;
   projectId: string;
   /** The project's id as the API shows it. */
   publicId: string;
   url: string;
-  /** The headers and both secrets are encrypted. */
+  /** The headers; like both secrets, they are encrypted. */
   headers: Buffer | null;
   secret: Buffer;
   previousSecret: Buffer | null;
   secretNames: string[];
   state: 'enabled' | 'paused' | 'disabled' | 'project_disabled';
-  /** Milliseconds for which the receiver has asked for no requests. */
+  /** Milliseconds for which the receiver wants no requests. */
   holdMs: number;
   /** Milliseconds until the next probe is due; null: the receiver does not count as down. */
   probeMs: number | null;
   /** Number of failed probes so far. */
   probes: number;
-  /** Maximum number of events per request; null: one, without a list. */
+  /** Maximum number of events per request; null: one event, without a list. */
   batchMax: number | null;
-  /** Deliveries with the same batch turn wait with their batch. */
+  /** Deliveries with this batch turn are retried with their batch. */
   batchTurn: number;
   /** Milliseconds for which the oldest new delivery has been due; 0: no new delivery is due. */
   lagMs: number;
 }
 
-/** The exclusive right of one activity to send for a subscription, until another one takes it. */
+/** The right of one activity to send for a subscription. It ends when another activity takes it. */
 export interface Lease {
   id: string;
-  /** When the lease was taken, as the database writes it. */
+  /** When the lease was taken, as a text of the database, which has microseconds. */
   since: string;
 }
 
 /**
- * Makes an activity the only one that sends for a subscription: an earlier one stops. From now on
- * the sweep checks the subscription. Null: the subscription is gone.
+ * Makes an activity the only one that sends for a subscription; an earlier activity stops. From now
+ * on the sweep checks the subscription. Returns null if the subscription is deleted.
  */
 export async function takeLease(db: Database, id: string): Promise<Lease | null> {
   const lease = randomUUID();
@@ -55,8 +55,8 @@ export async function takeLease(db: Database, id: string): Promise<Lease | null>
 }
 
 /**
- * Sets the sweep's next check of a subscription: when its next delivery is due, or in an hour,
- * unless a change meanwhile needs an earlier check.
+ * Sets the sweep's next check of a subscription: when its next delivery is due, or in an hour. A
+ * change in the meantime may have set an earlier check, which is kept.
  */
 export async function endLease(
   db: Database,
@@ -79,9 +79,9 @@ const idleMs = 3_600_000;
 const graceMs = 10_000;
 
 /**
- * Returns the current subscription; null: it is gone, or another activity sends for it. Records
- * whether the project is disabled. When it is enabled again, a back-off ends, and waiting retries are
- * released.
+ * Returns the current subscription; null: it is deleted, or another activity sends for it. Also
+ * records if the project is disabled. When the project is enabled again, a back-off ends, and
+ * waiting retries are released.
  */
 export async function findTarget(db: Database, id: string, lease: string): Promise<Target | null> {
   const { rows } = await sql<Target & { isSuspended: boolean }>`
@@ -105,7 +105,7 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
   const { isSuspended, ...target } = found;
   const isDisabled = target.state === 'project_disabled';
   if (isSuspended !== isDisabled) {
-    // Responses from before a project was disabled do not predict the receiver's state now.
+    // Responses from before the project was disabled say nothing about the receiver's state now.
     const resumed = { ...freshReceiver, released_at: sql<Date>`clock_timestamp()` };
     await db
       .updateTable('event_subscription')
@@ -119,7 +119,7 @@ export async function findTarget(db: Database, id: string, lease: string): Promi
 /** Maximum number of deliveries made due in one statement. */
 const releasedMax = 1_000;
 
-/** Skips a delivery whose event was deleted, with its contact or with all events of its name. */
+/** Skips a delivery whose event was deleted with its contact, or with all events of its name. */
 export async function skipGone(db: Database, id: string, eventId: string): Promise<void> {
   await sql`
     with had as (
@@ -136,8 +136,8 @@ export async function skipGone(db: Database, id: string, eventId: string): Promi
 }
 
 /**
- * Makes deliveries due that were waiting for a retry at `released_at`: the subscription was resumed,
- * or its receiver may work again. Makes one page due per call. Returns true if none is left.
+ * Makes deliveries due that were waiting for a retry at `released_at`: the subscription was
+ * resumed, or its receiver may work again. Handles one page per call. Returns true if none is left.
  */
 export async function releasePage(db: Database, id: string): Promise<boolean> {
   const { rows } = await sql<{ released: string | null }>`
@@ -145,7 +145,7 @@ export async function releasePage(db: Database, id: string): Promise<boolean> {
   const released = rows[0]?.released ?? null;
   if (released === null) return true;
   return transact(db, async (tx) => {
-    // Lock the row first, in the same order as the code that records the end of a request.
+    // Lock the row first, as the code that records the end of a request does.
     await sql`select from event_subscription where id = ${id} for no key update`.execute(tx);
     const { numAffectedRows } = await sql`
       update event_delivery set due_at = ${released}::timestamptz
@@ -161,7 +161,7 @@ export async function releasePage(db: Database, id: string): Promise<boolean> {
   });
 }
 
-/** Milliseconds until the next delivery is due, 0: now; null: none is pending. */
+/** Milliseconds until the next delivery is due (0: now); null: none is pending. */
 export async function findNextDue(db: Database, { id, projectId }: Target): Promise<number | null> {
   const first = (isRetry: boolean) => sql`
     (select due_at from event_delivery where subscription_id = ${id} and status = 'pending'

@@ -3,33 +3,38 @@ import { type Attempt, failuresMax } from '../../domain/subscription/schedule.ts
 import type { Database } from '../database.ts';
 import { selectEvents } from '../sql/derived-events.ts';
 
-/** Records the end of requests. */
+/** Records the end of requests to receivers. */
 
 export interface Settled {
   deliveries: { eventId: string; turn: number; attempts: Attempt[] }[];
-  /** null: the request had a single event, without a list. */
+  /** null: the request had one event, without a list. */
   batch: { id: string; turn: number } | null;
-  /** Start of the latest earlier attempt of any of the deliveries; null: this was the first. */
+  /**
+   * Start of the latest earlier attempt of any of the deliveries; null: this attempt was the first.
+   */
   lastAttemptAt: Date | null;
   startedAt: Date;
-  /** null: delivered. */
+  /** null: the request succeeded. */
   failure: {
     /**
-     * Milliseconds until the next attempt; null: this was the last one; `kept`: the deliveries stay
-     * due as before, and the attempt does not count.
+     * Milliseconds until the next attempt; null: this attempt was the last; `kept`: the deliveries
+     * stay due as before, and this attempt does not count.
      */
     waitMs: number | null | 'kept';
-    /** True if the batch was tried often enough. Its deliveries are then sent one by one. */
+    /**
+     * True if the batch has reached its number of attempts. Its deliveries are then sent one by
+     * one.
+     */
     isTakenApart: boolean;
-    /** Response of the receiver; null: there was none, and the previous response stays. */
+    /** Response of the receiver; null: there was none, and the stored response is kept. */
     answer: { text: string | null } | null;
     /** Milliseconds for which nothing may be sent. */
     holdMs: number;
     /** Milliseconds until a probe, if this failure begins a back-off. */
     backOffMs: number;
     /**
-     * For a probe: how many had failed before, and the milliseconds until the next one; null: it
-     * was no probe.
+     * For a probe: the number of failed probes before it, and the milliseconds until the next
+     * probe; null: it was no probe.
      */
     probe: { failed: number; waitMs: number } | null;
   } | null;
@@ -39,11 +44,11 @@ export interface Settled {
 const alone = -1;
 
 /**
- * Records the end of a request, in the caller's transaction. A failure does not undo an attempt
- * that was requested meanwhile, or a skip.
+ * Records the end of a request, in the caller's transaction. A failure cancels neither a skip nor
+ * an attempt that was requested in the meantime.
  */
 export async function settle(tx: Database, id: string, settled: Settled): Promise<void> {
-  // The subscription is written before its deliveries, in the order of all code that writes both.
+  // Update the subscription before its deliveries, as all code that writes both does.
   if (settled.failure === null) await noteSuccess(tx, id);
   else await noteFailure(tx, id, settled, settled.failure);
   const sent = settled.deliveries.map(({ eventId, turn, attempts }) => ({
@@ -80,12 +85,12 @@ function changeOf({ batch, deliveries, failure }: Settled) {
       status = case when ${isSame} then 'failed' else status end,
       ended_at = case when ${isSame} then now() else ended_at end`;
   }
-  // The same time for all, because a batch is due as a whole.
+  // All deliveries get the same time, because a batch is due as a whole.
   return sql`${common}, tries = tries + 1, due_at = case when ${isSame}
     then statement_timestamp() + ${failure.waitMs} * interval '1 millisecond' else due_at end`;
 }
 
-/** The receiver works: ends a back-off, and makes waiting deliveries due. */
+/** Records that the receiver works: ends a back-off, and makes waiting deliveries due. */
 async function noteSuccess(tx: Database, id: string): Promise<void> {
   await sql`update event_subscription set failing_since = null, failures = 0, probes = 0,
       released_at = case when probe_at is null then released_at else clock_timestamp() end,
@@ -95,14 +100,15 @@ async function noteSuccess(tx: Database, id: string): Promise<void> {
   );
 }
 
-/** Counts a failure, and begins a back-off when there are enough. */
+/** Counts a failure, and begins a back-off at `failuresMax`. */
 async function noteFailure(
   tx: Database,
   id: string,
   { startedAt, lastAttemptAt }: Settled,
   { holdMs, backOffMs, probe }: NonNullable<Settled['failure']>,
 ): Promise<void> {
-  // A delivery whose last attempt failed after the last success was counted by that attempt.
+  // If the last attempt of this delivery has also failed since the last success, that attempt was
+  // counted, and this one is not.
   const counts = sql`coalesce(failing_since is null or ${lastAttemptAt}::timestamptz is null
     or ${lastAttemptAt}::timestamptz < failing_since, true)`;
   const failures = sql`least(failures + (${counts})::int, ${failuresMax})`;
@@ -122,7 +128,7 @@ async function noteFailure(
 
 const after = (ms: number) => sql`(clock_timestamp() + ${ms} * interval '1 millisecond')`;
 
-/** SQL for the response to store: none if an event of the request was deleted. */
+/** SQL of the response to store; null if an event of the request was deleted. */
 const kept = (answer: { text: string | null } | null, deliveries: Settled['deliveries']) => sql`
   case when not exists (select from sent
     left join (${selectEvents(deliveries.map(({ eventId }) => eventId))}) event
@@ -131,7 +137,7 @@ const kept = (answer: { text: string | null } | null, deliveries: Settled['deliv
 
 const isSame = sql`status = 'pending' and turn = sent_turn`;
 
-/** Seconds for which every request of a subscription has failed. */
+/** Returns the seconds for which every request of a subscription has failed. */
 export async function readFailingSeconds(tx: Database, id: string): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
     select coalesce(extract(epoch from clock_timestamp() - failing_since), 0)::float8 as seconds

@@ -5,13 +5,13 @@ import { enqueue } from '../outbox/outbox.ts';
 import type { EventSubscription } from '../tables.ts';
 import { subscriptionSummary } from '../../domain/runs/runs.ts';
 
-/** Event subscriptions: where a project's events are sent. */
+/** Event subscriptions: they send a project's events to addresses of the project. */
 
 export type SubscriptionRow = Selectable<EventSubscription>;
 
 export type DisabledReason = 'requested' | 'gone' | 'failing';
 
-/** Headers of a subscription: encrypted, and their parts that may be shown. */
+/** The headers of a subscription: encrypted, and the parts of them that may be shown. */
 export interface SealedHeaders {
   headers: Buffer | null;
   header_names: string[];
@@ -27,7 +27,7 @@ export async function signalSubscription(
   await enqueue(tx, { kind: 'eventSubscription', input, summary: subscriptionSummary });
 }
 
-/** The subscriptions of a project, newest first. */
+/** Lists the subscriptions of a project, newest first. */
 export async function listSubscriptions(
   db: Database,
   projectId: string,
@@ -68,15 +68,15 @@ export async function lockSubscription(
     .executeTakeFirst();
 }
 
-/** Settings before a change, for the events recorded before it. */
+/** Settings before a change, for the events that were recorded before it. */
 export interface EarlierItems {
-  /** Text of a snapshot, which sees these events. */
+  /** Text of the snapshot that sees these events. */
   until: string;
   events: string[];
   epoch: number;
 }
 
-/** The columns of a receiver without failures, back-off and hold. */
+/** The columns of a receiver without failures, back-off or hold. */
 export const freshReceiver = {
   failing_since: null,
   hold_until: null,
@@ -85,7 +85,7 @@ export const freshReceiver = {
   probes: 0,
 };
 
-/** Replaces the secret. The previous one also signs requests for a day. */
+/** Replaces the secret. For a day, requests are signed with the previous secret, too. */
 export async function rotateSecret(
   db: Database,
   projectId: string,

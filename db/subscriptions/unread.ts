@@ -3,20 +3,22 @@ import type { Database } from '../database.ts';
 import { type Position, positionColumns, selectAfter } from './position.ts';
 
 /**
- * Events that a subscription has not read yet: they are pending, although they have no row. The
- * subscription's run reads them within a second, unless other work goes first.
+ * Events that a subscription has not read yet. Their deliveries are pending, although they have no
+ * rows. The subscription's run reads the events within a second, unless other work goes first.
  */
 
-/** Minimum age of listed events, in SQL. For younger events, the run is about to make the rows. */
+/**
+ * Minimum age of listed events, in SQL. For younger events, the run is about to create the rows.
+ */
 const listedAfter = sql`interval '2 seconds'`;
-/** Maximum size of the log that a list reads. A run is rarely further behind for long. */
+/** Maximum part of the log that a list reads. A run is rarely further behind for long. */
 const listedMost = { events: 20_000, batches: 400 };
 
 /**
  * Returns SQL that selects pending deliveries that have no row yet, with the columns of
- * `event_delivery`; null: the subscription is gone, or is disabled and has no events to read.
+ * `event_delivery`; null: the subscription is deleted, or is disabled and has no events to read.
  * @param where a condition on the events, as SQL
- * @param most null: all of them, not only the newest
+ * @param most null: all events, not only the newest
  */
 export async function selectUnread(
   db: Database,

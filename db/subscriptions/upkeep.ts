@@ -11,22 +11,25 @@ import { hasUnread } from './log.ts';
 const checkedAtOnce = 100;
 /** Maximum number of deliveries changed in one statement. */
 const pageSize = 1_000;
-/** Number of days for which deliveries are kept after their end, and for which they may be pending. */
+/**
+ * Number of days for which deliveries are kept after their end; also the maximum number of days for
+ * which they may be pending.
+ */
 const keptDays = limits.replayDays;
 
-/** The longest time until the sweep checks a subscription with nothing to do, in SQL. */
+/** Maximum time until the sweep checks a subscription with nothing to do, in SQL. */
 const idle = sql`interval '1 hour'`;
 
 /**
- * SQL that lets the sweep check the subscriptions of projects with events that are not merged into
- * their counts yet. The process that recorded the events may have died before it signalled a run.
+ * SQL that makes the sweep check the subscriptions of projects with new rows in `event_tally`. The
+ * process that recorded these events may have died before it signalled a run.
  */
 export const reconcileRecorded = sql`update event_subscription set next_reconcile_at = now()
   where project_id in (select project_id from event_tally where fresh)`;
 
 /**
- * Returns a page, by id, of the subscriptions that are due for a check, with their projects. `isDue`
- * is true if the run should have done its work by now, so it was not signalled, or is lost.
+ * Returns a page, by id, of the subscriptions that are due for a check, with their projects.
+ * `isDue` is true if the run should have done its work by now: it was not signalled, or is lost.
  */
 export async function listForgotten(
   db: Database,
@@ -54,7 +57,7 @@ export async function listForgotten(
     ), idle as (
       update event_subscription subscription set next_reconcile_at = now() + ${idle} from page
         where subscription.id = page.id and not has_work and not is_waiting
-          -- Unless the subscription was made due again meanwhile.
+          -- Unless the subscription was made due again in the meantime.
           and subscription.next_reconcile_at = page.next_reconcile_at
     )
     select id, project_id as "projectId",
@@ -64,7 +67,7 @@ export async function listForgotten(
 }
 
 /**
- * Lists subscriptions whose old deliveries must be cleared, the longest due first. Each is due
+ * Lists subscriptions whose old deliveries must be cleared, longest due first. Each becomes due
  * every hour.
  */
 export async function listToClear(db: Database): Promise<string[]> {
@@ -78,15 +81,15 @@ export async function listToClear(db: Database): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Notes that a subscription's old deliveries are cleared. */
+/** Records that a subscription's old deliveries are cleared. */
 export async function noteCleared(db: Database, id: string): Promise<void> {
   await sql`update event_subscription set clear_at = now() + interval '1 hour'
     where id = ${id}`.execute(db);
 }
 
 /**
- * Deletes a page of log rows about mail that is older than any subscription reads. Returns true if
- * none is left.
+ * Deletes a page of log rows about mail that are older than any subscription can read. Returns true
+ * if none is left.
  */
 export async function clearOldLog(db: Database): Promise<boolean> {
   const where = sql<boolean>`recorded_at < now() - ${keptDays + 1} * interval '1 day'`;
@@ -94,7 +97,7 @@ export async function clearOldLog(db: Database): Promise<boolean> {
 }
 
 /**
- * Deletes a page of a subscription's old deliveries and counts, and skips deliveries that were
+ * Deletes a page of a subscription's old deliveries and counts, and skips deliveries that have been
  * pending for 30 days. Returns true if none is left.
  */
 export async function clearOldDeliveries(db: Database, id: string): Promise<boolean> {
@@ -124,9 +127,9 @@ interface Loss {
 }
 
 /**
- * Clears a page of the deliveries of a deleted contact, or of deleted events. Pending ones are
- * skipped. All lose the receiver's response, and those of a deleted contact its id. Returns true if
- * none is left.
+ * Clears a page of the deliveries of a deleted contact, or of deleted events. Pending deliveries
+ * are skipped. The receiver's response is removed from all, and for a deleted contact also the
+ * contact's id. Returns true if none is left.
  */
 export async function clearLostDeliveries(db: Database): Promise<boolean> {
   return transact(db, async (tx) => {
@@ -159,7 +162,7 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
         from page where delivery.subscription_id = page.subscription_id
           and delivery.event_id = page.event_id
         returning delivery.subscription_id as "subscriptionId", batch_id as "batchId"`.execute(tx);
-    // The response to a batch is stored in all its deliveries, and may concern the deleted one.
+    // The response to a batch is stored in all its deliveries, and may concern the cleared one.
     const batches = cleared.filter(({ batchId }) => batchId !== null);
     if (batches.length > 0) {
       await sql`update event_delivery set response = null, updated_at = now()
@@ -176,7 +179,7 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
 
 /**
  * Clears a page of the deliveries of a contact that is being erased, in the caller's transaction:
- * pending ones are not sent. Returns their number.
+ * pending deliveries are not sent. Returns the number of deliveries.
  */
 export async function skipDeliveriesOf(tx: Database, contactId: string): Promise<number> {
   const { numAffectedRows } = await sql`

@@ -8,8 +8,8 @@ import { findSuppressions } from './marks.ts';
 
 /**
  * Contacts that have opted out stay opted out after their deletion: an entry with the reason
- * `erased` keeps the hash of the address. A contact created again is unsubscribed, and only the
- * person can change that.
+ * `erased` keeps the hash of the address. If the contact is created again, it is unsubscribed, and
+ * only the person can change this.
  */
 
 export async function findErased(
@@ -26,7 +26,7 @@ export async function findErased(
   );
 }
 
-/** A new contact, with `has_list` true if its project has a suppression list (`hasAddressKey`). */
+/** A new contact. `has_list` is true if its project has a suppression list (`hasAddressKey`). */
 export interface MadeContact {
   id: string;
   email: string;
@@ -35,9 +35,10 @@ export interface MadeContact {
 }
 
 /**
- * Unsubscribes new contacts whose address is erased, in the transaction that has created them. The
- * insert may have waited for the deletion of a contact. Only a later statement, like this one, sees
- * the entry that the deletion has made. Returns the ids of the other contacts that are subscribed.
+ * Unsubscribes new contacts whose address is erased, in the transaction that created them. The
+ * insert may have waited for the deletion of a contact with the same address; only a later
+ * statement, such as this one, sees the entry that the deletion has made. Returns the ids of the
+ * other contacts that are subscribed.
  */
 export async function unsubscribeErased(
   tx: Database,
@@ -50,7 +51,7 @@ export async function unsubscribeErased(
   const ids = subscribed.filter(({ email }) => erased.has(email)).map(({ id }) => id);
   if (ids.length > 0) {
     await sql`update contact set subscribed = false where id = ${anyOf(ids)}`.execute(tx);
-    // Deletes the lines of the consent log that were written when these contacts were created. No
+    // Delete the rows of the consent log that were written when these contacts were created. No
     // other transaction has seen them.
     await sql`delete from consent where contact_id = ${anyOf(ids)}`.execute(tx);
   }
@@ -58,7 +59,7 @@ export async function unsubscribeErased(
 }
 
 /**
- * Refuses to subscribe an erased address: only the owner of the address may subscribe it.
+ * Refuses to subscribe an erased address, because only its owner may subscribe it.
  * @throws Problem CONTACT_SUPPRESSED when the address is erased.
  */
 export async function refuseErased(tx: Database, projectId: string, email: string): Promise<void> {
@@ -68,8 +69,8 @@ export async function refuseErased(tx: Database, projectId: string, email: strin
 }
 
 /**
- * Takes an address off the list because its owner has subscribed, in the caller's transaction.
- * Entries for all mail stay, and so do entries made by a complaint or by hand.
+ * Removes an address from the list because its owner has subscribed, in the caller's transaction.
+ * Entries for all mail are kept, and entries made after a complaint or by hand.
  */
 export async function liftSuppression(
   tx: Database,
@@ -85,8 +86,8 @@ export async function liftSuppression(
 }
 
 /**
- * SQL that is true if the log of a contact says that it has opted out; without a line, if an event
- * says so.
+ * SQL that is true if a contact has opted out, according to its log; without a row in the log,
+ * according to its events.
  */
 const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
   (select inner_last.action = 'withdrawn' from consent inner_last
@@ -98,7 +99,7 @@ const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
       and inner_opt_out.name = 'contact.unsubscribed')))`;
 
 /**
- * SQL that selects the newest lines of a contact's log as JSON, oldest first, without data that
+ * SQL that selects the newest rows of a contact's log as JSON, oldest first, without data that
  * identify the person.
  */
 const historyOf = sql`(
@@ -108,8 +109,8 @@ const historyOf = sql`(
       where inner_line.contact_id = contact.id order by id desc limit ${limits.consentLines}) newest)`;
 
 /**
- * Keeps the opt-outs of contacts that are about to be deleted, in the transaction of the caller,
- * who has locked them. An existing entry stays as it is.
+ * Keeps the opt-outs of contacts that are about to be deleted, in the caller's transaction, which
+ * has locked them. An existing entry does not change.
  */
 export async function keepOptOuts(
   tx: Database,
@@ -125,9 +126,9 @@ export async function keepOptOuts(
 }
 
 /**
- * Replaces the address of an erased contact on the list by its hash, in the transaction of the
- * caller, who has locked the contact.
- * @param options.suppress false: no entry is made, and one with the reason `erased` is deleted
+ * Replaces the address of an erased contact on the list by its hash, in the caller's transaction,
+ * which has locked the contact.
+ * @param options.suppress false: no entry is made, and an entry with the reason `erased` is deleted
  * @returns the number of changed entries: 0 or 1
  */
 export async function hashSuppression(

@@ -3,18 +3,20 @@ import type { SuppressionScope } from '../../domain/mail/suppression.ts';
 import type { Database } from '../database.ts';
 import { type NewSuppression, recordSuppressions } from './list.ts';
 
-/** Address that feedback on a message reports as bad. */
+/** An address to which mail should not be sent any more, according to feedback on a message. */
 export interface BadAddress {
   projectId: string;
   email: string;
   emailId: string;
-  /** `hard_bounce`: there is no such mailbox. `complaint`: its owner reported the mail as spam. */
+  /**
+   * `hard_bounce`: the mailbox does not exist. `complaint`: its owner reported the mail as spam.
+   */
   reason: 'hard_bounce' | 'complaint';
 }
 
 /**
- * Adds the addresses of feedback to the suppression lists of their projects, in the caller's
- * transaction. The project chooses the scope for permanent bounces.
+ * Adds the addresses in feedback to the suppression lists of their projects, in the caller's
+ * transaction. For permanent bounces, the project chooses the scope.
  */
 export async function suppressBadAddresses(
   tx: Database,
@@ -36,7 +38,7 @@ async function record(
   bad: readonly BadAddress[],
   scope: SuppressionScope,
 ): Promise<void> {
-  // Keep the first one of several mails to one address.
+  // If several mails have the same address, keep the first.
   const byEmail = new Map<string, NewSuppression>();
   for (const { email, emailId, reason } of bad) {
     if (!byEmail.has(email)) byEmail.set(email, { email, emailId, reason, scope });
@@ -44,7 +46,7 @@ async function record(
   await recordSuppressions(tx, projectId, [...byEmail.values()]);
 }
 
-/** Returns the scope of entries for permanent bounces in a project. */
+/** Returns the scope that a project has chosen for permanent bounces. */
 export async function findBounceScope(db: Database, projectId: string): Promise<SuppressionScope> {
   const { rows } = await sql<{ scope: SuppressionScope }>`
     select coalesce(bounce_scope, 'marketing') as scope from project

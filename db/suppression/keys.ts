@@ -3,19 +3,23 @@ import { sql } from 'kysely';
 import { ownerOf } from '../commits.ts';
 import type { Database } from '../database.ts';
 
-/** The keys with which projects hash addresses, so that an entry is found without its address. */
+/**
+ * The keys with which projects hash addresses. With its key, a project finds the entry of an
+ * address although only the hash is stored.
+ */
 
 /**
- * Encrypts the keys, so that neither the database nor its backups reveal whose hash an entry has.
+ * Encrypts the keys, so that the database and its backups do not reveal the addresses behind the
+ * hashes.
  */
 export interface KeyCipher {
   encrypt(text: string): Buffer;
   decrypt(bytes: Buffer): string;
 }
 
-/** Finds addresses in a project's list. */
+/** Hashes addresses for a project's suppression list. */
 export interface Addresses {
-  /** The public id of the project, to which the list belongs. */
+  /** The public id of the project: the list belongs to it. */
   ownerId: string;
   /** HMAC-SHA-256 of an address in its stored form. */
   hashOf(email: string): Buffer;
@@ -23,26 +27,24 @@ export interface Addresses {
 
 interface Keys {
   cipher: KeyCipher;
-  /**
-   * Keyed by the id of the project's rows. A key never changes, and a reset project has new ids.
-   */
+  /** By id of the project's row. A key never changes, and a reset project has a new row id. */
   known: Map<string, Addresses>;
 }
 
 const keysOf = new WeakMap<Database, Keys>();
 
-/** Transactions that have created a key, which may still be rolled back. */
+/** Transactions that have created a key and may still be rolled back. */
 const making = new WeakSet<Database>();
 
-/** Maximum number of projects whose key a process caches. */
+/** Maximum number of projects whose keys a process caches. */
 const knownMax = 10_000;
 
-/** Sets the cipher for the keys of addresses in the database behind `db`. */
+/** Sets the cipher for the address keys in the database behind `db`. */
 export function encryptAddressKeys(db: Database, cipher: KeyCipher): void {
   keysOf.set(db, { cipher, known: new Map() });
 }
 
-/** Returns how addresses are found in a project's list; undefined: the list never had an entry. */
+/** Returns a project's hash function for addresses; undefined: the list never had an entry. */
 export async function findAddresses(
   db: Database,
   projectId: string,
@@ -68,12 +70,14 @@ export async function findAddresses(
 /** Block size of SHA-256, in bytes. */
 const blockBytes = 64;
 
-/** Size of a block and an address, in bytes: an address has at most 254 characters. */
+/**
+ * Size of the buffer for a block and an address, in bytes: an address has at most 254 characters.
+ */
 const innerBytes = blockBytes + 1024;
 
 /**
- * HMAC-SHA-256 of RFC 2104 with a key shorter than a block. All addresses of a campaign are hashed,
- * and two hashes cost a third of an Hmac object (1 and 3 µs).
+ * HMAC-SHA-256 (RFC 2104) with a key shorter than a block. It is computed by two hashes, because
+ * all addresses of a campaign are hashed, and an Hmac object takes three times as long (3 µs).
  */
 function hasherOf(key: Buffer): (email: string) => Buffer {
   const padded = (byte: number, length: number) =>
@@ -87,13 +91,15 @@ function hasherOf(key: Buffer): (email: string) => Buffer {
   };
 }
 
-/** Like `findAddresses`, but creates the key. Call it in the transaction that makes an entry. */
+/**
+ * Like `findAddresses`, but creates a missing key. Call it in the transaction that makes an entry.
+ */
 export async function requireAddresses(tx: Database, projectId: string): Promise<Addresses> {
   const before = await findAddresses(tx, projectId);
   if (before) return before;
   making.add(tx);
   const key = requireKeys(tx).cipher.encrypt(randomBytes(32).toString('hex'));
-  // If two transactions create a key, the second waits and then reads the first one's.
+  // If two transactions create a key, the second waits and then reads the key of the first.
   await sql`
     insert into suppression_key (owner_id, key)
       select coalesce(public_id, id), ${key} from project where id = ${projectId}

@@ -8,19 +8,20 @@ import { findAddresses, requireAddresses } from './keys.ts';
 import { lowerAscii } from '../../domain/email-address.ts';
 
 /**
- * The entries of the suppression lists. Ended ones count as absent, until the sweep deletes them.
+ * The entries of the suppression lists. Entries that have ended count as absent, until the sweep
+ * deletes them.
  */
 
 export type SuppressionRow = Selectable<Suppression>;
 
 export interface NewSuppression {
-  /** In its stored form. */
+  /** The address in its stored form. */
   email: string;
   reason: SuppressionReason;
   scope: SuppressionScope;
-  /** The message whose feedback or link makes the entry. */
+  /** The message whose feedback or link causes the entry. */
   emailId?: string | null;
-  /** null: it never ends. */
+  /** When the suppression ends; null: never. */
   until?: Date | null;
 }
 
@@ -28,10 +29,10 @@ const isCurrent = sql`coalesce(until > now(), true)`;
 
 /**
  * Adds addresses to the list of a project, in the caller's transaction. If an entry exists, the
- * wider scope and the later end apply, with the reason of the entry that has widened the scope. A
- * hashed entry stays hashed.
+ * wider scope and the later end apply; if the scope becomes wider, the reason changes, too. An
+ * entry that has only a hash keeps only the hash.
  * @param given each address once
- * @returns how many are new on the list, and how many entries have changed
+ * @returns the number of new entries, and of changed entries
  */
 export async function recordSuppressions(
   tx: Database,
@@ -48,7 +49,7 @@ export async function recordSuppressions(
     email_id: emailId,
     until,
   }));
-  // An entry that has ended is replaced as a whole.
+  // An entry that has ended is replaced completely.
   const had = (column: string) => sql.ref(`suppression.${column}`);
   const isOver = sql`${had('until')} <= now()`;
   const widens = sql`(${had('scope')} = 'marketing' and excluded.scope = 'all')`;
@@ -74,9 +75,9 @@ export async function recordSuppressions(
   return { added, updated: rows.length - added };
 }
 
-/** Filters of the list; absent ones do not apply. */
+/** Filters of the list; absent filters do not apply. */
 export interface SuppressionFilter {
-  /** Part of an address that is stored in plain text, in any case. */
+  /** Part of an address, in any case. Entries that have only a hash do not match. */
   search?: string | undefined;
   reason?: SuppressionReason | undefined;
   scope?: SuppressionScope | undefined;
@@ -94,7 +95,7 @@ function matching(projectId: string, { search, reason, scope }: SuppressionFilte
   return sql.join(conditions, sql` and `);
 }
 
-/** Entries of a project, newest first, and how many there are; 0 on later pages. */
+/** Lists the entries of a project, newest first, and counts them (0 on later pages). */
 export async function listSuppressions(
   db: Database,
   projectId: string,
@@ -113,7 +114,7 @@ export async function listSuppressions(
   return { rows, total: counted.rows[0]?.total ?? 0 };
 }
 
-/** The entry of an address in its stored form. */
+/** Finds the entry of an address in its stored form. */
 export async function findSuppression(
   db: Database,
   projectId: string,
@@ -128,7 +129,7 @@ export async function findSuppression(
   return rows[0];
 }
 
-/** Takes an address off the list. Returns false when it was not on it. */
+/** Removes an address from the list. Returns false when the list did not have it. */
 export async function deleteSuppression(
   db: Database,
   projectId: string,

@@ -5,15 +5,15 @@ import { type Addresses, findAddresses } from './keys.ts';
 
 /** Looks up claimed mail in the suppression list of its project. */
 
-/** A claimed message; `has_suppressions`: its project has, or has had, entries. */
+/** A claimed message. `has_suppressions` is true if its project has, or once had, entries. */
 export interface Claimed {
   to_email: string;
   has_suppressions: boolean;
 }
 
 /**
- * Adds the current suppression to claimed messages of a project. Without a list it makes no query;
- * otherwise it looks up all addresses at once.
+ * Adds the current suppression to claimed messages of a project. If the project has no list, it
+ * sends no query; otherwise it looks up all addresses at once.
  */
 export async function withSuppressions<E extends Claimed>(
   db: Database,
@@ -50,7 +50,10 @@ export function findSuppressions(
   return findEntries(db, addresses, emails, sql`coalesce(until > now(), true)`);
 }
 
-/** Returns the entry of an address with its times, for a clock that is not the database's. */
+/**
+ * Returns the entry of an address with its start and end, for callers that compare it with another
+ * time than now.
+ */
 export async function findTimedSuppression(
   db: Database,
   projectId: string,

@@ -29,7 +29,9 @@ export async function findTemplate(
 
 export type TemplateQuery = ListQuery & { type?: string | undefined };
 
-/** Returns the ids and sizes of one page of a project's templates, and how many match. */
+/**
+ * Returns the ids and sizes of one page of a project's templates, and the number of all matches.
+ */
 export async function listTemplates(
   db: Database,
   projectId: string,
@@ -52,7 +54,7 @@ export async function listTemplates(
   return { rows, total };
 }
 
-/** The templates of a list, in its order. */
+/** Returns the templates with these ids, in this order. */
 export async function readTemplates(db: Database, ids: readonly string[]): Promise<TemplateRow[]> {
   return db
     .selectFrom('template')
@@ -102,7 +104,10 @@ export async function lockTemplate(
     .executeTakeFirst();
 }
 
-/** Locks templates until the transaction ends: no step can start to use them. Returns those found. */
+/**
+ * Locks templates until the transaction ends, so that no step can start to use them. Returns the
+ * templates that exist.
+ */
 export async function lockTemplates(
   tx: Database,
   projectId: string,
@@ -119,7 +124,7 @@ export async function lockTemplates(
 }
 
 /**
- * Returns the templates that exist, in order of their ids, and prevents their deletion until the
+ * Returns the templates that exist, ordered by id, and prevents their deletion until the
  * transaction ends.
  */
 export async function holdTemplates(
@@ -141,7 +146,7 @@ export async function deleteTemplates(tx: Database, ids: readonly string[]): Pro
   await tx.deleteFrom('template').where('id', '=', anyOf(ids)).execute();
 }
 
-/** Counts the emails made from the template that a provider has accepted. */
+/** Counts the emails that were made from a template and accepted by a provider. */
 export async function countTemplateEmails(
   db: Database,
   projectId: string,
@@ -156,7 +161,7 @@ export async function countTemplateEmails(
   );
 }
 
-/** The names of the templates that exist, by id. */
+/** Returns the names of templates, by id. */
 export async function listTemplateNames(
   db: Database,
   projectId: string,
@@ -172,7 +177,7 @@ export async function listTemplateNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** Returns the templates that exist, by id, with the properties that enabling a workflow checks. */
+/** Returns templates by id, with the properties that are checked when a workflow is enabled. */
 export async function findTemplateSenders(
   db: Database,
   projectId: string,

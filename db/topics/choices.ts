@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Topic choices of contacts. */
+/** The choices of contacts about topics. */
 
 export interface ContactTopic {
   id: string;

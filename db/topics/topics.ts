@@ -24,7 +24,7 @@ export async function listTopicNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/** The topics of a project, oldest first; at most `limits.topics`. */
+/** Lists the topics of a project, oldest first; at most `limits.topics`. */
 export async function listTopics(db: Database, projectId: string): Promise<TopicRow[]> {
   return db
     .selectFrom('topic')
@@ -62,8 +62,8 @@ export async function listTopicsByKey(
 }
 
 /**
- * Locks the topics of a project, so that transactions that create topics run one after the other
- * and the limit holds for all.
+ * Locks the topics of a project, so that transactions that create topics run one after the other.
+ * So the maximum number cannot be exceeded.
  */
 export async function lockTopics(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`topics ${projectId}`}, 0))`.execute(
@@ -95,7 +95,7 @@ export async function updateTopic(
     .executeTakeFirst();
 }
 
-/** Locks a topic until the transaction ends: nothing can start to use it. */
+/** Locks a topic until the transaction ends, so that nothing can start to use it. */
 export async function lockTopic(
   tx: Database,
   projectId: string,
@@ -110,7 +110,9 @@ export async function lockTopic(
     .executeTakeFirst();
 }
 
-/** Returns the given topics that exist, and prevents their deletion until the transaction ends. */
+/**
+ * Returns those of the topics that exist, and prevents their deletion until the transaction ends.
+ */
 export async function holdTopics(
   tx: Database,
   projectId: string,

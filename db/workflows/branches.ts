@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * SQL that reads the branch that a step has taken from its output; null: none. The same as
- * `branchIn`.
+ * SQL of the branch that a step has taken, read from its output; null: none. It must return the
+ * same as `branchIn`.
  * @param stepExecution the alias of the table
  */
 export function branchOf(stepExecution: string): RawBuilder<string | null> {

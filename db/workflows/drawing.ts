@@ -13,7 +13,7 @@ import {
   type WorkflowRow,
 } from './workflows.ts';
 
-/** Returns a workflow as it is drawn: everything that a version of it has. */
+/** Returns a workflow as currently edited, with everything that a version stores. */
 export async function findDrawing(
   db: Database,
   workflow: Pick<WorkflowRow, 'id' | 'trigger_type' | 'exit_rules'>,
@@ -42,7 +42,7 @@ export async function findDrawing(
 }
 
 /**
- * Stores the changes that turn the stored graph into another one. The caller has locked the
+ * Stores the changes that turn the stored graph into another graph. The caller has locked the
  * workflow.
  */
 export async function redraw(
@@ -51,7 +51,7 @@ export async function redraw(
   made: Redrawing,
   outcomeOf: (transition: GraphTransition) => string | null,
 ): Promise<void> {
-  // Delete first: a transition may move to another step, where an old one would conflict.
+  // Delete first: a transition may move to another step, where an old transition would conflict.
   await tx
     .deleteFrom('workflow_transition')
     .where('id', '=', anyOf(made.removedTransitions))

@@ -2,19 +2,19 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { startKeyOf } from '../../domain/workflow/start.ts';
 
-/** Number of newest events of a name whose data are searched for a key. */
+/** Number of newest events with a name whose data are searched for a key. */
 export const keyEventsMax = 100;
 
 /**
- * Returns true if any of the last 100 events of a name has a key at a path, and also if there was no
- * event of this name.
+ * Returns true if any of the last 100 events with a name has a value at a path; also true if there
+ * was no event with this name.
  */
 export async function hasExecutionKey(
   db: Database,
   projectId: string,
   { eventName, executionKey }: { eventName: string; executionKey: string },
 ): Promise<boolean> {
-  // Reads only the property at which the path begins, because the data of an event may have 64 KB.
+  // Read only the property at which the path begins, because the data of an event may have 64 KB.
   const path = executionKey.replace(/^event\./, '');
   const [first = ''] = path.split('.', 1);
   const { rows } = await sql<{ data: Record<string, unknown> | null }>`

@@ -4,13 +4,13 @@ import { graphAfter, type GraphDifference } from '../../domain/workflow/versions
 import type { Database } from '../database.ts';
 
 /**
- * The graphs of workflow versions. A version never changes, so a process reads each once, however
- * many executions run on it.
+ * The graphs of workflow versions. A version never changes, so a process reads each graph once for
+ * all executions.
  */
 
 /**
- * Maximum number of characters of JSON that the cached graphs have together. In memory, a graph
- * takes several times as many bytes.
+ * Maximum number of characters of JSON of all cached graphs. In memory, a graph takes several times
+ * as many bytes.
  */
 const charactersMax = 8 * 1024 * 1024;
 
@@ -20,8 +20,8 @@ interface Known {
 }
 
 /**
- * Returns the graph of a version; undefined: the workflow never had it, or was deleted. Do not
- * change the graph.
+ * Returns the graph of a version; undefined: the workflow never had this version, or was deleted.
+ * Do not change the graph, because it is shared.
  */
 export type FindGraph = (workflowId: string, version: number) => Promise<Graph | undefined>;
 
@@ -48,7 +48,7 @@ function parsed({ whole, difference }: GraphTexts): Graph {
     : graphAfter({ whole: graph, difference: JSON.parse(difference) as GraphDifference<Graph> });
 }
 
-/** Returns true if a workflow has this step, as it is being drawn or in any version. */
+/** Returns true if a workflow has this step, as currently edited or in any version. */
 export async function hasHadStep(
   db: Database,
   workflowId: string,
@@ -59,13 +59,13 @@ export async function hasHadStep(
     union all
     (select from workflow_graph stored where stored.workflow_id = ${workflowId}
         and graph_step(stored.whole, stored.difference, ${stepId}) is not null
-      -- The newest versions first.
+      -- The newest version first.
       order by stored.version desc limit 1)
     limit 1`.execute(db);
   return rows.length > 0;
 }
 
-/** Lists the ids of the steps that a workflow has in any version. */
+/** Lists the ids of all steps that a workflow has in any version. */
 export async function listStepIds(db: Database, workflowId: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select distinct step ->> 'id' as id
@@ -74,7 +74,9 @@ export async function listStepIds(db: Database, workflowId: string): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** The graph of one version; undefined: the workflow never had it, or was deleted. */
+/**
+ * Returns the graph of one version; undefined: the workflow never had this version, or was deleted.
+ */
 export async function findVersionGraph(
   db: Database,
   workflowId: string,
@@ -84,7 +86,7 @@ export async function findVersionGraph(
   return texts && parsed(texts);
 }
 
-/** Creates a reader of graphs that caches them. */
+/** Creates a function that reads graphs and caches them. */
 export function graphReader(db: Database): FindGraph {
   const known = new Map<string, Known>();
   let characters = 0;
@@ -105,7 +107,7 @@ export function graphReader(db: Database): FindGraph {
     }
   }
 
-  /** Counts a graph that was read, and evicts the least recently used ones. */
+  /** Adds a graph to the cache, and evicts the least recently used ones. */
   function keep(key: string, length: number): void {
     const entry = known.get(key);
     if (!entry) return;
@@ -123,7 +125,7 @@ export function graphReader(db: Database): FindGraph {
     const key = `${workflowId} ${version}`;
     const found = known.get(key);
     if (found) {
-      // Moved to the end, because the entry at the beginning is evicted first.
+      // Moves the entry to the end, because the first entry is evicted first.
       known.delete(key);
       known.set(key, found);
       return found.graph;

@@ -2,9 +2,11 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
 
-/** Events of the trigger of a workflow that started no execution: rows of `not_started`. */
+/**
+ * Events that matched the trigger of a workflow but started no execution: rows of `not_started`.
+ */
 
-/** How many events of a period started no execution of a workflow, by reason. */
+/** Counts the events of a period that started no execution of a workflow, by reason. */
 export async function countNotStarted(
   db: Database,
   workflowId: string,

@@ -18,23 +18,23 @@ import { reasonOf } from '../sql/mail-status.ts';
 import type { NotStartedReason } from '../../domain/workflow/start.ts';
 import type { StepModule } from '../../domain/workflow/steps/step.ts';
 
-/** Statistics of a workflow's executions, counted on request. */
+/** Statistics of a workflow's executions, which are counted at each request. */
 
 /** The executions to count. */
 export interface StatsPeriod {
   /** Their current version; undefined: any. */
   version?: number | undefined;
-  /** When they started, both ends included. */
+  /** Start of the period in which they started; both ends are included. */
   startDate?: Date | undefined;
   endDate?: Date | undefined;
 }
 
-/** How many executions started, and their current states. */
+/** Number of started executions, and of executions in each state. */
 export interface ExecutionCounts {
   started: number;
-  /** Includes the paused ones. */
+  /** Active executions, including paused ones. */
   active: number;
-  /** Active ones that are paused individually. */
+  /** Active executions that were paused individually. */
   paused: number;
   completed: number;
   exited: number;
@@ -67,15 +67,15 @@ export interface StepCounts {
    * Median of the seconds between entering and leaving the step; null: no execution has done both.
    */
   medianSeconds: number | null;
-  /** Executions that left it, for each branch taken. */
+  /** Executions that left the step, by the branch that they took. */
   branches: Map<string, number>;
-  /** Mail counts of a step that sends mail. */
+  /** Counts of the mail of a step that sends mail. */
   emails?: MailCounts;
 }
 
 export interface WorkflowStats {
   executions: ExecutionCounts;
-  /** By step id, all steps of the graph. */
+  /** By step id, for all steps of the graph. */
   steps: Map<string, StepCounts>;
   /** Conversions of the mail of these executions. */
   goal: GoalCounts;
@@ -90,9 +90,9 @@ export interface GoalCounts extends GoalSums {
 
 /**
  * Returns statistics of a workflow and of each step of a graph. PostgreSQL counts, so this process
- * holds a few rows for each step, however many executions there are. The time is proportional to
- * their step executions; each statement takes at most `limits.statsTimeMs`. Medians of more than
- * `sampleMax` executions are those of a sample.
+ * gets only a few rows for each step. The time is proportional to the number of step executions;
+ * each statement takes at most `limits.statsTimeMs`. If there are more than `sampleMax` executions,
+ * medians are those of a sample.
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function findStats(
@@ -171,7 +171,7 @@ function zeros(sendsMail: boolean): StepCounts {
   };
 }
 
-/** Returns SQL that is true if a row of `execution` counts. */
+/** Returns SQL that is true if a row of `execution` belongs to the counted ones. */
 function countedSql(workflowId: string, { version, startDate, endDate }: StatsPeriod) {
   return sql<boolean>`execution.workflow_id = ${workflowId}
     ${version === undefined ? sql`` : sql`and execution.workflow_version = ${version}`}
@@ -200,7 +200,7 @@ async function countExecutions(
 
 type OfStep<T> = { stepId: string } & T;
 
-/** Outcome of a step, and how often it occurred. */
+/** An outcome of a step, and how often it occurred. */
 interface StepCount {
   status: string;
   isBegun: boolean;
@@ -213,7 +213,7 @@ async function countSteps(
   counted: RawBuilder<boolean>,
   branching: readonly string[],
 ): Promise<OfStep<StepCount>[]> {
-  // One pass over the rows. There are few groups, so PostgreSQL need not sort the rows.
+  // One pass over the rows: there are few groups, so PostgreSQL need not sort the rows.
   const { rows } = await sql<OfStep<StepCount>>`
     select step.step_id as "stepId", step.status, step.started_at is not null as "isBegun",
         case when step.status in ('COMPLETED', 'SKIPPED') and step.step_id = ${anyOf(branching)}
@@ -237,8 +237,8 @@ function add(step: StepCounts, { status, isBegun, branch, times }: StepCount): v
 const sampleMax = 100_000;
 
 /**
- * SQL that is true for all counted executions, or, if there are more than `sampleMax`, for an even
- * sample, the same each time.
+ * SQL that is true for all counted executions; if there are more than `sampleMax`, for a regular
+ * sample, which is the same in each statement.
  */
 function sampledSql(counted: RawBuilder<boolean>, started: number): RawBuilder<boolean> {
   const nth = Math.ceil(started / sampleMax);
@@ -246,8 +246,8 @@ function sampledSql(counted: RawBuilder<boolean>, started: number): RawBuilder<b
 }
 
 /**
- * Median of the seconds between two moments, to the millisecond: some columns have more digits than
- * others.
+ * SQL of the median of the seconds between two times, to the millisecond, because some columns have
+ * more digits than others.
  */
 const medianSeconds = (from: RawBuilder<unknown>, to: RawBuilder<unknown>) =>
   sql`percentile_cont(0.5) within group (
@@ -266,8 +266,8 @@ async function findMedians(tx: Database, sampled: RawBuilder<boolean>): Promise<
 }
 
 /**
- * Returns the medians of delays. Their step is complete when it begins to wait. It is left when it
- * is skipped, when the next step begins, or when the execution completes.
+ * Returns the medians of delays. A delay is completed when it begins to wait. It is left when it is
+ * skipped, when the next step begins, or when the execution completes.
  */
 async function findDelayMedians(
   tx: Database,
@@ -327,7 +327,10 @@ async function countMails(
   });
 }
 
-/** Counts the conversions that followed the mail of executions. Those of deleted mail are missing. */
+/**
+ * Counts the conversions that followed the mail of executions. Conversions of deleted mail are not
+ * included.
+ */
 async function countGoal(tx: Database, counted: RawBuilder<boolean>): Promise<GoalCounts> {
   const { rows } = await sql<Omit<GoalCounts, 'value'> & { value: string }>`
     select count(email.sent_at)::int as sent, count(email.converted_at)::int as converted,

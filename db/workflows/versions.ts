@@ -11,20 +11,21 @@ import { findDrawing } from './drawing.ts';
 import { insertExitEvents, updateWorkflow, type WorkflowRow } from './workflows.ts';
 
 /**
- * The versions of a workflow. Each number that a response has shown can be read as long as the
- * workflow exists.
+ * The versions of a workflow. Each version number that a response has shown can be read as long as
+ * the workflow exists.
  */
 
 export interface Edit {
-  /** Who makes it; null: not known. */
+  /** The actor that makes the version; null: not known. */
   causedBy: string | null;
-  /** The version that it restores. */
+  /** The older version that this one restores. */
   restoredFrom?: number;
 }
 
 /**
  * Increases the version of a locked workflow after an edit of steps, transitions, trigger or exit
- * rules, and stores the new version. If the workflow is enabled, new executions use it from now on.
+ * rules, and stores the new version. If the workflow is enabled, executions that start from now on
+ * use it.
  */
 export async function recordWorkflowEdit(
   tx: Database,
@@ -37,9 +38,9 @@ export async function recordWorkflowEdit(
 }
 
 /**
- * Stores what is drawn of a workflow as its current version, in the transaction that makes that
- * version. If a large graph differs little from the whole graph that the version before (or the
- * restored one) is stored with, only the difference is stored.
+ * Stores the edited workflow as its current version, in the transaction that creates the version. A
+ * large graph may be stored as its difference from the whole graph on which the previous (or
+ * restored) version is based, if the difference is small.
  */
 export async function storeVersion(
   tx: Database,
@@ -68,7 +69,10 @@ export async function storeVersion(
   if (workflow.enabled) await insertExitEvents(tx, id, drawn.exitRules ?? []);
 }
 
-/** Returns who made the current version of each workflow, by workflow id; null: not known. */
+/**
+ * Returns the actor that made the current version of each workflow, by workflow id; null: not
+ * known.
+ */
 export async function listVersionMakers(
   db: Database,
   workflows: readonly Pick<WorkflowRow, 'id' | 'version'>[],
@@ -94,7 +98,7 @@ export interface VersionRow {
 const columns = ['version', 'created_at', 'caused_by', 'restored_from', 'changes'] as const;
 
 /**
- * Versions of a workflow, newest first, and how many there are; 0 if `before` is given.
+ * Lists versions of a workflow, newest first, and counts them (0 if `before` is given).
  * @param page.before only versions before this one; undefined: all
  */
 export async function listVersions(
@@ -116,11 +120,11 @@ export async function listVersions(
   return { rows: rows as unknown as VersionRow[], total };
 }
 
-/** A version with everything that was drawn. */
+/** A version with its whole content. */
 export interface FoundVersion {
   row: VersionRow;
   drawn: DrawnVersion;
-  /** The whole graph that it is stored with, and the version that has it. */
+  /** The whole graph that the version is based on, and the version that has this graph. */
   whole: DrawnVersion;
   base: number;
 }
@@ -153,7 +157,7 @@ export async function findVersion(
   };
 }
 
-/** Counts the active executions on each of these versions; a version without any is left out. */
+/** Counts the active executions on each of these versions. Versions without any are left out. */
 export async function countActiveOn(
   db: Database,
   workflowId: string,

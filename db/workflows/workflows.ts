@@ -11,7 +11,7 @@ import type { Goal } from '../../domain/goals/goal.ts';
 import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
 import { type Graph, withExitRules } from '../../domain/workflow/graph.ts';
 
-/** The conditions of the trigger of a workflow on its event; null: none. */
+/** Returns the conditions of a workflow's trigger on its event; null: none. */
 export function triggerWhereOf(row: Pick<WorkflowRow, 'trigger_where'>): FieldComparison[] | null {
   return row.trigger_where as unknown as FieldComparison[] | null;
 }
@@ -21,12 +21,15 @@ export function exitRulesOf({ exit_rules }: Pick<Selectable<Workflow>, 'exit_rul
   return exit_rules as unknown as ExitRule[];
 }
 
-/** Returns the goal of a workflow; null: it has none. */
+/** Returns the goal of a workflow; null: none. */
 export function goalOf({ goal }: Pick<Selectable<Workflow>, 'goal'>): Goal | null {
   return goal as unknown as Goal | null;
 }
 
-/** Records the events in a version's exit rules, in the transaction that makes it runnable. */
+/**
+ * Stores the event names in a version's exit rules, in the transaction that makes the version
+ * runnable.
+ */
 export async function insertExitEvents(
   tx: Database,
   workflowId: string,
@@ -60,9 +63,9 @@ export async function findWorkflow(
 }
 
 /**
- * Finds workflows and locks them until the transaction ends, so edits of one workflow are
- * serialized, and each sees a stable graph. Executions can start meanwhile, on the version before
- * the edit; `for: 'delete'` blocks them, too.
+ * Finds workflows and locks them until the transaction ends, so that edits of one workflow run one
+ * after the other, and each sees a stable graph. Executions can still start, on the version before
+ * the edit; `for: 'delete'` blocks starts, too.
  */
 export async function lockWorkflows(
   tx: Database,
@@ -81,8 +84,8 @@ export async function lockWorkflows(
 }
 
 /**
- * Waits for a deletion of the workflow in progress, and prevents a new one until the transaction
- * ends.
+ * Waits for a deletion of the workflow that is in progress, and prevents a new one until the
+ * transaction ends.
  */
 export async function holdWorkflow(
   tx: Database,
@@ -97,7 +100,7 @@ export async function holdWorkflow(
     .executeTakeFirst();
 }
 
-/** Returns the given workflows that exist. */
+/** Returns those of the workflows that exist. */
 export async function listKnownWorkflows(
   db: Database,
   projectId: string,
@@ -118,7 +121,10 @@ export type WorkflowQuery = Omit<ListQuery, 'sort'> & {
 
 export type WorkflowListRow = WorkflowRow & { steps: number; executions: number };
 
-/** One page of a project's workflows with their numbers of steps and executions, and how many match. */
+/**
+ * Returns one page of a project's workflows, with their numbers of steps and executions, and the
+ * number of all matches.
+ */
 export async function listWorkflows(
   db: Database,
   projectId: string,
@@ -186,7 +192,7 @@ export async function countActiveExecutions(
     .execute();
 }
 
-/** The steps of a workflow with the name of their template, oldest first. */
+/** Lists the steps of a workflow with the names of their templates, oldest first. */
 export async function listSteps(
   db: Database,
   workflowId: string,
@@ -203,7 +209,7 @@ export async function listSteps(
   return rows as (StepRow & { template_name: string | null })[];
 }
 
-/** The transitions of a workflow, oldest first. */
+/** Lists the transitions of a workflow, oldest first. */
 export async function listTransitions(db: Database, workflowId: string): Promise<TransitionRow[]> {
   return db
     .selectFrom('workflow_transition')
@@ -279,7 +285,10 @@ export async function deleteTransition(tx: Database, id: string): Promise<void> 
   await tx.deleteFrom('workflow_transition').where('id', '=', id).execute();
 }
 
-/** The current graph of a workflow with its exit rules, steps and transitions in order of creation. */
+/**
+ * Returns the current graph of a workflow: its exit rules, and its steps and transitions in order
+ * of creation.
+ */
 export async function findWorkflowGraph(db: Database, workflowId: string): Promise<Graph> {
   const [workflow, steps, transitions] = [
     await db
@@ -307,8 +316,8 @@ export async function findWorkflowGraph(db: Database, workflowId: string): Promi
 }
 
 /**
- * The keys of the data of the newest events of a name, sorted, with the types of their values. It
- * reads up to 100 stored and 100 derived events.
+ * Lists the keys in the data of the newest events with a name, sorted, with the types of their
+ * values. Reads up to 100 stored and 100 derived events.
  */
 export async function listEventDataFields(
   db: Database,

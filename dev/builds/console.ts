@@ -6,13 +6,13 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'console/dist');
-/** Holds the hash of the sources from which the console was built. */
+/** Contains the hash of the sources from which the console was built. */
 const stamp = join(folder, 'built-from.txt');
 
 /**
- * Builds the console into `console/dist`, unless it was built from the present sources. Takes a few
+ * Builds the console into `console/dist`, unless it was built from the current sources. Takes a few
  * seconds.
- * @param onBuild called before it builds
+ * @param onBuild called before the build begins
  * @throws Error with the output of the bundler
  */
 export async function buildConsole(onBuild: () => void = () => {}): Promise<void> {
@@ -20,9 +20,9 @@ export async function buildConsole(onBuild: () => void = () => {}): Promise<void
   const before = await readFile(stamp, 'utf8').catch(() => null);
   if (before === hash) return;
   onBuild();
-  // Loaded only now, because it takes a second. It exists only where the console is developed.
+  // Imported here because loading takes a second, and because only developers' machines have it.
   const { build } = await import('vite');
-  // Built beside the present one, so that a running API never reads half of it.
+  // Built next to the current one, so that a running API never reads an incomplete console.
   const target = join(root, `console/dist-${process.pid}`);
   const configFile = join(root, 'console/vite.config.ts');
   try {
@@ -36,7 +36,7 @@ export async function buildConsole(onBuild: () => void = () => {}): Promise<void
   }
 }
 
-/** Returns a hash of all that the console is made of. */
+/** Returns a hash of all sources of the console. */
 async function hashOfSources(): Promise<string> {
   const inside = await readdir(join(root, 'console'), { recursive: true, withFileTypes: true });
   const sources = inside
@@ -50,7 +50,10 @@ async function hashOfSources(): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Writes smaller forms of the texts beside them, so that no request has to wait for that. */
+/**
+ * Compresses the text files and writes the results next to them, so that no request has to wait for
+ * this.
+ */
 async function compressAll(assets: string): Promise<void> {
   const names = await readdir(assets);
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };

@@ -1,14 +1,14 @@
 import { createWriteStream, fchmodSync, openSync, renameSync, type WriteStream } from 'node:fs';
 import { maskSecrets } from '../../domain/logging.ts';
 
-/** Maximum size of a log file, in bytes. The previous one is kept as `….1`. */
+/** Maximum size of a log file, in bytes. The previous file is kept as `….1`. */
 const bytesMax = 50 * 2 ** 20;
 
 /**
- * Starts a new log; only the user who started the stack may read it. A full file moves to
- * `<path>.1`, so a log takes at most twice its maximum.
+ * Starts a new log file, which only the user who started the stack may read. A full file is renamed
+ * to `<path>.1`, so a log takes at most twice its maximum size.
  * @returns a function that writes one line. A disk error loses the line, because it must not stop
- *   the servers.
+ * the servers.
  */
 export function logFile(path: string, sizeMax = bytesMax): (line: string) => void {
   let file = openLog(path);

@@ -26,7 +26,7 @@ export function lineReader({ colour }: { colour: boolean }) {
     messageFormat: '{method} {path} {status} in {ms} ms',
   });
   /**
-   * Formats one line, after the name of its program. A line that is no log entry stays as it is.
+   * Formats one line, after the name of its program. A line that is no log entry is not changed.
    */
   return (program: string, line: string): string => {
     const entry = parsed(line);
@@ -36,7 +36,7 @@ export function lineReader({ colour }: { colour: boolean }) {
   };
 }
 
-/** pino's level of errors. */
+/** The number of pino's level `error`. */
 const errorLevel = 50;
 
 /** Returns true for an error, and for a line that is no log entry, such as the stack of a crash. */
@@ -45,7 +45,7 @@ export function isError(line: string): boolean {
   return entry === null || !(Number(entry.level) < errorLevel);
 }
 
-/** The JSON object in a line; null when it is something else. */
+/** Returns the JSON object in a line; null when the line is something else. */
 function parsed(line: string): { level: unknown } | null {
   try {
     const value: unknown = JSON.parse(line);

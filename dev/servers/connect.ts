@@ -1,20 +1,20 @@
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { readStackFile } from './stack-file.ts';
 
-/** The servers for the operator commands: from the environment, or from `npm start`. */
+/** The servers for the operators' commands: from the environment, or from `npm start`. */
 export interface Servers {
   temporal: Temporal;
   temporalAddress: string;
-  /** Null when the URL of PostgreSQL is unknown. */
+  /** null: the URL of PostgreSQL is unknown. */
   databaseUrl: string | null;
 }
 
-/** The servers are unknown. The message says which to start or how to name them. */
+/** Thrown when the servers are unknown. The message says how to start or name them. */
 export class NoServers extends Error {}
 
 /**
- * Connects on first use. The caller closes `temporal`.
- * @throws NoServers when neither the environment nor a running `npm start` says where they are.
+ * Finds the servers, and connects on first use. The caller closes `temporal`.
+ * @throws NoServers when neither the environment nor a running `npm start` has their addresses.
  */
 export async function findServers(env: NodeJS.ProcessEnv): Promise<Servers> {
   const stack = await readStackFile(env['EVERPOST_DATA_DIR'] ?? './var');

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 export type Release = () => Promise<void>;
 
 /**
- * Takes a lock shared by all stacks of this user on this machine, or returns null when another
- * process has it. The lock is a listening local socket: the kernel closes it with its process. So a
- * lock never outlives a kill -9, and no process ids are compared, which may be reused.
- * @param name letters, digits and dashes, short: socket paths end at about 100 characters
+ * Takes a lock shared by all stacks of this user on this machine; null: another process has it. The
+ * lock is a listening local socket, which the kernel closes with its process. So a lock never
+ * outlives a kill -9, and no process ids are compared, which may be reused.
+ * @param name letters, digits and dashes, short: socket paths are limited to about 100 characters
  */
 export async function holdLock(name: string): Promise<Release | null> {
   const path = join(tmpdir(), `everpost-${process.getuid?.() ?? 0}-${name}.sock`);
@@ -19,14 +19,14 @@ export async function holdLock(name: string): Promise<Release | null> {
     const release = await listenOn(path);
     if (release) return release;
     if (await isAnswering(path)) return null;
-    // Left by a killed process: no process listens on the file.
+    // A killed process has left the file: no process listens on it.
     await rm(path, { force: true });
   }
 }
 
 /**
  * Takes a lock for a directory, which must exist; null: another process has it. Different paths to
- * the directory mean the same lock.
+ * the same directory give the same lock.
  */
 export async function holdDirectory(path: string): Promise<Release | null> {
   const digest = createHash('sha256').update(await realpath(path));

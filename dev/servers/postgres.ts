@@ -10,16 +10,16 @@ import { keptSecret } from './secrets.ts';
 import { supervise, until } from './supervisor.ts';
 
 export interface PostgresOptions {
-  /** The data of this server: `cluster/`, `password`. Created when missing. */
+  /** The folder of this server's data: `cluster/`, `password`. Created if missing. */
   dataDir: string;
   port: number;
-  /** Receives each line the server logs. */
+  /** Receives each line that the server logs. */
   log: (line: string) => void;
-  /** Receives a message when the server died and is restarted. */
+  /** Receives a message when the server has died and is restarted. */
   onNotice?: (sentence: string) => void;
   /**
-   * True: faster, but all data are lost when the machine stops, and every account of the machine may
-   * connect. For tests.
+   * True: faster, but all data are lost when the machine stops, and every account of the machine
+   * may connect. For tests.
    */
   disposable?: boolean;
   /** Aborts the start. */
@@ -29,19 +29,22 @@ export interface PostgresOptions {
 export interface PostgresServer {
   /**
    * `postgres://everpost:…@127.0.0.1:<port>/everpost`; this user is the superuser. A disposable
-   * server is reached by a Unix domain socket, which halves the processor time of a query.
+   * server has a Unix domain socket instead, which halves the processor time of a query.
    */
   url: string;
   stop: () => Promise<void>;
 }
 
-/** The major version that npm installs; a data directory belongs to one. */
+/**
+ * The major version that npm installs. A data directory can be used only by the major version that
+ * created it.
+ */
 const majorVersion = '18';
 const name = 'everpost';
 
 /**
- * Starts a PostgreSQL server on 127.0.0.1, creates the database `everpost` when missing, and keeps
- * the server running until `stop`. Remains of a killed start are removed first.
+ * Starts a PostgreSQL server on 127.0.0.1, creates the database `everpost` if missing, and keeps
+ * the server running until `stop`. First removes what an interrupted start has left.
  * @throws Error with the last lines of the server when it does not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
@@ -72,7 +75,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     ...asAccount(account, binaries.postgres, serverArguments(cluster, options)),
     cwd: '/',
     env: serverEnvironment(),
-    // The "fast" shutdown: connections are closed, data is written.
+    // SIGINT is the "fast" shutdown: connections are closed, and data are written.
     stopSignal: 'SIGINT',
     onLine: options.log,
     onNotice: options.onNotice ?? options.log,
@@ -88,7 +91,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   return { url: adminUrl.replace(/postgres$/, name) + socket, stop: () => server.stop() };
 }
 
-/** Stops a server that a killed start left running on this directory. */
+/** Stops a server that an interrupted start has left running on this directory. */
 export function endLeftoverPostgres(dataDir: string): Promise<void> {
   const cluster = clusterOf(resolve(dataDir));
   return endLeftover(join(cluster, 'postmaster.pid'), cluster, 'SIGINT');
@@ -102,12 +105,13 @@ function serverArguments(cluster: string, options: PostgresOptions): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(options.port),
-    // Only a disposable server has a socket in the file system: the usual directory for it belongs
-    // to the PostgreSQL of the system.
+    // Only a disposable server has a socket in the file system, because the usual directory for it
+    // belongs to the PostgreSQL of the system.
     unix_socket_directories: options.disposable ? tmpdir() : '',
-    // Enough for one API and one worker with full pools, a demo, and a few consoles.
+    // Enough for one API and one worker with full pools, a demo, and a few psql sessions.
     max_connections: '200',
-    // Errors are logged without rows, statements and values, which contain data of contacts.
+    // Errors are logged without rows, statements and values, because these contain data of
+    // contacts.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     log_parameter_max_length: '0',
@@ -139,7 +143,8 @@ async function createCluster(parts: {
         'Move the data with pg_dump, or choose another EVERPOST_DATA_DIR.',
     );
   }
-  // Created under another name, so that an interrupted initdb is never mistaken for a database.
+  // Created under another name, so that an interrupted initdb does not leave a directory that looks
+  // complete.
   const unfinished = `${parts.cluster}.new`;
   await rm(unfinished, { recursive: true, force: true });
   const lines: string[] = [];
@@ -151,8 +156,8 @@ async function createCluster(parts: {
       `--auth-local=${parts.disposable ? 'trust' : 'scram-sha-256'}`,
       '--auth-host=scram-sha-256',
       '--encoding=UTF8',
-      // PostgreSQL's own Unicode rules give the same order and case on every machine, whatever
-      // locales the system has.
+      // PostgreSQL's own Unicode rules give the same order and case on every machine, with any
+      // system locales.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -172,7 +177,7 @@ async function createCluster(parts: {
   await rename(unfinished, parts.cluster);
 }
 
-// PG… variables of the user's shell refer to another server.
+// Removes the PG… variables of the user's shell, which refer to another server.
 function serverEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'));
   return { ...Object.fromEntries(entries), LC_ALL: 'C' };
@@ -196,8 +201,8 @@ async function createDatabase(adminUrl: string): Promise<void> {
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
-  // A broken connection also fails the current query. Without this listener the event would end the
-  // process.
+  // When a connection breaks, the current query fails. Without this listener, the error event would
+  // also end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -11,12 +11,12 @@ export interface Command {
   args: readonly string[];
   env: NodeJS.ProcessEnv;
   cwd?: string;
-  /** The system user to run as; needs root. */
+  /** The system user that runs the process; needs root. */
   uid?: number;
   gid?: number;
   /**
-   * Opens a message channel to a Node.js child. The child gets 'disconnect' when this process has
-   * ended.
+   * Opens a message channel to a Node.js child. The child gets the event `disconnect` when this
+   * process has ended.
    */
   ipc?: boolean;
   stopSignal: StopSignal;
@@ -25,15 +25,18 @@ export interface Command {
 
 export interface Running {
   child: ChildProcess;
-  /** Resolves when it has ended, with a description: "exit code 1", "SIGKILL". Never rejects. */
+  /**
+   * Resolves when the process has ended, with a description: "exit code 1", "SIGKILL". Never
+   * rejects.
+   */
   ended: Promise<string>;
 }
 
 const killAfterMs = 15_000;
 
 /**
- * Starts a process in its own process group, so that Ctrl-C does not reach it and we decide the
- * order of stopping. It ends when this process ends, for whatever reason.
+ * Starts a process in its own process group, so that Ctrl-C does not reach it, and this process
+ * decides the order of stopping. The process ends when this process ends, for whatever reason.
  */
 export function launch(command: Command): Running {
   const child = spawn(command.command, command.args, {
@@ -52,7 +55,8 @@ export function launch(command: Command): Running {
     child.once('exit', (code, signal) => {
       const how = signal ?? `exit code ${code}`;
       child.once('close', () => resolve(how));
-      // A grandchild may hold the output open; the last lines have arrived by now.
+      // A grandchild may keep the output open, so do not wait for its end. The last lines have
+      // arrived by now.
       setTimeout(() => resolve(how), 500);
     });
   });
@@ -60,7 +64,10 @@ export function launch(command: Command): Running {
   return { child, ended };
 }
 
-/** Stops a process: signals it, kills its group after 15 seconds. Resolves when it has ended. */
+/**
+ * Stops a process: signals it, and kills its process group after 15 seconds. Resolves when it has
+ * ended.
+ */
 export async function end(running: Running, stopSignal: StopSignal): Promise<void> {
   const { child } = running;
   child.kill(stopSignal);
@@ -72,9 +79,9 @@ export async function end(running: Running, stopSignal: StopSignal): Promise<voi
 }
 
 /**
- * Stops a process that a killed start left running: the one in a pid file, if it still runs and its
- * command line contains `mark`. Any other pid file is outdated (process ids are reused) and
- * removed.
+ * Stops a process that an interrupted start has left running: the process in a pid file, if it
+ * still runs and its command line contains `mark`. Any other pid file is outdated (process ids are
+ * reused) and removed.
  */
 export async function endLeftover(
   pidFile: string,
@@ -94,9 +101,9 @@ export async function endLeftover(
   await rm(pidFile, { force: true });
 }
 
-// Starts a shell that waits for its input to close. The kernel closes the input when this process
-// dies, even by kill -9; the shell then stops the child as `end` would. If the child exits first,
-// this process kills the shell, before the child's process id can be reused.
+// Starts a shell that waits until its input is closed. The kernel closes the input when this
+// process dies, even by kill -9; the shell then stops the child as `end` would. If the child exits
+// first, this process kills the shell, before the child's process id can be reused.
 function endWithUs(child: ChildProcess, pid: number, stopSignal: StopSignal): void {
   const script = `read -r _; kill -s "$1" "$0"
     n=0; while kill -0 "$0"; do n=$((n+1)); [ $n -gt 60 ] && kill -s KILL "-$0"; sleep 0.25; done`;
@@ -109,12 +116,12 @@ function endWithUs(child: ChildProcess, pid: number, stopSignal: StopSignal): vo
   child.once('exit', () => guard.kill('SIGKILL'));
 }
 
-// A negative id means the whole process group.
+// A negative process id stands for the whole process group.
 function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended in the meantime.
+    // The process has ended in the meantime.
   }
 }
 

@@ -11,9 +11,9 @@ const run = promisify(execFile);
 
 const buildWithinMs = 30 * 60_000;
 
-/** How to find programs that are not part of Everpost. */
+/** The parameters for finding programs that are not part of Everpost. */
 export interface Search {
-  /** PATH and XDG_CACHE_HOME are read from it. */
+  /** The environment. PATH and XDG_CACHE_HOME are used. */
   env: NodeJS.ProcessEnv;
   /** Receives a message about a step that takes long. */
   onNotice: (sentence: string) => void;
@@ -21,9 +21,10 @@ export interface Search {
 }
 
 /**
- * Returns the directory `name` of the cache, with these programs in it. When one is missing, `fill`
- * puts all of them into an empty directory. When all are complete, they are moved into place, so
- * that the cache never has an incomplete program. Of two simultaneous starts, one fills the cache.
+ * Returns the directory `name` of the cache, with these programs in it. If a program is missing,
+ * `fill` writes all of them into an empty directory. When all are complete, they are moved into
+ * place, so the cache never has an incomplete program. Of two simultaneous starts, one fills the
+ * cache.
  */
 export async function cachedPrograms(
   name: string,
@@ -65,7 +66,10 @@ async function waitForLock(directory: string, search: Search): Promise<Release> 
   }
 }
 
-/** Builds Go packages (`path@version`) into a directory. @throws Error of the compiler. */
+/**
+ * Builds Go packages (`path@version`) into a directory. @throws Error with the output of the
+ * compiler.
+ */
 export async function goInstall(
   go: string,
   packages: readonly string[],
@@ -73,7 +77,7 @@ export async function goInstall(
   search: Search,
 ): Promise<void> {
   await run(go, ['install', ...packages], {
-    // Without cgo no C compiler is needed.
+    // Without cgo, no C compiler is needed.
     env: { ...search.env, GOBIN: into, CGO_ENABLED: '0' },
     timeout: buildWithinMs,
     ...(search.signal ? { signal: search.signal } : {}),

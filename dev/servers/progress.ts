@@ -2,9 +2,9 @@ const firstAfterMs = 3000;
 const thenEveryMs = 15_000;
 
 /**
- * Waits for a promise, and reports when it takes long: after 3, 6, 12 and 24 seconds, then every 15
- * seconds.
- * @param what returns the name of what is being started, for each report: "PostgreSQL"
+ * Waits for a promise, and reports when this takes long: after 3, 6, 12 and 24 seconds, then every
+ * 15 seconds.
+ * @param what returns the name of what is being started, for the reports: "PostgreSQL"
  */
 export async function announced<T>(
   what: () => string,

@@ -16,13 +16,16 @@ const StackFile = z.object({
 /** The URLs of a running stack. Other commands find it through this file. */
 export type StackFile = z.infer<typeof StackFile>;
 
-/** Writes `<dataDir>/stack.json`, for its owner only: the database address contains a password. */
+/**
+ * Writes `<dataDir>/stack.json`, readable only by its owner, because the database address contains
+ * a password.
+ */
 export async function writeStackFile(dataDir: string, stack: StackFile): Promise<void> {
   await removeStackFile(dataDir);
   await writeFile(pathIn(dataDir), `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Reads `stack.json`; null: no stack runs on this directory, or none has finished starting. */
+/** Reads `stack.json`; null: no stack runs on this directory, or it has not finished starting. */
 export async function readStackFile(dataDir: string): Promise<StackFile | null> {
   const text = await readFile(pathIn(dataDir), 'utf8').catch(() => null);
   return text === null ? null : StackFile.parse(JSON.parse(text));

@@ -13,7 +13,7 @@ import { readStackFile, removeStackFile, type StackFile, writeStackFile } from '
 import { readyMessage, supervise, until } from './supervisor.ts';
 import { endLeftoverTemporal, startTemporal } from './temporal.ts';
 
-/** Paths of the Node programs of Everpost; run with tsx from the repository's root. */
+/** Paths of the Node.js programs of Everpost. They run with tsx from the repository's root. */
 interface Programs {
   api: string;
   worker: string;
@@ -21,14 +21,16 @@ interface Programs {
 
 export interface StackOptions {
   /**
-   * The environment: EVERPOST_DATA_DIR, PORT, DATABASE_URL, and all that the programs themselves
-   * read.
+   * The environment: EVERPOST_DATA_DIR, PORT, DATABASE_URL, and the variables that the programs
+   * themselves read.
    */
   env: NodeJS.ProcessEnv;
   programs: Programs;
   /** Receives the launcher's own messages. */
   print: (line: string) => void;
-  /** Receives each line that a program writes. The log file of the program also gets all lines. */
+  /**
+   * Receives each line that a program writes. The log file of the program also gets these lines.
+   */
   log: (program: keyof Programs, line: string) => void;
   /** Aborts the start. */
   signal: AbortSignal;
@@ -44,7 +46,10 @@ export interface Stack {
 }
 
 type Part = 'api' | 'worker' | 'temporal' | 'postgres' | 'file' | 'ports' | 'lock';
-/** Stops first the parts that create work, then those that do it, then those that store it. */
+/**
+ * The order of stopping: first the parts that create work, then those that do the work, then those
+ * that store it.
+ */
 const stopOrder: readonly Part[] = [
   'file',
   'api',
@@ -59,9 +64,8 @@ const root = join(import.meta.dirname, '../..');
 
 /**
  * Starts Everpost on this machine: PostgreSQL and Temporal unless DATABASE_URL and TEMPORAL_ADDRESS
- * name them, then the API (which migrates the database), then a worker. Resolves when all are
- * ready.
- * @throws Error with one sentence; everything that had been started is stopped by then
+ * are set, then the API (which migrates the database), then a worker. Resolves when all are ready.
+ * @throws Error with one sentence, after everything that was started has been stopped
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const stops = new Map<Part, () => Promise<void>>();
@@ -112,7 +116,7 @@ function programEnv(
     DATABASE_URL: found.facts.databaseUrl,
     TEMPORAL_ADDRESS: found.facts.temporalAddress,
     JWT_SECRET: found.secret,
-    // By default only this machine can reach the API, because it is a developer's.
+    // By default only this machine can reach the API, because it is a developer's machine.
     HOST: env['HOST'] || '127.0.0.1',
     PORT: String(found.port),
     API_URL: found.facts.apiUrl,
@@ -120,7 +124,7 @@ function programEnv(
   };
 }
 
-// The API first: it migrates the database that the worker reads.
+// The API starts first, because it migrates the database that the worker reads.
 async function startPrograms(
   options: StackOptions & { env: ReturnType<typeof programEnv> },
   stops: Stops,
@@ -169,12 +173,12 @@ async function startPrograms(
   stops.set('worker', (await announced(() => 'the worker', worker, print)).stop);
 }
 
-// Each process serves its own metrics: those of the worker are on the next port.
+// Each process serves its own metrics; those of the worker are on the next port.
 function workerMetrics({ METRICS_PORT: port }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return port ? { METRICS_PORT: String(Number(port) + 1) } : {};
 }
 
-// Two stacks on one data directory would write the same files.
+// Locks the data directory, because two stacks on one directory would write the same files.
 async function takeDirectory(dataDir: string, stops: Stops): Promise<void> {
   const release = await holdDirectory(dataDir);
   if (release) {
@@ -221,7 +225,7 @@ async function claim(
 
 type Servers = Pick<StackFile, 'databaseUrl' | 'temporalAddress' | 'temporalUiUrl'>;
 
-// Starts PostgreSQL and Temporal at once. When one fails, the other is aborted, too, so that
+// Starts PostgreSQL and Temporal at the same time. When one fails, the other is stopped, so that
 // nothing is left half started.
 async function startServers(
   options: StackOptions,

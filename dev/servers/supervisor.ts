@@ -9,31 +9,29 @@ import { type Command, end, launch, type Running } from './processes.ts';
 export interface Supervision extends Command {
   /** For messages: "PostgreSQL", "The API". */
   name: string;
-  /** True when its lines are shown in the terminal, so that a failure need not repeat them. */
+  /** True if its lines are shown in the terminal, so that an error message need not repeat them. */
   shown?: boolean;
-  /** File with the process id, in which the next start finds a process that was left running. */
+  /** File with the process id, by which the next start finds a process that was left running. */
   pidFile?: string;
   /**
    * Resolves when the process is ready. `signal` is aborted when the process ends or is stopped.
    */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
-  /** Receives one sentence when the process died, with the time until it is restarted. */
+  /** Receives one sentence when the process has died, with the time until it is restarted. */
   onNotice: (sentence: string) => void;
   /** Aborts the start. */
   signal?: AbortSignal;
 }
 
 export interface Supervised {
-  /** Stops the process for good; resolves when it has ended. */
+  /** Stops the process without a restart; resolves when it has ended. */
   stop: () => Promise<void>;
 }
 
 const readyWithinMs = 180_000;
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
-/**
- * Milliseconds after which a process counts as healthy, so that its next restart is quick again.
- */
+/** Milliseconds after which a process counts as healthy, so that its next restart is fast again. */
 const healthyAfterMs = 60_000;
 const lastLinesMax = 6;
 
@@ -41,7 +39,7 @@ const lastLinesMax = 6;
  * Starts a process, waits until it is ready, and from then on restarts it whenever it dies, after
  * 0.5 s, 1 s, 2 s … 30 s.
  * @throws Error when the process dies at its first start, or is not ready within 3 minutes, because
- *   retrying would not help. The process has ended then.
+ * retrying would not help. The process has then ended.
  */
 export async function supervise(spec: Supervision): Promise<Supervised> {
   const lastLines: string[] = [];
@@ -132,7 +130,7 @@ function keep(spec: Supervision, command: Command, first: Running): Supervised {
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       startedAt = Date.now();
       running = await begin(spec, command);
-      // stop() may have been called during the start.
+      // `stop` may have been called during the start.
       if (stopping.signal.aborted) await end(running, spec.stopSignal);
     }
   };

@@ -23,12 +23,12 @@ const answerWithinMs = 5000;
 const downloadWithinMs = 5 * 60_000;
 
 export interface TemporalSearch extends Search {
-  /** Address of the official archives; another one in tests. */
+  /** Address of the official archives; tests use another one. */
   downloads?: string;
 }
 
 /**
- * Finds the `temporal` program, in this order: TEMPORAL_CLI, PATH, our cache directory, the
+ * Finds the `temporal` program, in this order: TEMPORAL_CLI, PATH, the cache directory, the
  * official download, a build with Go. The last two fill the cache, once per machine.
  * @returns its absolute path
  * @throws Error that says what to do when there is none
@@ -52,7 +52,7 @@ export async function findTemporal(search: TemporalSearch): Promise<string> {
   return join(directory, 'temporal');
 }
 
-// Returns why the download failed; null when it succeeded.
+// Returns the reason why the download failed; null when it succeeded.
 async function download(into: string, search: TemporalSearch): Promise<string | null> {
   const machine = `platform=${platform()}&arch=${arch() === 'x64' ? 'amd64' : arch()}`;
   const url = `${search.downloads ?? downloads}/v${version}?${machine}`;

@@ -5,7 +5,7 @@ import { findTemporal } from './temporal-binary.ts';
 
 /**
  * `npm run -s temporal -- <arguments>`: Temporal's own command line, for the server of the running
- * `npm start` or the one that TEMPORAL_ADDRESS names. Ends with the exit code of that program.
+ * `npm start`, or the server in TEMPORAL_ADDRESS. Ends with the exit code of the program.
  */
 async function main(): Promise<number> {
   const { temporal, temporalAddress } = await findServers(process.env);

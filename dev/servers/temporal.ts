@@ -10,30 +10,34 @@ import { supervise, until } from './supervisor.ts';
 import { findTemporal } from './temporal-binary.ts';
 
 export interface TemporalOptions {
-  /** Directory of `temporal.db`; null keeps everything in memory (tests). Created when missing. */
+  /**
+   * Directory of `temporal.db`, created if missing; null: everything is kept in memory (for tests).
+   */
   dataDir: string | null;
   port: number;
   uiPort: number;
-  /** Created when missing; `default` by default. */
+  /** Namespace, created if missing; `default` by default. */
   namespace?: string;
-  /** Receives each line the server logs. */
+  /** Receives each line that the server logs. */
   log: (line: string) => void;
-  /** Receives a message about a step that takes long, and when the server died and is restarted. */
+  /**
+   * Receives a message about a step that takes long, and when the server has died and is restarted.
+   */
   onNotice?: (sentence: string) => void;
   /** Aborts the start. */
   signal?: AbortSignal;
-  /** More command line options of the server. */
+  /** Further command line options of the server. */
   more?: readonly string[];
 }
 
 export interface TemporalServer {
-  /** host:port of the frontend. */
+  /** Address (host:port) of the frontend. */
   address: string;
   uiUrl: string;
   stop: () => Promise<void>;
 }
 
-/** The only description of the development server; also a Docker Compose file. */
+/** The description of the development server. The file is also a Docker Compose file. */
 const description = join(import.meta.dirname, '../..', 'temporal-dev.yml');
 const Description = z.object({
   services: z.object({ temporal: z.object({ command: z.array(z.string()).min(1) }) }),
@@ -41,9 +45,9 @@ const Description = z.object({
 
 /**
  * Starts a Temporal development server on 127.0.0.1 as `temporal-dev.yml` describes it, and keeps
- * it running until `stop`. Resolves when the namespace and its search attributes exist.
+ * the server running until `stop`. Resolves when the namespace and its search attributes exist.
  * @throws Error when no `temporal` program is available, or with the last lines of the server when
- *   it does not start
+ * it does not start
  */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
   const onNotice = options.onNotice ?? options.log;
@@ -53,7 +57,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   const args = temporalArguments(await readFile(description, 'utf8'), { ...options, dataDir });
   const pidFile = dataDir === null ? {} : { pidFile: pidFileOf(dataDir) };
   if (dataDir !== null) {
-    // Histories contain customers' texts.
+    // Only the user may read the directory, because histories contain customers' texts.
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await endLeftoverTemporal(dataDir);
   }
@@ -104,7 +108,7 @@ export function temporalArguments(
   return [...args, ...(options.more ?? [])];
 }
 
-/** Stops a server that a killed start left running on this directory. */
+/** Stops a server that an interrupted start has left running on this directory. */
 export function endLeftoverTemporal(dataDir: string): Promise<void> {
   const directory = resolve(dataDir);
   return endLeftover(pidFileOf(directory), databaseFile(directory), 'SIGTERM');
@@ -119,7 +123,7 @@ function databaseFile(dataDir: string): string {
 }
 
 /**
- * Returns the parts of the description that any Temporal server needs, also one with another
+ * Returns the parts of the description that any Temporal server needs, even one with another
  * database.
  */
 export async function describedServer(): Promise<{
@@ -142,8 +146,8 @@ function namesOf(args: readonly string[]): string[] {
 }
 
 /**
- * Returns true if the namespace has its search attributes. The server listens before it has them.
- * It creates attributes only together with the namespace, so attributes that are newer than the
+ * Returns true if the namespace has its search attributes. The server listens before it has them,
+ * and creates attributes only together with the namespace. So attributes that are newer than the
  * data directory are added here.
  */
 export async function isComplete(
@@ -169,7 +173,9 @@ export async function isComplete(
   }
 }
 
-/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API; all our attributes are keywords. */
+/**
+ * `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. All search attributes of Everpost are keywords.
+ */
 const keywordType = 2;
 
 function valuesOf(args: readonly string[], option: string): string[] {
@@ -177,7 +183,10 @@ function valuesOf(args: readonly string[], option: string): string[] {
   return args.filter((arg) => arg.startsWith(start)).map((arg) => arg.slice(start.length));
 }
 
-/** TEMPORAL_… variables are meant for our own processes, but the servers would read them, too. */
+/**
+ * Removes the TEMPORAL_… variables, which are meant for Everpost's processes but which the servers
+ * would read, too.
+ */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
   return Object.fromEntries(entries);

@@ -22,7 +22,7 @@ export type RunState =
       kind: 'closed';
       /** `ended`: the run was terminated, or has timed out. */
       end: 'completed' | 'cancelled' | 'failed' | 'ended';
-      /** Number of the start that the run belongs to; null: the run does not have it. */
+      /** Number of the start by which the run began; null: the run does not contain this number. */
       generation: number | null;
     };
 

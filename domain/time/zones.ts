@@ -55,7 +55,10 @@ const known = new Map<string, Stretch[]>();
 /** Maximum number of cached time spans per zone. */
 const stretchesMax = 32;
 
-/** Cache of texts that are no zone, newest last, because the library rejects them slowly. */
+/**
+ * Cache of texts that are not a time zone, because the library is slow to reject them. The newest
+ * text is last.
+ */
 const unknown = new Set<string>();
 
 const unknownMax = 1_000;

@@ -1,2 +1,2 @@
-/** The secret key of a project as the API shows it where it has caused something. */
+/** The actor that the API shows for changes by a project's own secret key. */
 export const bySecretKey = { type: 'key', id: 'secret', name: 'Secret key' } as const;

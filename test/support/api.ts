@@ -19,7 +19,7 @@ export interface TestRequest {
   /** Sent as `Cookie`. */
   cookie?: string;
   headers?: Record<string, string>;
-  /** Text and bytes are sent as they are, anything else as JSON. */
+  /** Text and bytes are sent unchanged, any other value as JSON. */
   body?: unknown;
 }
 
@@ -35,16 +35,19 @@ export interface TestApi {
   url: string;
   db: Database;
   services: Services;
-  /** The runs that the dispatcher received, oldest first. It sends none of them. */
+  /**
+   * The runs that the dispatcher was asked to start or signal, oldest first. None is sent to
+   * Temporal.
+   */
   dispatched: string[];
   /**
    * All log entries; `close` fails when one contains a key, a password, a cookie or a mail body.
    */
   log: WatchedLog;
   request(method: string, path: string, request?: TestRequest): Promise<TestAnswer>;
-  /** A new user; the cookie is ready to be sent. */
+  /** Creates a user. The returned cookie can be sent with requests. */
   signUp(email?: string): Promise<{ cookie: string; userId: string; email: string }>;
-  /** A new project of the user of `cookie`, with both keys. */
+  /** Creates a project of the user of `cookie`, with both keys. */
   createProject(
     cookie: string,
     name?: string,
@@ -52,14 +55,14 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
-/** Does the same as `startTestApi`, and closes it at the end of the test or of the file. */
+/** Like `startTestApi`; the API is closed at the end of the test or of the file. */
 export const useApi = async (...settings: Parameters<typeof startTestApi>) =>
   use(await startTestApi(...settings));
 
 /**
- * Starts the real API on a free port of this machine with a database of its own: local mail mode,
- * no request limits, no request log. `overrides` are environment variables by name, in which `{port}` is the port of
- * the API. Without `temporal`, nothing is sent to Temporal.
+ * Starts the real API on a free port of this machine with its own database: local mail mode, no
+ * request limits, no request log. `overrides` are environment variables by name, in which `{port}`
+ * is the port of the API. Without `temporal`, nothing is sent to Temporal.
  */
 export async function startTestApi(
   overrides: Record<string, string> = {},
@@ -191,7 +194,7 @@ async function createProject(request: TestApi['request'], cookie: string, name: 
   return { id, publicKey, secretKey } as { id: string; publicKey: string; secretKey: string };
 }
 
-/** Returns status and code of a refusal. */
+/** Returns status and code of an error response. */
 export const codeOf = ({ status, body }: TestAnswer) => [status, body.error?.code];
 
 /** Returns the `Cookie` header that repeats the cookie set by a response. */

@@ -1,7 +1,7 @@
 /**
  * Generates the types of the client (`client/api.ts`) from the OpenAPI document: the request and
- * the response of each path, by method. Pages, redirects, images and files are left out, because
- * they are for browsers.
+ * response of each path, by method. Pages, redirects, images and files are left out, because they
+ * are for browsers.
  */
 
 interface Schema {
@@ -39,13 +39,13 @@ interface Operation {
   responses: Record<string, Content>;
 }
 
-/** The parts of an OpenAPI 3.1 document that are read, as JSON. */
+/** The parts of an OpenAPI 3.1 document from which the types are generated. */
 export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
 }
 
-/** Names in the document that would hide JavaScript's own. */
+/** New names for components that would hide types of JavaScript. */
 const renamed: Record<string, string> = { Error: 'ErrorAnswer' };
 
 /** Returns the source of `client/api.ts`. @throws Error for a schema without a known type */
@@ -82,7 +82,7 @@ ${named.join('\n\n')}
   );
 }
 
-/** Returns the fields of a request: those of the path, the query and the body together. */
+/** Returns the fields of a request: those of path, query and body together. */
 function requestOf({ parameters, requestBody }: Operation): string {
   const fields = ['path', 'query'].flatMap((place) => {
     const own = parameters.filter((parameter) => parameter.in === place);
@@ -122,7 +122,7 @@ function typeOf(schema: Schema): string {
   if ($ref !== undefined) return nameOf($ref.split('/').at(-1) ?? '');
   if ('const' in schema) return literal(schema.const);
   if (schema.enum) return union(schema.enum.map(literal));
-  // Other keywords only narrow the type, by rules that TypeScript cannot express.
+  // Other keywords restrict the type by rules that TypeScript cannot express, so they are ignored.
   if (type !== undefined) return union([type].flat().map((one) => typeNamed(one, schema)));
   if (schema.anyOf ?? schema.oneOf) return union(alternatives(schema).map(typeOf));
   if (schema.not && Object.keys(schema.not).length === 0) return 'never';
@@ -131,7 +131,7 @@ function typeOf(schema: Schema): string {
   return 'unknown';
 }
 
-/** Returns the schemas that are joined by "or", also nested ones. */
+/** Returns the alternatives of a schema, nested ones included. */
 function alternatives(schema: Schema): Schema[] {
   const joined = schema.type === undefined ? (schema.anyOf ?? schema.oneOf) : undefined;
   return joined ? joined.flatMap(alternatives) : [schema];
@@ -149,7 +149,7 @@ function typeNamed(type: string, schema: Schema): string {
 function objectOf({ properties = {}, required = [], additionalProperties }: Schema): string {
   const fields = Object.entries(properties).map(([name, property]) => {
     const isRequired = required.includes(name);
-    // An object without `valueOf` has the inherited function, which must fit the type.
+    // Without its own `valueOf`, an object inherits one, which must fit the type of the property.
     const type = !isRequired && name in Object.prototype ? 'unknown' : typeOf(property);
     return `${comment(property.description)}${quoted(name)}${isRequired ? '' : '?'}: ${type};`;
   });
@@ -157,7 +157,7 @@ function objectOf({ properties = {}, required = [], additionalProperties }: Sche
     return `Record<string, ${typeOf(additionalProperties)}>`;
   }
   if (fields.length === 0 && additionalProperties !== false) return 'Record<string, unknown>';
-  // An index of another type would also apply to the named fields.
+  // An index signature of a narrower type would also apply to the named fields.
   return braced(additionalProperties ? [...fields, '[key: string]: unknown;'] : fields);
 }
 

@@ -1,6 +1,6 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 
-/** The result of one signature, by a verifier that is not ours. */
+/** The result for one signature, from a verifier that others maintain. */
 export interface VerifiedSignature {
   domain: string;
   selector: string;
@@ -10,7 +10,10 @@ export interface VerifiedSignature {
   result: string;
 }
 
-/** Verifies the signatures of a message; an empty list: it has none. `zone`: the TXT records by name. */
+/**
+ * Verifies the signatures of a message; an empty list: it has none. `zone`: the TXT records, by
+ * name.
+ */
 export async function verifyDkim(
   raw: Buffer,
   zone: Readonly<Record<string, string>>,
@@ -22,7 +25,7 @@ export async function verifyDkim(
       throw Object.assign(new Error(`No such name: ${name}`), { code: 'ENOTFOUND' });
     },
   });
-  // Its types lack `algo`.
+  // The types of the library lack `algo`.
   return (results as ((typeof results)[number] & { algo: string })[])
     .filter(({ status }) => status.result !== 'none')
     .map((one) => ({
@@ -33,7 +36,7 @@ export async function verifyDkim(
     }));
 }
 
-/** Returns the values of the tags of the first signature, without blanks, by name. */
+/** Returns the tags of the first signature, by name, without blanks. */
 export function signatureTags(raw: Buffer): Record<string, string> {
   const [, value = ''] = /^DKIM-Signature:((?:.*\r\n[ \t])*.*)\r\n/m.exec(raw.toString()) ?? [];
   return Object.fromEntries(

@@ -7,7 +7,7 @@ type Responses = Record<
 >;
 
 interface Documented {
-  /** Path and method, matched as the router does. */
+  /** Pattern of method and path, in the syntax of the router. */
   route: RegExp;
   method: string;
   responses: Responses;
@@ -20,7 +20,7 @@ interface Document {
   components: { responses: Responses };
 }
 
-/** Returns the operations of the document, fixed words before ids. */
+/** Returns the operations of the document; paths with fixed words come before those with ids. */
 function operations(): Documented[] {
   const settings = { apiUrl: 'http://localhost', version: '0' };
   const { paths, components } = openApiDocument(endpoints, settings) as unknown as Document;
@@ -47,8 +47,10 @@ function operations(): Documented[] {
 const rank = (path: string) => path.replaceAll(/\{\w+\}/g, '~');
 
 /**
- * @param code of the error in the response, if any
- * @throws Error when an endpoint returns a status, form or error code that is not in the document.
+ * Checks that a response is documented.
+ * @param code the error code in the response, if any
+ * @throws Error when an endpoint returns a status, content type or error code that is not in the
+ * document.
  */
 export function requireDocumented(
   method: string,
@@ -59,7 +61,8 @@ export function requireDocumented(
   documented ??= operations();
   const [pathname = ''] = path.split('?');
   const operation = documented.find((one) => one.method === method && one.route.test(pathname));
-  // The document has no entry for a method that the path does not support, or for a disabled one.
+  // The document has no entry for a method that the path does not support, or for a disabled
+  // endpoint.
   if (!operation || answer.status === 405 || code === 'ROUTE_NOT_FOUND') return;
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
   const named = operation.responses[answer.status];

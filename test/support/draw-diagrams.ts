@@ -4,7 +4,7 @@ import { renderMermaidSVG } from 'beautiful-mermaid';
 import { diagramFile, diagramsFolder } from '../../api/docs/diagrams.ts';
 import { docsFolder } from '../../api/docs/library.ts';
 
-/** The sources of all Mermaid diagrams of `docs/`. */
+/** Returns the sources of all Mermaid diagrams in `docs/`. */
 export async function diagramSources(): Promise<string[]> {
   const files = (await readdir(docsFolder, { recursive: true })).filter((file) =>
     file.endsWith('.md'),
@@ -15,7 +15,7 @@ export async function diagramSources(): Promise<string[]> {
   );
 }
 
-/** Draws all diagrams anew. */
+/** Draws all diagrams again. */
 export async function drawDiagrams(): Promise<void> {
   await rm(diagramsFolder, { recursive: true, force: true });
   await mkdir(diagramsFolder);
@@ -26,7 +26,8 @@ export async function drawDiagrams(): Promise<void> {
 
 function drawn(source: string): string {
   const svg = renderMermaidSVG(source.replace(/^---\n[\s\S]*?\n---\n/, ''), { transparent: true });
-  // The pages define colors and fonts, because their policy allows no style in a drawing.
+  // Colours and fonts are removed, because the pages define them, and their policy allows no styles
+  // in a drawing.
   return svg
     .replace(/<style>[\s\S]*?<\/style>\n?/, '')
     .replace(/^(<svg[^>]*?) style="[^"]*"/, '$1');

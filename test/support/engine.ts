@@ -12,24 +12,24 @@ import { atEnd } from './use.ts';
 
 type Worker = Awaited<ReturnType<typeof composeWorker>>;
 
-/** A whole Everpost for a test: the real API, a worker, and its own task queue in Temporal. */
+/** The whole of Everpost for a test: the real API, a worker, and its own task queue in Temporal. */
 export interface Engine {
   api: TestApi;
   temporal: Temporal;
   taskQueue: string;
-  /** Services of its worker. */
+  /** The services of its worker. */
   services: Worker['services'];
   project: { id: string; publicKey: string; secretKey: string };
   /** A verified sender domain of the project. */
   domain: string;
-  /** A request with the project's secret key. */
+  /** Sends a request with the project's secret key. */
   call(
     method: string,
     path: string,
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<TestAnswer>;
-  /** Starts a worker (again), by default with the current workflow code. */
+  /** Starts a worker, also after one was stopped, by default with the current workflow code. */
   startWorker(bundle?: WorkersOptions['bundle']): Promise<Workers>;
   stopWorker(): Promise<void>;
   /** Returns the mails to an address, oldest first, once there are `count`. */
@@ -43,8 +43,8 @@ export interface Engine {
 let installed = false;
 
 /**
- * Starts an engine. `overrides` are environment variables by name; `worker: false` starts none.
- * `temporalAddress`: another server than that of the test run.
+ * Starts an engine. `overrides` are environment variables by name; with `worker: false` no worker
+ * is started. `temporalAddress`: another server than that of the test run.
  */
 export async function useEngine(
   overrides: Record<string, string> = {},

@@ -2,15 +2,15 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { atEnd } from './use.ts';
 
-/** Rows of the tables that grow most, and of the others. */
+/** Number of rows: of the tables that grow most, and of the others. */
 const rowsMax = 100_000;
 const rowsOfOthers = 20_000;
 const large = ['email', 'email_moment', 'event', 'event_delivery', 'execution', 'step_execution'];
 
-/** SQL of the id of a row. Ids are in order, so that the indexes fill fast. */
+/** Returns SQL of the id of a row. Ids increase, so that indexes fill quickly. */
 const id = (noun: number) => `('0000000${noun}-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid`;
 
-/** SQL of the value for a column without a default, by its type; `n` counts the rows. */
+/** SQL of a value for a column without a default, by column type; `n` is the number of the row. */
 const fillers: Readonly<Record<string, string>> = {
   uuid: id(0),
   text: `'x' || n`,
@@ -36,7 +36,7 @@ const workflow = id(4).replace('n::text', "'1'");
 /** SQL of the column values of finished rows, by table. */
 const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   contact: { id: contact, subscribed: 'true', created_at: ago },
-  // A thousand campaigns with a hundred messages each; one of two was cancelled.
+  // A thousand campaigns with a hundred messages each; every other one was cancelled.
   campaign: {
     id: id(3),
     status: `case when n % 2 = 0 then 'SENT' else 'CANCELLED' end`,
@@ -150,8 +150,8 @@ const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Fills the tables with finished rows, all of one project except tables without projects. Rows they
- * refer to need not exist.
+ * Fills the tables with finished rows. All rows with a project belong to the same one; rows to
+ * which they refer need not exist.
  */
 export async function fillWithFinished(
   db: Database,

@@ -1,20 +1,20 @@
 import { parseSync, Visitor } from 'oxc-parser';
 
-/** A function or constant of a file that returns SQL for use in other statements. */
+/** A function or constant of a file that returns SQL to be used in other statements. */
 export interface Fragment {
   name: string;
   isExported: boolean;
-  /** Its SQL, with `$` for the inserted values. */
+  /** The SQL, with `$` in place of inserted values. */
   sql: string;
-  /** Its code. */
+  /** The source code. */
   source: string;
 }
 
-/** Matches the beginning of a statement or of a part of one. Other SQL is an expression. */
+/** Matches the first word of a statement or of a part of one. Other SQL is an expression. */
 const statement =
   /^[\s$]*(?:(?:insert into|update|delete from|with|select|union)\b|\w+ as (?:materialized )?\()/i;
 
-/** The fragments of a file, in order. */
+/** Returns the fragments of a file, in order. */
 export function fragmentsOf(file: string, source: string): Fragment[] {
   const { program, errors } = parseSync(file, source);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);

@@ -1,4 +1,4 @@
-/** A block of code in a guide that its test runs, writes or compares. */
+/** A code block in a guide that its test runs, writes to a file or compares. */
 export interface GuideBlock {
   /** `sh`, `json`, `text`, or the language of a file. */
   language: string;
@@ -9,7 +9,7 @@ export interface GuideBlock {
   line: number;
 }
 
-/** The fenced blocks of a guide, in order. */
+/** Returns the fenced code blocks of a guide, in order. */
 export function blocksOf(markdown: string): GuideBlock[] {
   const blocks: GuideBlock[] = [];
   let open: GuideBlock | null = null;
@@ -26,10 +26,10 @@ export function blocksOf(markdown: string): GuideBlock[] {
   return blocks;
 }
 
-/** Stands for any value, or the rest of a text. As a key: there may be more keys. */
+/** Stands for any value, or the rest of a text. As a key: further keys are allowed. */
 const rest = '…';
 
-/** Values that differ in each run. Any two of the same kind count as equal. */
+/** Values that differ in each run. Two values of the same kind count as equal. */
 const kinds = [
   /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/,
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,

@@ -1,10 +1,10 @@
 import type { Engine } from './engine.ts';
 
-/** Seconds within which another worker must take over from a killed one. */
+/** Seconds within which another worker must take over from a killed worker. */
 const missedWithin = 60;
 
 /**
- * Lists the activities of a run without heartbeats: if their worker were killed, it would not be
+ * Lists the activities of a run without heartbeats. If their worker was killed, this would not be
  * noticed within a minute.
  */
 export async function listUnwatched({ temporal }: Engine, workflowId: string): Promise<string[]> {

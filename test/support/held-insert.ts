@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { waitFor } from './wait-for.ts';
 
-/** A number for the advisory lock that no other code uses. */
+/** A number for an advisory lock that no other code uses. */
 const lock = 4_711;
 
 /** Makes inserts of mail to an address wait until they are released. */
@@ -13,7 +13,7 @@ export async function holdBack(db: Database, address: string) {
   );
 }
 
-/** Makes the changes before which this trigger is called wait until they are released. */
+/** Makes changes wait, before which this trigger is called, until they are released. */
 export const holdBackAt = (db: Database, change: RawBuilder<unknown>) =>
   holdBackBy(db, sql`create trigger hold_back before ${change}`);
 
@@ -48,7 +48,7 @@ async function holdBackBy(db: Database, trigger: RawBuilder<unknown>) {
           where locktype = 'advisory' and objid = ${lock} and not granted`.execute(db);
         return rows.length > 0;
       }),
-    /** Ends the connections of the changes that wait: they are rolled back. */
+    /** Ends the connections of the waiting changes, which are then rolled back. */
     async endWaiting() {
       await sql`select pg_terminate_backend(pid) from pg_locks
         where locktype = 'advisory' and objid = ${lock} and not granted`.execute(db);

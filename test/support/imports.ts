@@ -3,12 +3,12 @@ import { parseSync } from 'oxc-parser';
 
 /** One import of a file. */
 export interface Import {
-  /** One of our files by its path from the root, or the name of a package. */
+  /** The path of a file of this repository from its root, or the name of a package. */
   target: string;
   isPackage: boolean;
-  /** True if nothing of it remains at run time. */
+  /** True if the import does not exist at run time. */
   isType: boolean;
-  /** True for an `import()`, which loads nothing until it runs. */
+  /** True for `import()`, which loads the file only when it runs. */
   isLazy: boolean;
 }
 
@@ -32,7 +32,7 @@ export function importsOf(file: string, source: string): Import[] {
         })),
     ),
     ...module.dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {
-      // Only a literal text can be followed.
+      // Only a literal path can be followed.
       const text = /^['"](.+)['"]$/.exec(source.slice(start, end))?.[1];
       return text === undefined ? [] : [{ name: text, isType: false, isLazy: true }];
     }),

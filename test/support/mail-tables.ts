@@ -3,7 +3,7 @@ import { type Database, transact } from '../../db/database.ts';
 import { deleteMail } from '../../db/emails/removal.ts';
 import { following, ledgerColumns } from '../../db/sql/ledger.ts';
 
-/** SQL of the tables that find mail, as they should be for the rows of `email`. */
+/** SQL of the correct content of the tables that find mail, computed from the rows of `email`. */
 const meant = `
   with moments as (
     select project_id, kind::smallint, at, id as email_id
@@ -43,8 +43,8 @@ const tables = [
 ];
 
 /**
- * SQL of missing and superfluous rows in these tables, and of failed messages without an error,
- * which finds them. There should be none.
+ * SQL of missing and surplus rows in these tables, and of failed messages without an error, by
+ * which they are found. There should be none.
  */
 export const mailTableFaults = `${meant} ${tables
   .flatMap(({ name, from, columns }) => [
@@ -69,12 +69,12 @@ export const mailTableFaults = `${meant} ${tables
     where status = 'FAILED' and error is null`;
 
 /**
- * Runs statements of a test that change messages in a way of their own, and then changes the tables that
- * follow, as the product does.
+ * Runs statements of a test that change messages directly, and then updates the tables that find
+ * mail.
  */
 export async function writeMail<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (tx) => {
-    // Other writers wait, so `was` is what this transaction changes.
+    // Other writers wait for the lock, so `was` is the state before this transaction.
     await sql`lock table email in share row exclusive mode`.execute(tx);
     const copy = (name: string, from: RawBuilder<unknown>) =>
       sql`create temp table ${sql.table(name)} on commit drop as ${from}`.execute(tx);
@@ -103,13 +103,13 @@ export async function writeMail<T>(db: Database, work: (tx: Database) => Promise
   });
 }
 
-/** Deletes contacts with their mail: by default all. */
+/** Deletes contacts with their mail; by default all contacts. */
 export async function dropContacts(
   db: Database,
   where: RawBuilder<boolean> = sql<boolean>`true`,
 ): Promise<void> {
   const drop = async (tx: Database) => {
-    // No mail for them is inserted from now on.
+    // From now on no mail for these contacts can be inserted.
     await sql`select from contact where ${where} order by id for update`.execute(tx);
     await deleteMail(tx, {
       where: sql<boolean>`contact_id in (select contact.id from contact where ${where})`,

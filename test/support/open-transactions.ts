@@ -8,7 +8,9 @@ import {
   type TemplateVariables,
 } from '../../domain/template/render.ts';
 
-/** A renderer that notes the number of open transactions whenever it renders something costly. */
+/**
+ * Returns a renderer that records the number of open transactions when it renders something costly.
+ */
 export function watchTransactions<R extends Renderer>(
   renderer: R,
   db: Database,

@@ -4,8 +4,8 @@ import type { TestAnswer, TestApi } from './api.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
- * Sends a request that finds a row and then waits for `change` to commit before it can write.
- * Returns the status and the error code of the response.
+ * Sends a request that finds a row and, before it can write, waits for `change` to commit. Returns
+ * the status and the error code of the response.
  */
 export async function overtaken(
   api: TestApi,

@@ -1,10 +1,10 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-/** An authenticator with one passkey (ES256), as WebAuthn Level 2 describes it. */
+/** A simulated authenticator with one passkey (ES256), as in WebAuthn Level 2. */
 
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
-/** Encodes the few kinds of values that attestations consist of (RFC 8949). */
+/** Encodes in CBOR (RFC 8949) the few kinds of values in attestations. */
 function cbor(value: number | string | Buffer | Map<number | string, unknown>): Buffer {
   const head = (major: number, length: number) =>
     length < 24
@@ -62,7 +62,7 @@ export function makePasskey(origin: string, rpId: string) {
   const common = { ...named, type: 'public-key', clientExtensionResults: {} };
 
   return {
-    /** Answers `navigator.credentials.create`. */
+    /** Returns the response to `navigator.credentials.create`. */
     create({ challenge }: { challenge: string }, faults: Faults = {}) {
       uses += 1;
       const length = Buffer.from([0, id.length]);
@@ -83,7 +83,7 @@ export function makePasskey(origin: string, rpId: string) {
         },
       };
     },
-    /** Answers `navigator.credentials.get`. */
+    /** Returns the response to `navigator.credentials.get`. */
     get({ challenge }: { challenge: string }, faults: Faults = {}) {
       uses += 1;
       const client = clientData('webauthn.get', challenge, faults);

@@ -7,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { holdDirectory } from '../../dev/servers/lock.ts';
 
-/** A program from PyPI that simulates an external service or checks our API. */
+/** A program from PyPI that simulates an external service or checks the API. */
 export interface PythonTool {
-  /** Its folder in the cache. Each version has its own name. */
+  /** Name of its folder in the cache. Each version has its own. */
   name: string;
   /** The requirement that pip installs, with the exact version. */
   requirement: string;
-  /** The program it installs. */
+  /** Name of the installed program. */
   program: string;
 }
 
@@ -21,8 +21,8 @@ const run = promisify(execFile);
 const installMs = 300_000;
 
 /**
- * Returns the path of a program, installed once per machine in the user's cache; null if Python
- * with pip, or PyPI, is not available.
+ * Returns the path of a program, installed once per machine in the user's cache; null: Python with
+ * pip, or PyPI, is not available.
  */
 export async function findPythonTool(tool: PythonTool): Promise<string | null> {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');

@@ -1,4 +1,6 @@
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/**
+ * Returns a function that generates numbers from 0 to 1, the same for the same seed (mulberry32).
+ */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,28 +1,31 @@
 import { parseSync, Visitor } from 'oxc-parser';
 import { check } from 'recheck';
 
-/** Finds the regular expressions of our code, and those that take more than linear time. */
+/** Finds the regular expressions of the code, and those that take more than linear time. */
 
 export interface Regex {
   /** The line in the file, from 1. */
   line: number;
-  /** The source of the expression; null: it is built at run time. */
+  /** The source of the expression; null: the expression is built at run time. */
   pattern: string | null;
   flags: string;
-  /** The comment that says why it is safe, if the analysis cannot prove it; null: none. */
+  /**
+   * The comment that explains why the expression is safe, if the analysis cannot prove it; null:
+   * none.
+   */
   reason: string | null;
 }
 
 /**
- * An attack counts as a success when it takes longer than `attackTimeout`, on a busy machine too: so the time
- * is long, and the number of steps decides.
+ * An attack succeeds if it takes longer than `attackTimeout`, also on a busy machine. So this time
+ * is long, and the limit of steps usually decides.
  */
 const limits = { timeout: 120_000, attackTimeout: 30_000, incubationTimeout: 30_000 };
 
-/** A comment that gives the reason for an expression on its own line or on the next. */
+/** A comment with the reason for an expression on the same or the next line. */
 const safe = /^[\s*]*Safe regex: (\S.{9,})$/s;
 
-/** The regular expressions of a TypeScript source, in order. */
+/** Returns the regular expressions of a TypeScript source, in order. */
 export function regexesOf(file: string, source: string): Regex[] {
   const { program, comments, errors } = parseSync(file, source);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
@@ -54,9 +57,9 @@ export function regexesOf(file: string, source: string): Regex[] {
 }
 
 /**
- * Returns why an expression may take more than linear time, or null. An expression without
- * unbounded repetition reads a bounded piece from each position, so only the others are analysed. A
- * failed analysis counts as a fault.
+ * Returns the reason why an expression may take more than linear time, or null. Expressions without
+ * unbounded repetition read a bounded number of characters at each position, so only others are
+ * analysed. A failed analysis counts as a fault.
  */
 export async function faultOf({ pattern, flags, reason }: Regex): Promise<string | null> {
   if (reason !== null) return null;

@@ -27,8 +27,8 @@ const rowsOf = (node: Node): number =>
   );
 
 /**
- * Returns the most rows that a part of the statements of `ask` reads, except statements for which
- * `isLeftOut` is true.
+ * Returns the largest number of rows that a part of any statement of `ask` reads. Statements for
+ * which `isLeftOut` is true are ignored.
  */
 export async function rowsRead(
   db: Database,
@@ -39,8 +39,8 @@ export async function rowsRead(
 }
 
 /**
- * Returns the most pages, of indexes too, that one of the statements of `ask` reads, except
- * statements for which `isLeftOut` is true.
+ * Returns the largest number of pages, including those of indexes, that a statement of `ask` reads.
+ * Statements for which `isLeftOut` is true are ignored.
  */
 export async function pagesRead(
   db: Database,
@@ -71,23 +71,23 @@ async function plansOf(
   return plans;
 }
 
-/** The rows and pages that PostgreSQL reads for a statement with one of its plans. */
+/** The rows and pages that PostgreSQL reads for a statement with one of its two plans. */
 export interface Reading {
   text: string;
   /**
-   * `custom`: for these values. `generic`: for any, which PostgreSQL may use from the sixth
-   * execution on.
+   * `custom`: the plan for these values. `generic`: the plan for any values, which PostgreSQL may
+   * use from the sixth execution on.
    */
   plan: 'custom' | 'generic';
-  /** The most rows that a part of the plan reads. */
+  /** The largest number of rows that a part of the plan reads. */
   rows: number;
-  /** Pages, of indexes too. */
+  /** Number of pages, including those of indexes. */
   pages: number;
   /** Tables read from the first row to the last needed one. */
   scanned: string[];
 }
 
-/** Returns both plans of a statement, which is executed and rolled back. */
+/** Returns the readings for both plans of a statement, which is executed and rolled back. */
 export async function readingsOf(
   db: Database,
   { text, values }: Statement,
@@ -122,7 +122,7 @@ function scannedBy(node: Node): string[] {
   return [...own, ...(node.Plans ?? []).flatMap(scannedBy)];
 }
 
-/** Writes a value that node-postgres has returned as text in SQL. */
+/** Formats a value, which node-postgres has returned as text, as an SQL literal. */
 function literalOf(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) {

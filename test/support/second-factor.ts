@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import { cookieOf, type TestAnswer, type TestApi } from './api.ts';
 
-/** An authenticator app, as a phone has one. */
+/** A simulated authenticator app. */
 export interface Authenticator {
   id: string;
   secret: string;
@@ -10,7 +10,7 @@ export interface Authenticator {
   code(offset?: number): string;
 }
 
-/** Adds an authenticator app to the account of a session. Returns the new cookie as well. */
+/** Adds an authenticator app to the account of a session. Also returns the new cookie. */
 export async function addAuthenticator(
   api: TestApi,
   cookie: string,
@@ -20,7 +20,7 @@ export async function addAuthenticator(
   const { id, secret } = begun.body as { id: string; secret: string };
   const totp = new TOTP({ secret: Secret.fromBase32(secret) });
   const code = (offset = 0) => totp.generate({ timestamp: Date.now() + offset * 30_000 });
-  // The code of the half minute before, so that those of now and after can still be used.
+  // Uses the code of the previous half minute, so that later codes can still be used.
   const confirmed = await api.request('POST', `/users/@me/factors/totp/${id}/confirm`, {
     cookie,
     body: { code: code(-1) },

@@ -11,7 +11,9 @@ import { atEnd, use } from './use.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A database on the PostgreSQL server of this run, as a user who may create databases. */
+    /**
+     * URL of a database on the PostgreSQL server of this run, with a user who may create databases.
+     */
     databaseUrl: string;
     /** host:port of the Temporal server of this run. */
     temporalAddress: string;
@@ -20,25 +22,25 @@ declare module 'vitest' {
   }
 }
 
-/** A migrated, empty database that every test database is a copy of. */
+/** A migrated, empty database. Every test database is a copy of it. */
 export const template = 'everpost_template';
 
 /** PostgreSQL's code for "source database is being accessed by other users". */
 const objectInUse = '55006';
 const copyWithinMs = 30_000;
 
-/** Makes an empty, migrated database for one test file. */
+/** Creates an empty, migrated database for one test file. */
 export async function createTestDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
   const adminUrl = inject('databaseUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const deadline = Date.now() + copyWithinMs;
   for (;;) {
     try {
-      // To copy the files takes a quarter of the CPU time that the default strategy takes.
+      // Copying the files takes a quarter of the CPU time of the default strategy.
       await execute(adminUrl, `create database ${name} template ${template} strategy file_copy`);
       break;
     } catch (error) {
-      // Another file is copying the template at this moment, which only one may do.
+      // Another process is copying the template, which only one may do at a time.
       const busy = error instanceof pg.DatabaseError && error.code === objectInUse;
       if (!busy || Date.now() > deadline) throw error;
       await sleep(20);
@@ -54,14 +56,20 @@ export async function createTestDatabase(): Promise<{ url: string; drop: () => P
   };
 }
 
-/** An empty, migrated database with a pool of connections, until the end of the test or file. */
+/**
+ * Creates an empty, migrated database with a pool of connections, until the end of the test or
+ * file.
+ */
 export async function useDatabase(options?: Parameters<typeof openDatabase>[1]) {
   const { url, drop } = await createTestDatabase();
   atEnd(drop);
   return { url, ...use(openDatabase(url, options)) };
 }
 
-/** Tests may change mail in any way; the tables that find it must still match. */
+/**
+ * Returns faults in the tables that find mail: after any change of mail by a test, they must match
+ * the rows.
+ */
 async function findMailTableFaults(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -73,7 +81,10 @@ async function findMailTableFaults(url: string): Promise<string[]> {
   }
 }
 
-/** host:port of the Temporal server of this run; shared, so use a task queue of your own. */
+/**
+ * Returns host:port of the Temporal server of this run. All test files share it, so use a separate
+ * task queue.
+ */
 export function temporalAddress(): string {
   return inject('temporalAddress');
 }
@@ -85,7 +96,10 @@ export function databaseAt(url: string, name: string): string {
   return address.href;
 }
 
-/** The address of a database behind a TCP proxy (host:port), without the socket of tests' own server. */
+/**
+ * Returns the URL of a database behind a TCP proxy (host:port); without a Unix socket, which would
+ * bypass the proxy.
+ */
 export function databaseBehind(proxy: string, url: string): string {
   const address = new URL(url);
   address.host = proxy;
@@ -93,7 +107,7 @@ export function databaseBehind(proxy: string, url: string): string {
   return address.href;
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function execute(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -104,7 +118,7 @@ export async function execute(url: string, sql: string): Promise<void> {
   }
 }
 
-/** True while a process with this id exists. */
+/** Returns true while a process with this id exists. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -114,7 +128,9 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** The process ids of a running stack's own programs and servers, from the files it keeps. */
+/**
+ * Returns the process ids of a running stack's programs and servers, from the files of the stack.
+ */
 export async function stackPids(dataDir: string): Promise<Record<string, number>> {
   const files = {
     api: 'api.pid',

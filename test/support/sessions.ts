@@ -3,7 +3,7 @@ import type { TestApi } from './api.ts';
 import { SignJWT } from 'jose';
 import { keyId } from '../../providers/encryption.ts';
 
-/** The cookie of a user's session, as if it had begun `minutes` ago. */
+/** Returns the cookie of a user's session, as if the session had begun `minutes` ago. */
 export async function sessionSince(api: TestApi, userId: string, minutes: number): Promise<string> {
   const { rows } = await sql<{ id: string; version: number }>`
     update session set proved_at = now() - make_interval(mins => ${minutes}::int)

@@ -1,14 +1,14 @@
 import { Client } from 'pg';
 import { onTestFinished, vi } from 'vitest';
 
-/** A statement as PostgreSQL gets it, with $1 … for its values. */
+/** A statement in the form that PostgreSQL receives, with $1 … for its values. */
 export interface Statement {
   text: string;
   values: readonly unknown[];
 }
 
 /**
- * Records this process's statements to PostgreSQL until the end of the test, without the
+ * Records the statements that this process sends to PostgreSQL until the end of the test, without
  * transaction commands.
  */
 export function recordStatements() {
@@ -53,7 +53,7 @@ const pieces = new RegExp(`'(?:[^']|'')*'|[()]|\\b(?:${clauses})\\b|\\w+|[^\\w()
 const isClause = new RegExp(`^(?:${clauses})$`);
 const widthMax = 100;
 
-/** Formats a statement: one clause per line, indented by depth, without needless quotes. */
+/** Formats a statement: one clause per line, indented by depth, without unnecessary quotes. */
 export function formatStatement(text: string): string {
   const plain = text
     .replaceAll(/--.*$/gm, '')
@@ -81,7 +81,7 @@ export function formatStatement(text: string): string {
   return lines.join('\n');
 }
 
-/** Breaks a line into lines of at most `widthMax` characters, where its words allow it. */
+/** Breaks a line between words into lines of at most `widthMax` characters, if possible. */
 function wrapped(line: string): string[] {
   const indent = /^ */.exec(line)?.[0] ?? '';
   const lines: string[] = [];
@@ -117,8 +117,8 @@ const tables: Readonly<Record<string, RegExp>> = {
 export const nouns = [...Object.keys(tables), 'others'];
 
 /**
- * Returns the noun of a statement: by the table it writes first, otherwise by the one it reads
- * first.
+ * Returns the noun of a statement: that of the first table it writes, otherwise of the first table
+ * it reads.
  */
 export function nounOf(text: string): string {
   const plain = text.replaceAll('"', '');

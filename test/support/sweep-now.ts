@@ -6,7 +6,7 @@ import type { TestApi } from './api.ts';
 import type { Engine } from './engine.ts';
 import { writeMail } from './mail-tables.ts';
 
-/** Ends the grace time of everything that is due, so that a sweep treats it as forgotten. */
+/** Ends the grace period of everything that is due, so that a sweep treats it as forgotten. */
 export async function outliveGrace({ api: { db } }: Engine): Promise<void> {
   const past = sql<Date>`now() - interval '1 minute'`;
   await db.updateTable('outbox').set({ due_at: past }).execute();
@@ -20,7 +20,7 @@ export async function outliveGrace({ api: { db } }: Engine): Promise<void> {
   );
 }
 
-/** Sweeps once, on a worker of the engine's task queue, and waits for the end. */
+/** Runs one sweep on a worker of the engine's task queue, and waits for its end. */
 export async function sweepNow(
   engine: Engine,
   client: Client = engine.temporal.client,
@@ -33,10 +33,7 @@ export async function sweepNow(
   });
 }
 
-/**
- * Returns the tasks of the sweep, to be run one at a time, with these settings instead of the
- * defaults.
- */
+/** Returns the tasks of the sweep, for running one at a time. `settings` replace the defaults. */
 export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
   const services: SweepServices = {
     mailer: { provider: 'local mailbox' },

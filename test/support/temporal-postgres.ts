@@ -25,38 +25,46 @@ import {
 
 const run = promisify(execFile);
 
-/** The version that the development server contains, too. */
+/** The version of the server in the development server, too. */
 const version = '1.29.1';
 const module = 'go.temporal.io/server/cmd';
-/** The folder of Go's own installer, which does not change PATH. */
+/** The default path of Go's installer, which does not change PATH. */
 const usualGo = '/usr/local/go/bin/go';
 
 export interface TemporalPostgresOptions {
-  /** Directory of its settings, which hold the password of PostgreSQL. Created when missing. */
+  /**
+   * Directory of the server's settings, which contain the password of PostgreSQL. Created if
+   * missing.
+   */
   dataDir: string;
   /**
-   * URL of a PostgreSQL server whose user may create databases: `temporal` and
+   * URL of a PostgreSQL server with a user who may create databases: `temporal` and
    * `temporal_visibility` are created there, or upgraded.
    */
   postgresUrl: string;
   port: number;
-  /** Created when missing; `default` by default. */
+  /** Namespace, created if missing; `default` by default. */
   namespace?: string;
-  /** Fixed when the databases are created. 4 by default, as in Temporal's own examples. */
+  /**
+   * Number of shards, fixed when the databases are created. 4 by default, as in Temporal's own
+   * examples.
+   */
   historyShards?: number;
-  /** Receives each line the server logs. */
+  /** Receives each line that the server logs. */
   log: (line: string) => void;
-  /** Receives a message about a step that takes long, and when the server died and is restarted. */
+  /**
+   * Receives a message about a step that takes long, and when the server has died and is restarted.
+   */
   onNotice?: (sentence: string) => void;
   /** Aborts the start. */
   signal?: AbortSignal;
 }
 
 /**
- * Finds the Temporal server and its schema tool in our cache, or builds them with Go, once per
+ * Finds the Temporal server and its schema tool in the cache, or builds them with Go, once per
  * machine.
  * @returns the directory of the programs `server` and `sql`
- * @throws Error with one sentence when there is no Go, or the build fails
+ * @throws Error with one sentence when Go is missing, or the build fails
  */
 export async function findTemporalServer(search: Search): Promise<string> {
   const fill = async (directory: string) => {
@@ -77,11 +85,11 @@ export async function findTemporalServer(search: Search): Promise<string> {
 }
 
 /**
- * Starts the Temporal server of production on 127.0.0.1: frontend, history, matching and worker in
- * one process, all of its state in PostgreSQL. Keeps it running until `stop`. Resolves when the
- * namespace and the search attributes of temporal-dev.yml exist.
+ * Starts the Temporal server that production uses on 127.0.0.1: frontend, history, matching and
+ * worker in one process, with all state in PostgreSQL. Keeps it running until `stop`. Resolves when
+ * the namespace and the search attributes of temporal-dev.yml exist.
  * @throws Error with one sentence when the programs are not available, or with the last lines of
- *   the server when it does not start
+ * the server when it does not start
  */
 export async function startTemporalOnPostgres(
   options: TemporalPostgresOptions,
@@ -138,7 +146,7 @@ export async function startTemporalOnPostgres(
   };
 }
 
-/** Its databases, each with its schema's name in the tool. */
+/** The server's databases, each with the name of its schema in the schema tool. */
 const databases = [
   ['temporal', 'postgresql/v12/temporal'],
   ['temporal_visibility', 'postgresql/v12/visibility'],
@@ -178,7 +186,10 @@ async function ask(url: string, sql: string): Promise<Record<string, unknown>[]>
   }
 }
 
-/** https://docs.temporal.io/references/configuration; JSON is YAML, too. */
+/**
+ * Returns the settings of the server (https://docs.temporal.io/references/configuration), as JSON,
+ * which is also YAML.
+ */
 function settings(
   { postgresUrl, historyShards }: TemporalPostgresOptions,
   ports: readonly number[],
@@ -231,7 +242,7 @@ function settings(
   };
 }
 
-/** How long closed runs are kept, as in compose.yml. */
+/** How long closed runs are kept; the same as in compose.yml. */
 const retention = '30 days';
 
 async function registerNamespace(address: string, namespace: string): Promise<void> {

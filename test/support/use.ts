@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { afterAll, onTestFinished, TestRunner } from 'vitest';
 
 /**
- * Runs `act` when the test that calls this is over or, outside of a test, when all tests of the
- * file (or of the `describe`) are. The last one added runs first.
+ * Runs `act` at the end of the test that calls this; outside of a test, at the end of the file or
+ * `describe`. The function that was added last runs first.
  */
 export function atEnd(act: () => unknown): void {
   const later = TestRunner.getCurrentTest() ? onTestFinished : afterAll;
   later(async () => void (await act()));
 }
 
-/** Closes something at the end of the test or of the file, by `atEnd`. */
+/** Closes an object at the end of the test or of the file, by `atEnd`. */
 export function use<T extends { close(): unknown }>(opened: T): T {
   atEnd(() => opened.close());
   return opened;
@@ -23,13 +23,14 @@ export function use<T extends { close(): unknown }>(opened: T): T {
 /** Creates an empty folder, which is removed with its content at the end. */
 export async function useFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'everpost-test-'));
-  // Under root PostgreSQL runs as another user, who must be able to enter it.
+  // If this process runs as root, PostgreSQL runs as another user, who must be able to enter the
+  // folder.
   await chmod(folder, 0o755);
   atEnd(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Starts a server on a free port of this machine, until it is closed. */
+/** Starts a server on a free port of this machine. */
 export async function listen(server: Server) {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -42,7 +43,7 @@ export async function listen(server: Server) {
   return {
     port,
     url: `http://127.0.0.1:${port}`,
-    /** Breaks all connections as well. */
+    /** Closes the server and all its connections. */
     async close(): Promise<void> {
       if (!server.listening) return;
       const closed = once(server, 'close');

@@ -3,9 +3,9 @@ import type { TestAnswer, TestApi } from './api.ts';
 export interface ShownPage {
   status: number;
   headers: Headers;
-  /** The page in one line, as a browser shows it. */
+  /** The HTML of the page in one line. */
   html: string;
-  /** The target of a redirection; null: it is none. */
+  /** The target of a redirection; null: the response is none. */
   location: string | null;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Calls `ask` repeatedly until it returns something other than null, undefined or false.
+ * Calls `ask` repeatedly until it returns a value other than null, undefined or false.
  * @throws Error naming `what` after `timeoutMs`.
  */
 export async function waitFor<T>(

@@ -1,10 +1,15 @@
-/** Shorter texts may be in a log for another reason. */
+/** Minimum number of characters of a secret. Shorter texts may be in a log for another reason. */
 const charsMin = 12;
 
-/** The log of a server under test. Secrets are registered before, and searched after. */
+/**
+ * The log of a server under test. Tests register secrets, and at the end the log is searched for
+ * them.
+ */
 export interface WatchedLog {
   stream: { write(line: string): void };
-  /** Registers keys, passwords, cookies and mail bodies; anything but a long text is ignored. */
+  /**
+   * Registers keys, passwords, cookies and mail bodies; other values and short texts are ignored.
+   */
   mustNotTell(...secrets: unknown[]): void;
   /** Returns the log entries so far, oldest first. */
   entries(): Record<string, unknown>[];
@@ -19,7 +24,7 @@ export function watchLog(): WatchedLog {
     stream: { write: (line) => void lines.push(line) },
     mustNotTell(...given) {
       for (const secret of given) {
-        // As it would be written in a line of JSON.
+        // The secret in the form that a line of JSON has.
         if (typeof secret === 'string' && secret.length >= charsMin) {
           secrets.add(JSON.stringify(secret).slice(1, -1));
         }

@@ -292,7 +292,7 @@ export class MessageAttempt<E extends Sendable> {
   }
 
   /**
-   * Releases the message. If a provider has already refused it for now, it is retried later
+   * Releases the message. If a provider has already refused it temporarily, it is retried later
    * instead.
    */
   #stopped(): DeliveryOutcome {

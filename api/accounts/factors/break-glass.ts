@@ -18,13 +18,13 @@ import { hashToken, recordBreakGlass, Token } from '../mail.ts';
 import { Account, noteSignIn } from '../sign-in.ts';
 import { aboutFactor } from './factors.ts';
 
-/** The way back in when all others fail: a link that the operator makes at the server. */
+/** One-time sign-in links that an operator creates on the server for a user who is locked out. */
 
-/** Seconds that a session from such a link lasts. */
+/** Lifetime of a session that such a link starts, in seconds. */
 const sessionSeconds = 60 * 60;
 
 /**
- * Makes a link that lets a user in once, within 15 minutes. The former link ends.
+ * Creates a link that signs a user in once, within 15 minutes. An earlier link becomes invalid.
  * @param email the address in its stored form: trimmed and lower case
  * @returns null: no account has the address
  */
@@ -43,7 +43,7 @@ export async function issueLink(
       insertSecurityEvent(tx, {
         event,
         userId: user.id,
-        // An operator is no caller of the API.
+        // The operator is not a caller of the API, so there is no actor.
         actor: null,
         target: about.target,
         changes: null,

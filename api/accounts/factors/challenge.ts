@@ -6,8 +6,9 @@ import type { Services } from '../../services/services.ts';
 import { cookieName, setCookie } from '../../access/session.ts';
 
 /**
- * Challenges that a passkey signs. One is in a signed cookie, so that only this browser can answer
- * it and no row is needed for it. Once it is answered, its hash is stored, so that it works once.
+ * Challenges that a passkey signs. A challenge is stored in a signed cookie, so that only this
+ * browser can answer it, and it needs no row. When it is answered, its hash is stored, so that it
+ * works once.
  */
 
 const challengeSeconds = 5 * 60;
@@ -25,8 +26,8 @@ export async function newChallenge(config: Config): Promise<{ challenge: string;
 }
 
 /**
- * Uses up the challenge of a request, for all API processes. Returns null when the request has none,
- * or it is too old or was answered before.
+ * Returns the challenge of a request and marks it as used, for all API processes. Returns null when
+ * the request has none, or the challenge is too old or was used before.
  */
 export async function answeredChallenge(
   db: Database,

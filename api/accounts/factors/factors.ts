@@ -25,7 +25,7 @@ import { renewRecoveryCodes } from './recovery-codes.ts';
 import { addFactor } from './second-factor.ts';
 import { newTotpSecret, stepOf, totpUri } from './totp.ts';
 
-/** The second factors of the logged-in user. */
+/** Second factors of the user who is signed in. */
 
 export const Factor = named('Factor', {
   id: z.uuid().meta({ examples: ['fa000000-0000-4000-8000-000000000001'] }),
@@ -46,7 +46,7 @@ export const NewFactor = named('NewFactor', {
 
 export const FactorName = Name.optional();
 
-/** Returns the target of an event about a factor. */
+/** Returns the target of a security event about a factor. */
 export function aboutFactor({ id, type }: Pick<FactorRow, 'id' | 'type'>) {
   return { target: { type: 'factor', id }, details: { factorId: id, type } };
 }
@@ -186,7 +186,10 @@ export const renameMyFactor = endpoint({
   },
 });
 
-/** @throws Problem SECOND_FACTOR_REQUIRED for a session without a factor. */
+/**
+ * Requires a session with a second factor.
+ * @throws Problem SECOND_FACTOR_REQUIRED
+ */
 function requireFactor(caller: UserCaller): void {
   if (caller.secondFactor === null) throw lackingFactor(caller);
 }

@@ -38,7 +38,7 @@ const Options = z.record(z.string(), z.unknown()).meta({
   description: 'Options of WebAuthn in their JSON form, for the browser',
 });
 
-/** The answer of a browser. The library checks its parts. */
+/** The response of a browser. The WebAuthn library checks its parts. */
 const Response = z
   .looseObject({
     id: z.string().min(1).max(1_400),
@@ -57,7 +57,9 @@ const example = {
   clientExtensionResults: {},
 };
 
-/** Returns the host that passkeys belong to, and the pages that may use them. */
+/**
+ * Returns the host for which passkeys are valid, and the origins of the pages that may use them.
+ */
 function partyOf({ webauthnRpId, dashboardUrl, apiUrl }: Services['config']) {
   const rpID = webauthnRpId ?? new URL(dashboardUrl).hostname;
   return { rpID, origins: [new URL(dashboardUrl).origin, new URL(apiUrl).origin] };
@@ -252,8 +254,8 @@ export const usePasskey = endpoint({
 });
 
 /**
- * Returns the new counter of a passkey; `wrong`: the answer does not fit; `cloned`: the counter did
- * not rise, so the passkey was copied.
+ * Returns the new signature counter of a passkey. `wrong`: the response is not valid; `cloned`: the
+ * counter did not increase, so the passkey was copied.
  */
 async function verify(
   config: Services['config'],
@@ -273,7 +275,7 @@ async function verify(
       requireUserVerification: true,
       credential: { id, publicKey: new Uint8Array(publicKey), counter: since },
     }).catch(() => null);
-  // The library's errors have no codes, so the counter is compared here.
+  // The library's errors have no codes, so the counter is compared here instead.
   const verified = await check(0);
   if (!verified?.verified) return 'wrong';
   const { newCounter } = verified.authenticationInfo;

@@ -2,13 +2,13 @@ import { createHash, randomInt } from 'node:crypto';
 import { replaceRecoveryCodes } from '../../../db/accounts/factors.ts';
 import type { Database } from '../../../db/database.ts';
 
-/** Codes for the day on which the phone is lost. Each takes the place of a second factor once. */
+/** Recovery codes: each replaces a second factor once, for users who have lost their device. */
 
 const codesMax = 10;
-/** Without characters that look alike. Ten of these have 49 random bits. */
+/** Characters that look alike are left out. Ten characters of this alphabet have 49 random bits. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** Makes new recovery codes in place of the former ones. Only their hashes are stored. */
+/** Creates new recovery codes, which replace the previous ones. Only their hashes are stored. */
 export async function renewRecoveryCodes(tx: Database, userId: string): Promise<string[]> {
   const codes = Array.from({ length: codesMax }, newCode);
   await replaceRecoveryCodes(tx, userId, codes.map(hashRecoveryCode));

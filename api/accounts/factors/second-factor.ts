@@ -22,19 +22,21 @@ import { hashRecoveryCode } from './recovery-codes.ts';
 import { Account, forgetPending, noteSignIn, readPending } from '../sign-in.ts';
 import { stepOf } from './totp.ts';
 
-/** The second proof: for a sign-in that is under way, or for a session. */
+/** Proves a second factor, for a sign-in in progress or for a session. */
 
 type OpenCall = Call<'open', unknown, unknown, unknown>;
 
-/** The user who gives a second proof. */
+/** The user who proves a second factor. */
 export interface Prover {
   user: UserRow;
-  /** The sign-in that the proof completes; null: it adds a factor to a session. */
+  /**
+   * The sign-in that the second factor completes; null: the second factor is added to a session.
+   */
   pending: { hash: Buffer; signIn: PendingSignIn['signIn'] } | null;
   session: UserCaller | null;
 }
 
-/** Returns the id of the user of the pending sign-in or session of a request, if any. */
+/** Returns the user id of the pending sign-in or session of a request, if any. */
 export async function knownUser({
   db,
   config,
@@ -47,8 +49,8 @@ export async function knownUser({
 }
 
 /**
- * Returns the user of the request's pending sign-in, of which one try is taken; otherwise that of
- * its session.
+ * Returns the user of the request's pending sign-in, and counts an attempt for it; without a
+ * pending sign-in, the user of the session.
  * @throws Problem UNAUTHORIZED
  */
 export async function findProver(call: OpenCall): Promise<Prover> {
@@ -62,7 +64,7 @@ export async function findProver(call: OpenCall): Promise<Prover> {
   return { user, session, pending: hash && pendingUser ? await tryPending(db, hash) : null };
 }
 
-/** No row has this id. */
+/** No user has this id. */
 const noUser = '00000000-0000-0000-0000-000000000000';
 
 async function tryPending(db: Database, hash: Buffer): Promise<Prover['pending']> {
@@ -72,8 +74,8 @@ async function tryPending(db: Database, hash: Buffer): Promise<Prover['pending']
 }
 
 /**
- * Completes a sign-in, or adds the factor to the session, in the transaction that has used up the
- * proof. Returns the cookies of the response.
+ * Completes a sign-in, or adds the second factor to the session, in the transaction that has marked
+ * the proof as used. Returns the cookies of the response.
  * @throws Problem UNAUTHORIZED when another request has completed the sign-in.
  */
 export async function completeProof(
@@ -94,7 +96,7 @@ export async function completeProof(
 }
 
 /**
- * Replaces a session by one with a second factor, which is fresh. Returns its cookie.
+ * Replaces a session by one that has a second factor and a recent sign-in. Returns its cookie.
  * @throws Problem UNAUTHORIZED when the session has ended.
  */
 export async function addFactor(
@@ -158,7 +160,7 @@ export const proveSecondFactor = endpoint({
   },
 });
 
-/** Uses up a code. Returns the factor that it proves; null: the code is wrong. */
+/** Marks a code as used, and returns the factor that it proves; null: the code is wrong. */
 async function checkProof(
   { cipher, config, note }: Pick<OpenCall, 'cipher' | 'config' | 'note'>,
   tx: Database,

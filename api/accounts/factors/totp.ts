@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 
-/** Codes of six digits for each half minute (RFC 6238), as authenticator apps make them. */
+/** Codes of an authenticator app (TOTP, RFC 6238): six digits for each half minute. */
 
 const stepSeconds = 30;
 const options = { algorithm: 'SHA1', digits: 6, period: stepSeconds };
@@ -11,14 +11,14 @@ export function newTotpSecret(): string {
   return new Secret({ buffer: Uint8Array.from(randomBytes(20)).buffer }).base32;
 }
 
-/** Returns the address that an authenticator app reads from a picture. */
+/** Returns the `otpauth:` address that an authenticator app reads from a QR code. */
 export function totpUri(secret: string, { issuer, label }: { issuer: string; label: string }) {
   return new TOTP({ ...options, issuer, label, secret: Secret.fromBase32(secret) }).toString();
 }
 
 /**
- * Returns the time step of a code: that of now, one before or one after, because clocks differ;
- * null: the code is of none of them. Another step counts only if it is later than `usedStep`.
+ * Returns the time step of a code; null: the code is wrong. The current step and its two neighbours
+ * are accepted, because clocks differ, but only steps after `usedStep`.
  */
 export function stepOf(
   secret: string,

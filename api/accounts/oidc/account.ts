@@ -24,13 +24,13 @@ import { LoginRefused } from '../oauth.ts';
 import type { BrowserAttempt } from './attempt.ts';
 import { providerKeeping } from '../../access/sign-in-ways.ts';
 
-/** Which account a user of an OpenID provider signs in to. */
+/** Finds the account to which a user of an OpenID provider is linked, or creates one. */
 
 type AccountCall = Pick<Services, 'db' | 'config'> & Pick<SecurityLog, 'note'>;
 
 /**
  * Finds, links or creates the account of a user of a provider.
- * @throws LoginRefused if the provider's settings let this user not in
+ * @throws LoginRefused if the provider's settings do not admit the user
  */
 export async function findAccount(
   call: AccountCall,
@@ -47,14 +47,14 @@ export async function findAccount(
     return known;
   }
   const user = await transact(db, (tx) => addAccount(call, tx, { provider, key, email }));
-  // If none was made, a concurrent sign-in has made it.
+  // If no account was created, a concurrent sign-in has created it.
   const found = user ?? (await findUserByIdentity(db, key));
   if (!found) throw new LoginRefused('wrong_method');
   return found;
 }
 
 /**
- * Links the user of a provider to the account of the session that has begun it, and to no other.
+ * Links the user of a provider to the account whose session has begun the link.
  * @throws LoginRefused
  */
 export async function linkAccount(
@@ -67,7 +67,8 @@ export async function linkAccount(
   const key = identityKey(provider, claims);
   await transact(db, async (tx) => {
     const user = await lockUser(tx, userId);
-    // A session that was ended meanwhile, because it was stolen perhaps, links nothing.
+    // A session that was ended in the meantime must not link an account, because it may have been
+    // stolen.
     const isLoggedIn = user && (await listSessions(tx, userId)).some(({ id }) => id === sessionId);
     if (!isLoggedIn) throw new LoginRefused('oauth_failed');
     refuseKept(config, provider, [email, user.email]);
@@ -83,7 +84,7 @@ function identityKey({ id, issuer }: OidcProvider, { sub }: OidcClaims): Identit
   return { provider: id, issuer, subject: sub };
 }
 
-/** @throws LoginRefused if an address is kept to another provider */
+/** @throws LoginRefused if users with this address must sign in through another provider */
 function refuseKept(
   config: Services['config'],
   { id }: OidcProvider,
@@ -93,7 +94,7 @@ function refuseKept(
   if (keepers.some((keeper) => keeper.id !== id)) throw new LoginRefused('wrong_method');
 }
 
-/** Returns the address that a provider has proved. @throws LoginRefused */
+/** Returns the address that the provider has verified. @throws LoginRefused */
 function provedEmail(
   { domains, trustEmail }: OidcProvider,
   { sub, email: claimed, email_verified: verified }: OidcClaims,
@@ -101,7 +102,7 @@ function provedEmail(
   const email = typeof claimed === 'string' ? normaliseEmail(claimed) : null;
   if (email === null || sub.length < 1 || sub.length > 255) throw new LoginRefused('oauth_failed');
   const isTrusted = verified === undefined && trustEmail;
-  // Some providers write the claim as text.
+  // Some providers send the claim as text.
   if (verified !== true && verified !== 'true' && !isTrusted) {
     throw new LoginRefused('email_not_verified');
   }
@@ -111,7 +112,10 @@ function provedEmail(
   return email;
 }
 
-/** Returns undefined when the user of the provider got an account meanwhile. */
+/**
+ * Creates an account. Returns undefined when the user of the provider got an account in the
+ * meantime.
+ */
 async function addAccount(
   call: AccountCall,
   tx: Database,
@@ -119,7 +123,7 @@ async function addAccount(
 ): Promise<UserRow | undefined> {
   const holder = await findUserByEmail(tx, email);
   if (holder) {
-    // A concurrent sign-in of the same user may have made it.
+    // A concurrent sign-in of the same user may have created it.
     if (await findUserByIdentity(tx, key)) return undefined;
     if (holder.awaited_provider !== null) return takeInvited(call, tx, holder, key);
     if (!provider.adopt) throw new LoginRefused('wrong_method');
@@ -133,14 +137,14 @@ async function addAccount(
     providerId: null,
   });
   if (!made) return undefined;
-  // The user of the provider has got an account with another address meanwhile.
+  // In the meantime, the user of the provider got an account with another address.
   if (!(await insertIdentity(tx, made.id, key))) throw new LoginRefused('wrong_method');
   const details = { by: 'OIDC', provider: provider.id };
   await call.note({ event: 'account.created', userId: made.id, details }, tx);
   return made;
 }
 
-/** Gives an account that an invitation has made to its user. */
+/** Gives an account that an invitation created to its user. */
 async function takeInvited(
   { note }: AccountCall,
   tx: Database,
@@ -148,9 +152,9 @@ async function takeInvited(
   key: IdentityKey,
 ): Promise<UserRow | undefined> {
   const account = await lockUser(tx, id);
-  // A concurrent sign-in may have taken it.
+  // A concurrent sign-in may have taken over the account.
   if (account?.awaited_provider !== key.provider) return undefined;
-  // The account stays after the invitation was withdrawn.
+  // The account still exists after its invitation was withdrawn.
   if (!(await hasProjects(tx, id))) throw new LoginRefused('not_invited');
   if (!(await insertIdentity(tx, id, key))) return undefined;
   const details = { by: 'OIDC', provider: key.provider };
@@ -158,7 +162,7 @@ async function takeInvited(
   return takeInvitedUser(tx, id);
 }
 
-/** Links the account that has the address. */
+/** Links the account that has the user's address. */
 async function adopt(
   { note }: AccountCall,
   tx: Database,
@@ -169,7 +173,8 @@ async function adopt(
   if (!account || !(await insertIdentity(tx, account.id, key))) return undefined;
   const details = { provider: key.provider };
   await note({ event: 'account.adopted', userId: account.id, details }, tx);
-  // The holder of an unverified account has never proved the address, so their password ends.
+  // The user of an unverified account has never proved the address, so their password becomes
+  // invalid.
   const login = { type: 'OIDC', providerId: null } as const;
   return (await replacePassword(tx, account.id, login)) ?? account;
 }

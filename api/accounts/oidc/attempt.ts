@@ -5,9 +5,9 @@ import type { Services } from '../../services/services.ts';
 import { cookieName, setCookie } from '../../access/session.ts';
 import { keyFor, LoginRefused, verifierOf } from '../oauth.ts';
 
-/** A sign-in that is under way is kept in a signed cookie of the browser only. */
+/** A sign-in in progress. It is stored only in a signed cookie of the browser. */
 
-/** Seconds that the sign-in at the provider may take. */
+/** Maximum duration of the sign-in at the provider, in seconds. */
 export const attemptSeconds = 10 * 60;
 const purpose = 'oidc state';
 
@@ -17,11 +17,11 @@ interface Begun {
   state: string;
   provider: string;
   fresh: boolean;
-  /** The session whose user is linked to the user of the provider; null: it is a sign-in. */
+  /** The session that links its account to the user of the provider; null: this is a sign-in. */
   link: { userId: string; sessionId: string } | null;
 }
 
-/** A sign-in, or the link of an account, as its browser has begun it. */
+/** A sign-in, or a link of an account, that this browser has begun. */
 export type BrowserAttempt = OidcAttempt & Pick<Begun, 'link'>;
 
 /** Begins a sign-in or a link. Returns the cookie to set. */
@@ -59,7 +59,7 @@ export async function readAttempt(
   return attemptOf(begun, config);
 }
 
-/** Returns the `Set-Cookie` value that ends a sign-in in the browser. */
+/** Returns the `Set-Cookie` value that deletes the cookie of a sign-in. */
 export function forgetAttempt(config: Config): string {
   return cookieText('', 0, config);
 }
@@ -73,7 +73,8 @@ function attemptOf({ state, provider, fresh, link }: Begun, config: Config): Bro
     state,
     fresh,
     link,
-    // The cookie is readable by the browser, so nonce and verifier are derived by keys.
+    // The browser can read the cookie, so nonce and verifier are not in it: they are derived with
+    // keys of the server.
     nonce: createHmac('sha256', keyFor('oidc nonce', config)).update(state).digest('base64url'),
     codeVerifier: verifierOf(state, config),
     redirectUri: `${config.apiUrl}/oauth/oidc/${provider}/callback`,

@@ -14,7 +14,10 @@ import { findProvider, logFailure } from './providers.ts';
 import { applyRules } from './rules.ts';
 import { attemptSeconds, beginAttempt, forgetAttempt, hashState, readAttempt } from './attempt.ts';
 
-/** Sign-in by an OpenID provider: `outbound` redirects to it, and it redirects to `callback`. */
+/**
+ * Sign-in through an OpenID provider: `outbound` redirects to the provider, which redirects to
+ * `callback`.
+ */
 
 const params = z.object({ provider: z.string().max(40).describe('The id of the provider') });
 
@@ -49,7 +52,7 @@ const getMethods = endpoint({
   handle: async ({ config }) => signInMethods(config),
 });
 
-/** Returns the ways to sign in that the settings allow. */
+/** Returns the sign-in methods that the settings allow. */
 export function signInMethods({ passwordSignIn, signupsEnabled, oauth, oidc }: Services['config']) {
   return {
     password: passwordSignIn,
@@ -129,7 +132,7 @@ const callback = endpoint({
       const attempt = await readAttempt(config, id, request.cookie, query.state);
       const { link } = attempt;
       if (link) failurePage = linkedPage;
-      // Before the code is used, so that of two parallel requests one goes on.
+      // Before the code is used, so that only one of two parallel requests continues.
       const isFirst = await useChallenge(db, hashState(attempt.state), attemptSeconds);
       if (!isFirst) throw new LoginRefused('oauth_failed');
       const claims = await oidc.readReturn(returnAddress(attempt.redirectUri, query), attempt);
@@ -151,12 +154,12 @@ const callback = endpoint({
   },
 });
 
-/** The page of the dashboard that says how the link of an account ended. */
+/** The page of the dashboard that shows the result of linking an account. */
 const linkedPage = '/auth/linked';
 
 export const oidcEndpoints = [getMethods, outbound, callback, receiveLogout];
 
-/** Returns a sign-in, with a second factor if the provider has asked for one. */
+/** Returns a sign-in; with a second factor if the provider has checked one. */
 function signInOf(
   { id, issuer, acrValues, sessionHours }: OidcProvider,
   { sub, sid, acr, amr }: OidcClaims,
@@ -175,7 +178,10 @@ function signInOf(
   };
 }
 
-/** Returns the address to which the provider has redirected. A repeated parameter is left out. */
+/**
+ * Returns the address to which the provider has redirected, with its query. Repeated parameters are
+ * left out.
+ */
 function returnAddress(redirectUri: string, query: Readonly<Record<string, unknown>>): URL {
   const address = new URL(redirectUri);
   for (const [name, value] of Object.entries(query)) {

@@ -12,7 +12,9 @@ import { ById, named, Time } from '../../http/schemas.ts';
 import { beginAttempt } from './attempt.ts';
 import { findProvider, providerUnavailable } from './providers.ts';
 
-/** The links of an account to users of OpenID providers. The account signs in by each. */
+/**
+ * The links between an account and users of OpenID providers. The account can sign in through each.
+ */
 
 const Identity = named('Identity', {
   id: z.uuid().meta({ examples: ['1d000000-0000-4000-8000-000000000001'] }),

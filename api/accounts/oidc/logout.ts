@@ -14,7 +14,7 @@ import { answer, endpoint } from '../../http/endpoint.ts';
 import { findProvider, logFailure, providerUnavailable } from './providers.ts';
 
 /**
- * Seconds for which a used token is remembered: longer than it is valid, also if the clock of the
+ * Seconds for which a used token is stored: longer than it is valid, even if the clock of the
  * provider is a minute ahead.
  */
 const usedSeconds = 2 * logoutTokenSeconds;
@@ -46,7 +46,7 @@ export const receiveLogout = endpoint({
       .update(JSON.stringify(['logout', issuer, jti]))
       .digest();
     await transact(db, async (tx) => {
-      // In the transaction of the logout, so that the provider can repeat one that has failed.
+      // In the transaction of the logout, so that the provider can repeat a logout that has failed.
       if (!(await useChallenge(tx, hash, usedSeconds))) throw new Problem('INVALID_LOGOUT_TOKEN');
       const logout = { issuer, subject: sub, providerSid: sid };
       const ended = await deleteProviderSessions(tx, logout);
@@ -60,7 +60,10 @@ export const receiveLogout = endpoint({
   },
 });
 
-/** @throws Problem UNSUPPORTED_MEDIA_TYPE, INVALID_LOGOUT_TOKEN */
+/**
+ * Returns the logout token of a request.
+ * @throws Problem UNSUPPORTED_MEDIA_TYPE, INVALID_LOGOUT_TOKEN
+ */
 async function tokenOf({
   bytes,
   header,
@@ -83,7 +86,10 @@ async function tokenOf({
   return token;
 }
 
-/** @throws Problem INVALID_LOGOUT_TOKEN, SERVICE_UNAVAILABLE */
+/**
+ * Verifies a logout token.
+ * @throws Problem INVALID_LOGOUT_TOKEN, SERVICE_UNAVAILABLE
+ */
 async function readToken(
   call: Parameters<typeof logFailure>[0],
   { provider, oidc }: ReturnType<typeof findProvider>,

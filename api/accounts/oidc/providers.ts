@@ -4,7 +4,10 @@ import type { OidcProvider } from '../../../providers/login/oidc-file.ts';
 import type { Services } from '../../services/services.ts';
 import { LoginRefused } from '../oauth.ts';
 
-/** @throws Problem OAUTH_NOT_CONFIGURED */
+/**
+ * Finds an OpenID provider by its id.
+ * @throws Problem OAUTH_NOT_CONFIGURED
+ */
 export function findProvider(
   { config, oidc }: Pick<Services, 'config' | 'oidc'>,
   id: string,
@@ -15,7 +18,7 @@ export function findProvider(
   return { provider, oidc: found };
 }
 
-/** Returns the refusal for a provider that does not answer. */
+/** Returns the error for a provider that does not respond. */
 export function providerUnavailable(id: string): Problem {
   return new Problem('SERVICE_UNAVAILABLE', {
     message: `The identity provider ${id} does not answer.`,
@@ -24,7 +27,7 @@ export function providerUnavailable(id: string): Problem {
   });
 }
 
-/** Logs the kind of an error only: its causes quote tokens and claims. */
+/** Logs only the kind of an error, because its cause may quote tokens and claims. */
 export function logFailure({ log }: Pick<Services, 'log'>, provider: string, error: unknown): void {
   if (error instanceof LoginRefused) return;
   const { name, message, code } = error as Error & { code?: unknown };

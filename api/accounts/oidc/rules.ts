@@ -14,8 +14,8 @@ import type { SecurityLog } from '../../access/security-log.ts';
 import type { Services } from '../../services/services.ts';
 
 /**
- * Makes, changes and ends the memberships of a user as the rules of the projects say, before the
- * session begins. If the process dies meanwhile, there is no session, and the next sign-in goes on.
+ * Creates, changes and ends the memberships of a user by the rules of the projects, before the
+ * session begins. If the process dies, there is no session, and the next sign-in continues.
  */
 export async function applyRules(
   { db, note }: Pick<Services, 'db'> & Pick<SecurityLog, 'note'>,
@@ -23,14 +23,14 @@ export async function applyRules(
   claims: OidcClaims,
   userId: string,
 ): Promise<void> {
-  // One form for `"*"` and lists: null is any project.
+  // null stands for any project.
   const admitted = projects === '*' ? null : projects;
   const user = { userId, provider, projects: admitted, claims: readClaimTexts(claims) };
   let after: string | null = null;
   do {
     const from: string | null = after;
     after = await transact(db, async (tx) => {
-      // Serializes this with other sign-ins and with invitations of the user.
+      // The lock makes other sign-ins and invitations of the user wait.
       if (!(await lockUser(tx, userId))) return null;
       const page = await findMemberChanges(tx, { ...user, after: from });
       const changed = await applyMemberChanges(tx, user, page);

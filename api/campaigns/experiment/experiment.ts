@@ -20,7 +20,7 @@ import { Actor, readActors } from '../../actors/actor.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { ById, named, Time, time } from '../../http/schemas.ts';
 
-/** The experiment of a campaign: its numbers, and its decision. */
+/** The experiment of a campaign: its results, and its decision. */
 
 const numbers = {
   sent: z.int(),
@@ -103,7 +103,10 @@ const example: z.input<typeof ExperimentRecord> = {
 
 type Tested = CampaignRow & { experiment: Experiment };
 
-/** @throws Problem CAMPAIGN_NOT_FOUND, EXPERIMENT_NOT_FOUND */
+/**
+ * Finds a campaign with an experiment.
+ * @throws Problem CAMPAIGN_NOT_FOUND, EXPERIMENT_NOT_FOUND
+ */
 async function findTested(db: Database, projectId: string, id: string): Promise<Tested> {
   const campaign = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
   return testedBy(campaign);
@@ -115,7 +118,10 @@ function testedBy(campaign: CampaignRow): Tested {
   return { ...campaign, experiment };
 }
 
-/** @throws Problem STATS_TOO_HEAVY */
+/**
+ * Counts the mail of the test group.
+ * @throws Problem STATS_TOO_HEAVY
+ */
 function countTest(db: Database, { id, project_id: projectId, experiment }: Tested) {
   return withinTime(db, { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' }, (tx) =>
     countArms(tx, { projectId, campaignId: id }, experiment),
@@ -212,7 +218,7 @@ export const decideExperiment = endpoint({
     const { projectId } = caller;
     const before = await findTested(db, projectId, id);
     await requireUndecided(db, before);
-    // Counted before the campaign is locked, because feedback waits for this lock.
+    // Counted before the campaign is locked, because feedback on its mail waits for this lock.
     const judged = numbersOf(await countTest(db, before));
     await transact(db, async (tx) => {
       await holdProject(tx, projectId);
@@ -228,7 +234,10 @@ export const decideExperiment = endpoint({
   },
 });
 
-/** @throws Problem VALIDATION_ERROR */
+/**
+ * Requires that an experiment has an arm.
+ * @throws Problem VALIDATION_ERROR
+ */
 export function requireArm(experiment: Experiment | null, arm: string) {
   const known = experiment?.arms.find(({ id }) => id === arm);
   if (known) return known;
@@ -240,7 +249,10 @@ export function requireArm(experiment: Experiment | null, arm: string) {
   throw invalidField('arm', 'invalid_enum_value', message, arm);
 }
 
-/** @throws Problem EXPERIMENT_NOT_RUNNING, EXPERIMENT_DECIDED */
+/**
+ * Requires an experiment that is running and not decided.
+ * @throws Problem EXPERIMENT_NOT_RUNNING, EXPERIMENT_DECIDED
+ */
 async function requireUndecided(db: Database, campaign: Tested): Promise<void> {
   const { id, status, audience_fixed: isFixed } = campaign;
   const run = (await findExperiment(db, id)) ?? null;
@@ -254,7 +266,7 @@ async function requireUndecided(db: Database, campaign: Tested): Promise<void> {
       state === 'DRAFT' ? 'The experiment has not begun.' : 'The campaign was cancelled.';
     throw new Problem('EXPERIMENT_NOT_RUNNING', { message, details: { state } });
   }
-  // Until then only a part of the test group exists, or none of it.
+  // Before the audience is fixed, the test group is not complete.
   if (!isFixed) {
     throw new Problem('EXPERIMENT_NOT_RUNNING', {
       message: 'The audience is still being fixed, so the test group is not complete.',

@@ -159,7 +159,7 @@ interface HasExperiment {
 }
 
 /**
- * Returns a request whose arms have the parts of their templates that they leave out.
+ * Returns a request in which each arm has the missing parts from its template.
  * @throws Problem TEMPLATE_NOT_FOUND
  */
 export async function withArmTemplates<Body extends HasExperiment>(

@@ -193,7 +193,7 @@ function campaignFigures(stats: Stats): Html {
   ]);
 }
 
-/** Shows the speed of a campaign, its limit, and its estimated end. */
+/** Shows the speed of a campaign, its rate limit, and its estimated end. */
 function pace({ progress }: Stats): Html | null {
   if (!progress) return null;
   const { perSecond, limitedBy, scheduledCount, estimatedEndAt } = progress;
@@ -205,7 +205,7 @@ function pace({ progress }: Stats): Html | null {
   </p>`;
 }
 
-/** Lists the reasons why recipients were not sent the campaign, each with the number of recipients. */
+/** Lists the reasons why contacts did not get the campaign, each with the number of contacts. */
 function reasonTable({ reasons }: Stats): Html | null {
   const counted = Object.entries(reasons).toSorted(([, one], [, other]) => other - one);
   if (counted.length === 0) return null;

@@ -79,7 +79,7 @@ export const showConsole = endpoint({
   },
 });
 
-/** The page for every unknown path of a project. */
+/** The page for all other paths of a project. */
 const showUnknownPage = projectPage({
   id: 'showUnknownPage',
   path: '/{key}',
@@ -90,7 +90,7 @@ const showUnknownPage = projectPage({
   },
 });
 
-/** All pages except the first. */
+/** All pages except the first one. */
 export const consolePages = [
   ...logInEndpoints,
   ...signInPages,

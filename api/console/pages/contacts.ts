@@ -104,7 +104,7 @@ function topicTable(topics: z.output<typeof listContactTopics.response>): Html {
   );
 }
 
-/** Maximum number of lines of the consent log on the page: the newest. */
+/** Maximum number of rows of the consent log on the page, newest first. */
 const consentShown = 10;
 
 function consentTable(lines: z.output<typeof listContactConsent.response>): Html {

@@ -5,7 +5,7 @@ import { projectAct, projectPage } from '../page.ts';
 import { actForm, count, facts, figures, heading, moment, section, state } from '../parts.ts';
 
 /**
- * The form that erases a contact. This cannot be undone, so the reader must tick a box first.
+ * The form that erases a contact. The erasure cannot be undone, so the user must tick a box first.
  * @param action the path of `eraseContactForm`
  */
 export function eraseForm(token: string, action: string): Html {
@@ -64,7 +64,7 @@ const showErasure = projectPage({
   },
 });
 
-/** Returns a key of the counts as a heading: `otherEmails` → `Other emails`. */
+/** Converts the key of a count to a heading: `otherEmails` → `Other emails`. */
 function inWords(key: string): string {
   const words = key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return words[0]!.toUpperCase() + words.slice(1);

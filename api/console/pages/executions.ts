@@ -26,7 +26,7 @@ import {
 type Listed = z.output<typeof findExecutions.response>['data'][number];
 type Execution = z.output<typeof getExecution.response>;
 
-/** The filters that the list passes on to `GET /executions`. */
+/** The filters that the page passes on to `GET /executions`. */
 const filters = [
   'workflowId',
   'stepId',
@@ -60,7 +60,9 @@ const showExecutions = projectPage({
   },
 });
 
-/** @param options.isOfOne true: all executions are of one contact, so the contact is not shown */
+/**
+ * @param options.isOfOne true: all executions belong to one contact, so the contact is not shown
+ */
 export function executionTable(
   executions: readonly Listed[],
   path: PageContext['path'],
@@ -157,8 +159,8 @@ const showExecution = projectPage({
 });
 
 /**
- * @param workflow.ways the branches from which one must be chosen to skip the step; empty: the step
- *   has one transition
+ * @param workflow.ways the branches from which the user must choose to skip the step; empty: the
+ * step has one transition
  * @param workflow.newest the newest version of the workflow
  */
 function executionActs(
@@ -214,11 +216,11 @@ function stepTable(execution: Execution): Html {
 }
 
 /**
- * Returns when an open step continues at the latest: a delay ends, a wait ends without its event, or
- * a webhook is attempted again; null: unknown.
+ * Returns when an open step continues at the latest: a delay ends, a wait times out, or a webhook
+ * is attempted again; null: unknown.
  */
 function endOf({ status, ...step }: Execution['stepExecutions'][number]) {
-  // A step that began after a delay also keeps its `scheduledFor`, but that time has passed.
+  // A step that began after a delay also has a `scheduledFor`, but that time has passed.
   if (status === 'SCHEDULED') return step.scheduledFor;
   if (status === 'WAITING') return step.executeAfter;
   const told = step.output?.['resumeAt'] ?? step.output?.['nextAttemptAt'];

@@ -12,11 +12,11 @@ import { stepModules, type StepType } from '../../../domain/workflow/steps/regis
 
 type Listed = z.output<typeof findExecutions.response>['data'][number];
 
-/** Maximum number of executions of each kind, the newest, from which the groups are built. */
+/** Maximum number of executions of each kind that are read to build the groups, newest first. */
 const lookedAt = '100';
 /** Maximum number of executions listed per group, and of groups on the overview. */
 const namedMax = 5;
-/** Maximum number of characters of an error for which the list and `retry-all` search. */
+/** Maximum number of characters of an error that the list and `retry-all` search for. */
 const errorCharsMax = 200;
 
 /** The query for each kind, the most severe first. */
@@ -37,8 +37,8 @@ export interface FailureGroup {
 }
 
 /**
- * Executions that failed, are stuck or completed with warnings, the largest group first. `isCut`:
- * there are more than the newest that were read.
+ * The groups of executions that failed, are stuck or completed with warnings, largest first.
+ * `isCut`: there are more executions than were read.
  */
 export interface Failures {
   groups: FailureGroup[];
@@ -115,7 +115,7 @@ function groupSection(
       token,
       {
         action: path(`/workflows/${workflow.id}/retry-all`),
-        // The job retries all executions of the group, also those that the page does not count.
+        // The job retries all executions of the group, not only those that were read for this page.
         label:
           executions.length > 1 && !isCut ? `Retry all ${count(executions.length)}` : 'Retry all',
         fields: {
@@ -167,7 +167,10 @@ function groupSection(
   );
 }
 
-/** Returns the URL that a step calls in the newest version, as written there; null: it has none. */
+/**
+ * Returns the URL that a step calls in the newest version, with its placeholders; null: the step
+ * has no URL.
+ */
 function receiverOf(step: { type: StepType; config: Record<string, unknown> } | undefined) {
   return (step && stepModules[step.type]?.address?.(step.config)) ?? null;
 }
@@ -194,7 +197,7 @@ function listQuery({ kind, workflow, step, executions }: FailureGroup): string {
   }).toString();
 }
 
-/** The largest groups of failures, shown on the console's overview. */
+/** Shows the largest groups of failures on the overview. */
 export function failureTable({ groups }: Failures, path: PageContext['path']): Html {
   if (groups.length === 0) return html`<p class="soft">No failed or stuck executions.</p>`;
   return html`<div class="wide">

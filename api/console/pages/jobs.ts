@@ -5,7 +5,7 @@ import { html } from '../../html/html.ts';
 import { projectPage } from '../page.ts';
 import { actorText, count, facts, figures, heading, moment, section, state } from '../parts.ts';
 
-/** Returns the path of a job's page, for a job on the executions of a workflow. */
+/** Returns the path of a job's page. The job works on the executions of a workflow. */
 export function jobPath(workflowId: string, jobId: string): string {
   return `/workflows/${workflowId}/jobs/${jobId}`;
 }
@@ -61,7 +61,7 @@ const showJob = projectPage({
   },
 });
 
-/** Returns a count as a heading: `retried` → `Retried`. */
+/** Converts the name of a count to a heading: `retried` → `Retried`. */
 function named(count: string): string {
   return count[0]!.toUpperCase() + count.slice(1);
 }

@@ -11,10 +11,10 @@ import { failureTable, listFailures } from './failures.ts';
 import { templateTable } from './templates.ts';
 import { workflowTable } from './workflows.ts';
 
-/** Query of each list on the overview: its first 8 items. */
+/** Query of each list on the overview: the first 8 items. */
 const shown = { page: '1', pageSize: '8' };
 
-/** The first page: problems that need an operator, and links to everything else. */
+/** The first page: problems that need an operator, and links to all other pages. */
 export async function showOverview({ call, project, path }: PageContext): Promise<ShownPage> {
   const [failures, delivery, workflows, campaigns, templates] = await Promise.all([
     listFailures(call),

@@ -17,14 +17,16 @@ import {
 
 type Listed = z.output<typeof getRequests.response>['data'][number];
 
-/** The filters that the page offers, with the names of their fields. */
+/** The filters on the page, with the labels of their fields. */
 const filters = [
   ['status', 'Status, such as 422 or 4xx'],
   ['route', 'Path, such as /v1/send'],
   ['errorCode', 'Error code'],
   ['keyId', 'Key id'],
 ] as const;
-/** All filters of the list. Links to this page may use the others as well. */
+/**
+ * All filters of the list. Links to this page may also use filters that the page has no fields for.
+ */
 const kept = [...filters.map(([name]) => name), 'method', 'userId', 'ip', 'minMs', 'idempotency'];
 
 const showRequests = projectPage({

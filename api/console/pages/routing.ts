@@ -59,7 +59,7 @@ function matchWords({ messageClass, domains, topicIds, receivers }: Route['match
   return parts.length === 0 ? 'all' : parts.join('; ');
 }
 
-/** A form for a message, and the providers that would get it now. */
+/** A form for an example message, and the providers through which it would be sent now. */
 async function preview(call: MemberCall, names: Names): Promise<Html> {
   const { from = '', to = '', messageClass = 'MARKETING' } = call.query;
   const field = (name: string, value: string, label: string) =>
@@ -118,7 +118,10 @@ ${JSON.stringify(routes, null, 2)}</textarea>`;
     ${actForm(token, { action: path('/routing'), label: 'Replace the routes', inputs })}`;
 }
 
-/** @throws Problem VALIDATION_ERROR if the text is no JSON */
+/**
+ * Parses the routes in a form.
+ * @throws Problem VALIDATION_ERROR if the text is not JSON
+ */
 function readRoutes(text: string): unknown {
   try {
     return JSON.parse(text);

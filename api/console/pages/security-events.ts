@@ -81,7 +81,10 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The export as a file, for a browser, which cannot send the header X-Project-Id. */
+/**
+ * Downloads the export as a file. A browser needs this path, because it cannot send the header
+ * X-Project-Id.
+ */
 const downloadSecurityEvents = endpoint({
   ...pageOptions,
   id: 'downloadSecurityEvents',

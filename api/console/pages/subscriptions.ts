@@ -26,7 +26,7 @@ import {
 type Subscription = z.output<typeof getSubscriptions.response>[number];
 type Delivery = z.output<typeof getDeliveries.response>['data'][number];
 
-/** The replay button covers the last 24 hours, in milliseconds. */
+/** Milliseconds that the replay button covers: the last 24 hours. */
 const replayedMs = 86_400_000;
 
 const showSubscriptions = projectPage({
@@ -132,7 +132,7 @@ function deliveryTable(
   );
 }
 
-/** Maximum number of shown characters of a response that was not 2xx. */
+/** Maximum number of shown characters of a response with another status than 2xx. */
 const responseCharsMax = 200;
 
 const pausing = [

@@ -79,7 +79,7 @@ const showTemplate = projectPage({
       </p>`;
     return {
       title: template.name,
-      // The frame inherits the policy: the mail's own styles are shown, its images are not loaded.
+      // The frame inherits the policy: styles of the mail are shown, its images are not loaded.
       styles: "'unsafe-inline'",
       content: html`${heading(template.name, state(template.type), html`<a class="button" href="${path(`/templates/${id}/over-time`)}">Numbers over time</a>`)}
       ${section(

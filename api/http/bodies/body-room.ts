@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../../domain/errors.ts';
 import { limits } from '../../../domain/limits.ts';
 
-/** Memory for request bodies, from their arrival until their request is answered. */
+/** Limits the memory for request bodies, from their arrival until their request is answered. */
 
-/** Maximum number of bytes of all bodies together: four times the largest body. */
+/** Maximum bytes of all bodies together: four times the largest body. */
 const allBytes = 4 * limits.sendBodyBytes;
-/** Maximum number of bytes of the bodies of one owner: the largest body. */
+/** Maximum bytes of all bodies of one owner: the largest body. */
 const ownerBytes = allBytes / 4;
-/** How long a body may wait for room, in milliseconds. */
+/** Maximum milliseconds for which a body waits for memory. */
 const waitMs = 10_000;
-/** Milliseconds between two checks for room. */
+/** Milliseconds between two checks of a waiting body for free memory. */
 const lookMs = 50;
-/** Bytes per second. A body that arrives more slowly may be rejected when room is short. */
+/** Bytes per second. A body that arrives more slowly may be rejected when memory is short. */
 const briskRate = 1024 * 1024;
-/** The time over which a rate is measured, in milliseconds. */
+/** Milliseconds over which a rate is measured. */
 const rateMs = 250;
 /** Milliseconds for which a new body counts as fast. */
 const beginningMs = 1_000;
@@ -24,22 +24,23 @@ export interface Place {
   readonly owner: string;
   /** Maximum number of bytes that will arrive; 0: only bytes that have arrived count. */
   readonly expected: number;
-  /** Called when the body is rejected to make room for another body. */
+  /** Called when this body is rejected to free memory for another body. */
   readonly giveWay: (problem: Problem) => void;
   held: number;
-  /** When its first bytes were counted, on the clock of `performance`; null: none were counted yet. */
+  /**
+   * When its first bytes were counted, on the clock of `performance`; null: none were counted yet.
+   */
   beganAt: number | null;
   state: 'arriving' | 'waiting' | 'complete' | 'left';
-  /** Bytes per second at `ratedAt`. `rateOf` returns the present rate, which is lower. */
+  /** Bytes per second at `ratedAt`. For the current rate, which is lower, see `rateOf`. */
   rate: number;
   ratedAt: number;
 }
 
 /**
- * Divides the memory for bodies between owners. An owner gets a quarter at most. Only bytes that have
- * arrived count, so a large Content-Length takes no room from other owners.
- *
- * If the bodies of one owner would not fit together, they are read one after the other. If room is
+ * Divides the memory for bodies between owners; an owner gets a quarter at most. Only bytes that
+ * have arrived count, so a large Content-Length takes no memory from other owners.
+ * If the bodies of one owner do not fit together, they are read one after the other. If memory is
  * still short, bodies that arrive slowly are rejected, the slowest first.
  */
 export class BodyRoom {
@@ -63,15 +64,15 @@ export class BodyRoom {
   }
 
   /**
-   * Counts bytes that have arrived. Returns a promise if there is no room for them; the caller must
-   * read no more until it resolves.
-   * @throws Problem SERVICE_UNAVAILABLE, in the promise, if there is no room within `waitMs`
+   * Counts bytes that have arrived. Returns a promise if there is no memory for them; the caller
+   * must not read more until it resolves.
+   * @throws Problem SERVICE_UNAVAILABLE, in the promise, if there is no memory within `waitMs`
    */
   take(place: Place, bytes: number): Promise<void> | undefined {
     return this.#tryTake(place, bytes) ? undefined : this.#wait(place, bytes);
   }
 
-  /** The whole body has arrived, so it is no longer rejected. */
+  /** Records that the whole body has arrived, so it is not rejected any more. */
   complete(place: Place): void {
     place.state = 'complete';
   }
@@ -103,15 +104,15 @@ export class BodyRoom {
   }
 
   /**
-   * Returns true if the owner's earlier bodies leave room for the whole of this one. Slow bodies do not
-   * count, because they would be rejected.
+   * Returns true if the owner's earlier bodies leave memory for all of this body. Slow bodies do
+   * not count, because they would be rejected.
    */
   #mayBegin(place: Place): boolean {
     if (place.beganAt !== null) return true;
     let others = 0;
     for (const other of this.#of(place.owner)) {
       if (other === place) break;
-      // An earlier body of the owner still waits for its turn.
+      // An earlier body of the owner is still waiting.
       if (other.beganAt === null) return false;
       if (other.state === 'complete') others += other.held;
       else if (isBrisk(other)) others += Math.max(other.held, other.expected);
@@ -136,20 +137,23 @@ export class BodyRoom {
       }
       if (performance.now() > end) throw tooMany();
       await sleep(lookMs);
-      // The body was rejected for another one, or its client has disconnected.
+      // The body was rejected to free memory, or its client has disconnected.
       if (place.state !== 'waiting') return;
     }
     place.state = 'arriving';
   }
 
-  /** Returns the body to reject for this one; undefined: other bodies will soon free their room. */
+  /**
+   * Returns the body to reject so that this one fits; undefined: other bodies will soon free their
+   * memory.
+   */
   #slowestBeside(place: Place, bytes: number): Place | undefined {
     const now = performance.now();
     const all = this.#isOwnerFull(place, bytes)
       ? [...this.#of(place.owner)]
       : [...this.#places.values()].flatMap((places) => [...places]);
     const others = all.filter((other) => other !== place && other.held > 0);
-    // If all other bodies wait, none of them will end and free its room.
+    // If all other bodies wait, none of them will end and free its memory.
     const isStuck = others.every(({ state }) => state === 'waiting');
     const slow = others.filter(
       (other) => isStuck || (other.state === 'arriving' && !isBrisk(other)),

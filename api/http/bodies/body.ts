@@ -11,7 +11,7 @@ import { besideFileBytes, fileTooLarge, type UploadLimits } from './upload.ts';
 
 /** Reads request bodies, and limits their size and their JSON. */
 
-/** The part of an endpoint's declaration about its body. */
+/** The fields of an endpoint's declaration that concern its body. */
 interface BodyRules {
   method: string;
   access: Access;
@@ -21,7 +21,7 @@ interface BodyRules {
   asSent?: boolean;
 }
 
-/** Largest body an endpoint accepts, in bytes. */
+/** Returns the maximum size of an endpoint's body, in bytes. */
 export function bodyBytesMax({ access, upload, bodyBytesMax: own }: BodyRules): number {
   if (upload) return upload.bytesMax + besideFileBytes;
   return own ?? (access === 'open' ? limits.openBodyBytes : limits.jsonBodyBytes);
@@ -51,12 +51,15 @@ export function refuseUnreadableBody(ctx: Context, endpoint: BodyRules): void {
   });
 }
 
-/** Returns true if the body of a request is read. */
+/** Returns true if an endpoint reads the body of its requests. */
 export function takesBody({ method, body }: BodyRules): boolean {
   return ['POST', 'PUT', 'PATCH'].includes(method) || !!body;
 }
 
-/** Number of first bytes of each body that take no room: thousands of such small bodies fit in memory. */
+/**
+ * The first bytes of each body are not counted, because thousands of such small bodies fit in
+ * memory.
+ */
 const freeBytes = 64 * 1024;
 /**
  * A body that takes longer than `leastMs` is refused unless at least `leastBytes` arrive in each
@@ -72,22 +75,22 @@ const room = new BodyRoom();
 
 interface Body {
   bytes: Buffer;
-  /** Frees the room of the body. It must be called when the request is answered. */
+  /** Frees the memory of the body. The caller must call it when the request is answered. */
   release: () => void;
 }
 
 /**
  * Reads the body up to the endpoint's limit, also without a Content-Length. Large bodies wait for
- * room in the memory of their owner.
+ * memory of their owner.
  * @param owner the project or user for which the bytes count, or `anonymous`
- * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE; INVALID_REQUEST_BODY when it breaks off or
- *   arrives too slowly; SERVICE_UNAVAILABLE when there is no room
+ * @throws Problem PAYLOAD_TOO_LARGE, FILE_TOO_LARGE; INVALID_REQUEST_BODY when the body is
+ * incomplete or arrives too slowly; SERVICE_UNAVAILABLE when there is no memory
  */
 export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Promise<Body> {
   const { req } = ctx;
   const bytesMax = bodyBytesMax(endpoint);
   const isChunked = ctx.get('transfer-encoding') !== '';
-  // No memory is reserved for requests without credentials: they could keep others waiting.
+  // No memory is reserved for requests without credentials, because they could make others wait.
   const expected = owner === anonymous ? 0 : isChunked ? bytesMax : (ctx.request.length ?? 0);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -110,7 +113,8 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
     function add(chunk: Buffer): void {
       size += chunk.length;
       if (size > bytesMax) {
-        // Discards the rest but keeps the connection, so that the client gets the error.
+        // Discards the rest of the body but keeps the connection, so that the client gets the
+        // error.
         end(tooLarge(endpoint));
         req.resume();
         return;
@@ -130,7 +134,7 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
       req.resume();
     }
 
-    /** Stops reading. The connection ends with the response. */
+    /** Stops reading. The connection is closed after the response. */
     function give(problem: Problem): void {
       req.pause();
       ctx.set('Connection', 'close');
@@ -142,7 +146,8 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
       forget();
       req.off('data', add);
       const bytes = Buffer.concat(problem ? [] : chunks);
-      // Emptied, because `release`, which the caller keeps, would hold the chunks in memory.
+      // The array is emptied, because `release`, which the caller keeps, would keep its content in
+      // memory.
       chunks.length = 0;
       if (!problem) return resolve({ bytes, release });
       release();
@@ -166,8 +171,8 @@ function tooLarge(endpoint: BodyRules): Problem {
 
 /**
  * Returns the value of a JSON body; an empty object without a body.
- * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when it has too many values or levels, or a
- *   number that cannot be stored with all its digits.
+ * @throws Problem INVALID_REQUEST_BODY; VALIDATION_ERROR when the body has too many values or
+ * levels, or a number that cannot be stored with all its digits.
  */
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};

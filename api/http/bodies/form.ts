@@ -5,7 +5,7 @@ import { Busboy } from '@fastify/busboy';
 /** A file of a form, in memory. */
 export interface FormFile {
   filename: string;
-  /** As declared by the client; not verified. */
+  /** The type that the client declares; not verified. */
   contentType: string;
   chunks: Buffer[];
 }
@@ -13,16 +13,16 @@ export interface FormFile {
 /** The fields of a form, in the order sent. */
 export type FormFields = [name: string, value: string | FormFile][];
 
-/** Maximum number of fields and files in one form; no client needs more. */
+/** Maximum number of fields and files in one form. */
 const partsMax = 40;
-/** Number of bytes that are parsed together: few, so that too many parts are noticed early. */
+/** Number of bytes that are parsed at once: few, so that too many parts are noticed early. */
 const pieceBytes = 1024;
 /** Maximum number of bytes of the header of one part: its name, its file name and its type. */
 const headBytesMax = 8 * 1024;
 
 /**
- * Reads a form in either encoding; anything but multipart is read as urlencoded.
- * @throws Error when a multipart form is broken, breaks off, or has too many or too long parts.
+ * Reads a form, multipart or urlencoded; any other content type is read as urlencoded.
+ * @throws Error when a multipart form is malformed, incomplete, or has too many or too long parts.
  */
 export async function readForm(bytes: Buffer, contentType: string): Promise<FormFields> {
   if (!/^multipart\//i.test(contentType)) {
@@ -42,7 +42,7 @@ export async function readForm(bytes: Buffer, contentType: string): Promise<Form
     const chunks: Buffer[] = [];
     add(name, { filename: filename ?? '', contentType, chunks });
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // A form that breaks off within a file fails here.
+    // A form that ends within a file fails here.
     stream.on('error', (error) => parser.destroy(error));
   });
   parser.on('partsLimit', () => parser.destroy(new Error('The form has too many parts.')));

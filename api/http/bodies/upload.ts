@@ -5,17 +5,17 @@ import { type FormFields, type FormFile, readForm } from './form.ts';
 
 /** The limits of an endpoint that accepts a file. */
 export interface UploadLimits {
-  /** Largest file, in bytes. */
+  /** Maximum size of the file, in bytes. */
   bytesMax: number;
 }
 
-/** Allowance for the other parts and the boundaries, in bytes, in addition to the file. */
+/** Bytes for the other parts and the boundaries, in addition to the file. */
 export const besideFileBytes = 64 * 1024;
 
 /** A file of a request, in memory. */
 export class UploadedFile {
   readonly filename: string;
-  /** As declared by the client; not verified. */
+  /** The type that the client declares; not verified. */
   readonly contentType: string;
   readonly #chunks: Buffer[];
 
@@ -30,12 +30,12 @@ export class UploadedFile {
     return this.#chunks.reduce((size, chunk) => size + chunk.length, 0);
   }
 
-  /** The content as one buffer, copied on each call. */
+  /** Returns the content as one buffer, copied on each call. */
   bytes(): Buffer {
     return Buffer.concat(this.#chunks);
   }
 
-  /** Returns what stands for the file in the hash of the body for `Idempotency-Key`. */
+  /** Returns the value that represents the file in the hash of the body, for `Idempotency-Key`. */
   toJSON(): object {
     const hash = createHash('sha256');
     for (const chunk of this.#chunks) hash.update(chunk);

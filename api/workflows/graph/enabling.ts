@@ -20,14 +20,14 @@ import type { Services } from '../../services/services.ts';
 import { findBrokenText } from '../../templates/stored.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
-/** Maximum number of templates that are read together, because each may have 2 MB. */
+/** Maximum number of templates that are read at once, because each may have 2 MB. */
 const readAtOnce = 5;
 
 type Reading = Pick<Services, 'db' | 'renderer'>;
 
 /**
- * Returns the fault of each broken template of a workflow, by the template's id. Call it before a
- * transaction begins, because a large template takes seconds to parse.
+ * Returns the error of each invalid template of a workflow, by template id. Call it before a
+ * transaction begins, because parsing a large template takes seconds.
  * @throws Problem WORKFLOW_NOT_FOUND
  */
 export async function findBrokenInWorkflow(
@@ -40,7 +40,7 @@ export async function findBrokenInWorkflow(
   return findBrokenTemplates(reading, projectId, steps);
 }
 
-/** Returns the fault of each broken template that steps use, by the template's id. */
+/** Returns the error of each invalid template that steps use, by template id. */
 export async function findBrokenTemplates(
   { db, renderer }: Reading,
   projectId: string,
@@ -59,8 +59,9 @@ export async function findBrokenTemplates(
 }
 
 /**
+ * Refuses a graph that cannot run.
  * @param broken the result of `findBrokenTemplates`
- * @throws Problem WORKFLOW_INVALID with everything that prevents the graph from running.
+ * @throws Problem WORKFLOW_INVALID with all reasons
  */
 export async function refuseBroken(
   db: Database,
@@ -87,8 +88,8 @@ export async function refuseBroken(
 export const warningsMax = 100;
 
 /**
- * Returns warnings about a graph that can run, at most 100.
- * @param givenKeys keys of contact data that get no warning even if no contact has them
+ * Returns warnings about a valid graph, at most 100.
+ * @param givenKeys keys of contact data that cause no warning even if no contact has them
  */
 export async function findWarnings(
   db: Database,
@@ -116,8 +117,8 @@ export async function findWarnings(
 type WarnedWorkflow = Pick<WorkflowRow, 'project_id' | 'execution_key' | 'trigger_event_name'>;
 
 /**
- * Returns warnings about the execution key: about waits that end by an event of any key, and about a
- * key that no recent event has.
+ * Returns warnings about the execution key: about waits that an event with any key ends, and about
+ * a key that no recent event has.
  */
 async function findKeyWarnings(
   db: Database,
@@ -128,7 +129,7 @@ async function findKeyWarnings(
   const waits = steps.filter(({ type, config }) => {
     const given = config as { where?: unknown[]; eventName?: string };
     const rests = stepModules[type]?.rests;
-    // A digest of the event that starts the workflow compares the key by itself.
+    // A digest of the starting event compares the key automatically.
     const isAny = rests === 'wait' || (rests === 'digest' && given.eventName !== eventName);
     return isAny && !given.where?.length;
   });
@@ -147,7 +148,9 @@ async function findKeyWarnings(
   ];
 }
 
-/** Returns the paths in contact data that a step reads: `name` is the path, `key` its first part. */
+/**
+ * Returns the paths in contact data that a step reads: `name` is the path, `key` its first part.
+ */
 function readKeys({ type, config }: GraphStep): { key: string; name: string }[] {
   return (stepModules[type]?.fieldsRead?.(config) ?? []).flatMap((read) => {
     const place = stepFieldOf(read.name);
@@ -157,7 +160,7 @@ function readKeys({ type, config }: GraphStep): { key: string; name: string }[] 
   });
 }
 
-/** The keys of contact data that a step may set. */
+/** Returns the keys of contact data that a step may set. */
 function writtenKeys({ type, config }: GraphStep): string[] {
   return stepModules[type]?.contactChanges?.(config).dataKeys ?? [];
 }

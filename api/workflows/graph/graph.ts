@@ -24,7 +24,7 @@ import { noteWorkflowChange } from './noting.ts';
 import { Transition, WorkflowById, presentTransition, transitionExample } from './record.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
-/** A workflow that is being edited: its row is locked, so no other request changes its graph. */
+/** A workflow that is being edited. Its row is locked, so no other request changes its graph. */
 export interface Edit {
   tx: Database;
   workflow: WorkflowRow;
@@ -32,10 +32,10 @@ export interface Edit {
 }
 
 export interface Edited<T> {
-  /** True: the edit makes a new version. */
+  /** True: the edit creates a new version. */
   changed: boolean;
   answer: T;
-  /** The workflow after a change of settings that are no part of a version. */
+  /** The workflow after a change of settings that do not belong to a version. */
   settled?: WorkflowRow | undefined;
   /** For the security log. */
   noted?: Pick<NotedEvent, 'changes' | 'details'>;
@@ -50,8 +50,8 @@ interface EditCall {
 }
 
 /**
- * Runs one edit of a graph. An edit that changes something makes a new version.
- * @throws Problem WORKFLOW_NOT_FOUND, VALIDATION_ERROR when the graph becomes too large.
+ * Makes an edit of a graph. If the edit changes anything, it creates a new version.
+ * @throws Problem WORKFLOW_NOT_FOUND; VALIDATION_ERROR when the graph becomes too large.
  */
 export async function editGraph<T>(
   call: EditCall,
@@ -60,7 +60,7 @@ export async function editGraph<T>(
   return (await recordEdit(call, edit)).answer;
 }
 
-/** Does the same as `editGraph`. Also returns the workflow after the edit. */
+/** Like `editGraph`. Also returns the workflow after the edit. */
 export async function recordEdit<T>(
   call: EditCall,
   edit: (edit: Edit) => Promise<Edited<T>>,
@@ -82,7 +82,10 @@ export async function recordEdit<T>(
   });
 }
 
-/** @throws Problem VALIDATION_ERROR when the graph of a workflow has become too large. */
+/**
+ * Refuses a graph that has become too large.
+ * @throws Problem VALIDATION_ERROR
+ */
 export async function refuseTooLarge(tx: Database, id: string): Promise<void> {
   requireGraphSize(await findWorkflowGraph(tx, id), '');
 }
@@ -109,7 +112,7 @@ export const TransitionInput = z.object({
   priority: z.int32().default(0),
 });
 
-/** How a request names the branch of a transition. */
+/** The fields of a request that name the branch of a transition. */
 export type GivenBranch = Omit<
   z.output<typeof TransitionInput>,
   'fromStepId' | 'toStepId' | 'priority'
@@ -160,7 +163,8 @@ export const createTransition = endpoint({
       const from = found('STEP', body.fromStepId, findStep(graph, body.fromStepId));
       const to = found('STEP', body.toStepId, findStep(graph, body.toStepId));
       const branch = chosenBranch(from, body);
-      // A transition without a branch may be requested again: `autoConnect` may have made it.
+      // A transition without a branch may be requested again, because `autoConnect` may have
+      // created it.
       const existing = (await listTransitions(tx, workflow.id)).find(
         (row) => row.from_step_id === from.id && row.to_step_id === to.id && row.branch === null,
       );
@@ -185,10 +189,10 @@ export const createTransition = endpoint({
 });
 
 /**
- * Returns the branch of a new transition from `from`, which a request can name in several forms; null:
- * the step has no branches, or the transition is for both outcomes of a wait.
- * @throws Problem VALIDATION_ERROR when the request names two different branches, one that the step does
- *   not have, or none although the step needs one.
+ * Returns the branch of a new transition from `from`, which a request can name in several forms;
+ * null: the step has no branches, or the transition is for both outcomes of a wait.
+ * @throws Problem VALIDATION_ERROR when the request names two different branches, an unknown
+ * branch, or none although the step needs one.
  */
 export function chosenBranch(from: GraphStep, given: GivenBranch): string | null {
   const { condition, waitOutcome } = given;
@@ -254,8 +258,8 @@ function chosenOutcome(
 }
 
 /**
- * Returns the outcome that a transition stores beside its branch; null: `from` is no wait, or the
- * transition is for both outcomes.
+ * Returns the outcome that is stored with a branch; null: `from` is no wait, or the transition is
+ * for both outcomes.
  */
 export function outcomeOf(from: GraphStep, branch: string | null): string | null {
   if (stepModules[from.type].ways !== 'outcomes') return null;

@@ -6,18 +6,18 @@ import type { Call } from '../../http/endpoint.ts';
 import { triggerConfig } from './record.ts';
 import { presentStart } from './starts.ts';
 
-/** The parts of a request that a change of workflows needs. */
+/** The parts of a call that a change of workflows needs. */
 export type WorkflowCall = Pick<
   Call<'secret', unknown, unknown, unknown>,
   'db' | 'note' | 'caller'
 >;
 
-/** Conditions in these settings may name the address of a contact. */
+/** Settings with conditions, which may contain the address of a contact. */
 const secret = ['triggerConfig', 'exitRules'];
 
 /**
- * Notes that a workflow was changed, unless its version and its settings are as before.
- * @param more the changed fields of a step, and the ids of what was changed within the workflow
+ * Notes that a workflow was changed, unless its version and its settings are the same as before.
+ * @param more the changed fields of a step, and the ids of changed parts of the workflow
  */
 export async function noteWorkflowChange(
   { note, caller: { projectId } }: Pick<WorkflowCall, 'note' | 'caller'>,

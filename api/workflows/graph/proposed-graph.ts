@@ -27,7 +27,7 @@ const ProposedStep = ofTypes(
   z.object({ id: FreeId, name: Name, templateId: Uuid.nullable().optional() }),
 );
 
-/** Maximum number of steps, and of transitions, of a graph in a request. */
+/** Maximum number of steps, and of transitions, in the graph of a request. */
 export const itemsMax = 1_000;
 
 export const ProposedGraph = named('ProposedGraph', {
@@ -44,13 +44,13 @@ interface GivenGraph {
   exitRules: readonly ExitRule[];
 }
 
-/** How errors name the parts of a graph. */
+/** The names that errors use for the parts of a graph. */
 export interface GraphFields {
-  /** Returns the name of a step within the field `steps`. */
+  /** Returns the name of a step below the field `steps`. */
   step(id: string, index: number): string | number;
-  /** Name of the field for a step's id. */
+  /** Name of the field with a step's id. */
   id: string;
-  /** Names of the fields of a transition. */
+  /** Names of the fields with the ends of a transition. */
   from: string;
   to: string;
   branch: string;
@@ -65,9 +65,9 @@ const proposedFields: GraphFields = {
 };
 
 /**
- * Returns the graph of a request.
+ * Returns the graph in a request.
  * @param path the fields that contain the graph, the outermost first
- * @throws Problem VALIDATION_ERROR on the steps and transitions that break a rule of graphs
+ * @throws Problem VALIDATION_ERROR for steps and transitions that break a rule of graphs
  */
 export function graphOf(given: GivenGraph, path: readonly string[], names = proposedFields): Graph {
   const field = (...inside: (string | number)[]) => [...path, ...inside].join('.');
@@ -131,11 +131,11 @@ function branchOf(from: GraphStep, given: GivenBranch, rename: (field: string) =
 }
 
 /**
- * Maximum number of ids with which an unknown id is compared. The time of a comparison grows with the
- * product of the lengths of both ids.
+ * Maximum number of ids that are compared with an unknown id. The time of a comparison grows with
+ * the product of both lengths.
  */
 const comparedMax = 200;
-/** Maximum number of unknown ids in one graph for which a similar id is searched. */
+/** Maximum number of unknown ids in a graph for which a similar id is searched. */
 const hintsMax = 20;
 
 function requireStep(graph: Graph, id: string, field: string, mayHint: boolean): GraphStep {
@@ -147,7 +147,7 @@ function requireStep(graph: Graph, id: string, field: string, mayHint: boolean):
   throw invalidField(field, 'not_found', `"${id}" is not a step of this graph.${hint}`);
 }
 
-/** Returns a Problem with its fields renamed, and any other error as it is. */
+/** Returns a Problem with renamed fields; any other error is returned unchanged. */
 export function renamed(error: unknown, rename: (field: string) => string): unknown {
   if (!(error instanceof Problem) || !error.errors) return error;
   const errors = error.errors.map((one) => ({ ...one, field: rename(one.field) }));

@@ -27,7 +27,7 @@ import { named, ofProject, Time, times, Uuid } from '../../http/schemas.ts';
 
 export const WorkflowById = z.object({ id: Uuid });
 
-/** Conditions on an event, as they are stored. */
+/** Conditions on an event, in their stored form. */
 const StoredWhere = z
   .array(
     ownKeys(
@@ -116,7 +116,7 @@ export async function presentWorkflow(
   return record!;
 }
 
-/** Returns the records of workflows. `versionBy` names the actor who made the current version. */
+/** Returns the records of workflows. `versionBy` is the actor that made the current version. */
 export async function presentWorkflows(
   db: Database,
   rows: readonly WorkflowRow[],
@@ -136,7 +136,7 @@ export async function presentWorkflows(
   );
 }
 
-/** The warnings of a workflow as a part of its record. */
+/** Returns the warnings of a workflow as a part of its record. */
 export function withWarnings(warnings: GraphWarning[]): { warnings?: GraphWarning[] } {
   return warnings.length === 0 ? {} : { warnings };
 }

@@ -19,7 +19,10 @@ const ScheduleConfig = z.object(scheduleFields);
 
 type GivenSchedule = z.output<typeof ScheduleConfig>;
 
-/** @throws Problem VALIDATION_ERROR `not_allowed` for settings of a schedule in another trigger */
+/**
+ * Refuses settings of a schedule in another trigger.
+ * @throws Problem VALIDATION_ERROR `not_allowed`
+ */
 export function refuseSchedule(type: string, given: GivenSchedule): void {
   const refusals = new Refusals();
   for (const key of Object.keys(scheduleFields) as (keyof GivenSchedule)[]) {
@@ -30,7 +33,10 @@ export function refuseSchedule(type: string, given: GivenSchedule): void {
   refusals.throw();
 }
 
-/** @throws Problem VALIDATION_ERROR for a filter with unknown segments or fields */
+/**
+ * Refuses a filter with unknown segments or fields.
+ * @throws Problem VALIDATION_ERROR
+ */
 export async function refuseScheduleFilter(
   db: Database,
   projectId: string,
@@ -41,7 +47,7 @@ export async function refuseScheduleFilter(
 }
 
 /**
- * Returns the config as it is stored.
+ * Returns the config in its stored form.
  * @throws Problem SEGMENT_NOT_FOUND, VALIDATION_ERROR for a filter with unknown segments or fields
  */
 export async function settledSchedule(

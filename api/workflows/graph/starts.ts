@@ -5,11 +5,11 @@ import { limits } from '../../../domain/limits.ts';
 import { type Reentry, reentryModes } from '../../../domain/workflow/start.ts';
 import { fault } from '../../http/schemas.ts';
 
-/** The keys of executions, and when a contact may enter a workflow again. */
+/** Execution keys, and the rules for re-entry of a contact into a workflow. */
 
 const KeyText = z.string().min(1).max(limits.executionKeyChars);
 
-/** A key in a request. Numbers and booleans become text. */
+/** A key in a request. Numbers and booleans are converted to text. */
 export const Key = z
   .union([KeyText, z.number().transform(String), z.boolean().transform(String)])
   .describe('By default it is read from the context at the path of `executionKey`');
@@ -37,7 +37,7 @@ const GivenReentry = z
   })
   .describe('Replaced as a whole');
 
-/** The settings in a request. A setting that is left out keeps its value. */
+/** The settings in a request. A missing setting keeps its value. */
 export const startFields = {
   allowReentry: z
     .boolean()
@@ -89,7 +89,7 @@ export function presentStart(row: StartColumns): { allowReentry: boolean; reentr
 }
 
 /**
- * The columns of a workflow after a change of its settings.
+ * Returns the columns of a workflow after a change of its settings.
  * @param triggerType the trigger after the change
  * @throws Problem VALIDATION_ERROR with all invalid fields, named as in `startFields`
  */
@@ -136,7 +136,7 @@ export function changedStart(
   };
 }
 
-/** Returns the rules of re-entry after a request that changes only `allowReentry`. */
+/** Returns the re-entry rules after a request that changes only `allowReentry`. */
 function reentryOf(before: StartColumns, allowReentry: boolean | undefined): Reentry {
   const { reentry } = presentStart(before);
   if (allowReentry === false) return { mode: 'once', minIntervalSeconds: null };
@@ -144,7 +144,7 @@ function reentryOf(before: StartColumns, allowReentry: boolean | undefined): Ree
   return reentry;
 }
 
-/** The columns of a new workflow: settings in the body override those of its graph. */
+/** Returns the columns of a new workflow. Settings in the body override those in its graph. */
 export function startOfNew(
   body: StartFields & {
     graph?: (StartFields & { trigger?: { type: string } | undefined }) | undefined;

@@ -14,7 +14,7 @@ export type Typed<Base extends z.ZodObject> = z.output<Base> & {
 const pascalCase = (type: StepType) =>
   type.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The config of each type, as a named component of the OpenAPI document. */
+/** The config of each step type, as a named component of the OpenAPI document. */
 const configs = new Map(
   stepTypes.map((type) => [
     type,
@@ -23,8 +23,9 @@ const configs = new Map(
 );
 
 /**
- * Returns the schema of a step in a request. The type of the step determines the schema of its config.
- * @param prefix beginning of the names of the OpenAPI components, such as `New` for `NewDelayStep`
+ * Returns the schema of a step in a request. The type of the step determines the schema of its
+ * config.
+ * @param prefix prefix of the names of the OpenAPI components, such as `New` for `NewDelayStep`
  */
 export function ofTypes<Base extends z.ZodObject>(
   prefix: string,

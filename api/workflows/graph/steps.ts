@@ -108,10 +108,11 @@ async function checkNewStep({
 }
 
 /**
- * The config of a step as it is stored.
+ * Returns the config of a step in its stored form.
  * @param before the stored config; null: the step is new
- * @throws Problem VALIDATION_ERROR for a field that has no prefix and that no contact has, an unknown
- *   segment, a masked value without a stored one, and a secret that must not go to the host of the step
+ * @throws Problem VALIDATION_ERROR for a field without a prefix that no contact has, an unknown
+ * segment, a masked value without a stored one, or a secret that must not be sent to the host of
+ * the step
  */
 async function settle(
   db: Database,
@@ -128,7 +129,10 @@ async function settle(
   return config;
 }
 
-/** @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, TRIGGER_STEP_EXISTS. */
+/**
+ * Adds a step.
+ * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, TRIGGER_STEP_EXISTS.
+ */
 async function addStep(
   tx: Database,
   workflow: WorkflowRow,
@@ -183,17 +187,17 @@ export async function requireTemplates(
   foundAll('TEMPLATE', named, await holdTemplates(tx, projectId, named));
 }
 
-/** Only the config of SEND_EMAIL has a template id. */
+/** Returns the template id in a config; only SEND_EMAIL has one. */
 export function templateOfConfig(config: Record<string, unknown>): string | null | undefined {
   return config['templateId'] as string | null | undefined;
 }
 
-/** Only the config of SEND_EMAIL has a topic. */
+/** Returns the topic in a config; only SEND_EMAIL has one. */
 export function topicOfConfig(config: Record<string, unknown>): string | null | undefined {
   return config['topicId'] as string | null | undefined;
 }
 
-/** Returns the config with the template id of the step, which replaces the one in the config. */
+/** Returns the config with the step's template id in place of its own. */
 export function withTemplate(config: Record<string, unknown>, templateId: string | null) {
   return 'templateId' in config ? { ...config, templateId } : config;
 }
@@ -272,7 +276,10 @@ export const updateStep = endpoint({
   },
 });
 
-/** The config has headers, and conditions that may name the address of a contact. */
+/**
+ * Returns the changed fields. The config is kept secret, because its headers and conditions may
+ * contain credentials and addresses.
+ */
 function stepChanges(before: z.input<typeof Step>, after: z.input<typeof Step>): Change[] {
   const fields = ['name', 'position', 'config', 'templateId'];
   return changesBetween(before, after, { fields, secret: ['config'] });
@@ -288,7 +295,7 @@ function foundStep(steps: readonly StepRow[], id: string): StepRow & { type: Ste
 }
 
 /**
- * The config with masked values replaced by the stored ones.
+ * Returns the config with masked values replaced by the stored ones.
  * @param field the field of the config in the request, for the error
  * @throws Problem VALIDATION_ERROR for a masked value without a stored one.
  */
@@ -308,7 +315,10 @@ export function withKept(
   return config;
 }
 
-/** @throws Problem VALIDATION_ERROR naming the invalid settings. */
+/**
+ * Refuses invalid settings.
+ * @throws Problem VALIDATION_ERROR naming them
+ */
 function checkConfig(
   call: { refuseUnknown: (schema: z.ZodType, value: unknown) => void },
   type: StepType,

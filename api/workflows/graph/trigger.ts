@@ -43,7 +43,7 @@ import { refuseTooLarge } from './graph.ts';
 import { triggerConfig } from './record.ts';
 import { stepModules, type StepType } from '../../../domain/workflow/steps/registry.ts';
 
-/** The trigger of a workflow, and the rules that end its executions. */
+/** The trigger of a workflow, and its exit rules. */
 
 export const TriggerConfig = selection({
   eventName: ExpectedEvent.nullish(),
@@ -54,7 +54,7 @@ export const TriggerConfig = selection({
 export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);
 type TriggerType = z.output<typeof TriggerType>;
 
-/** A change of a trigger. A part that is left out keeps its value. */
+/** A change of a trigger. A missing part keeps its value. */
 interface TriggerChange {
   triggerType?: TriggerType | undefined;
   triggerConfig?: z.output<typeof TriggerConfig> | undefined;
@@ -69,7 +69,7 @@ function fieldsRead({ type, config }: GivenStep): { at: string; name: string }[]
   return stepModules[type].fieldsRead?.(config) ?? [];
 }
 
-/** Returns the config of a step as it is stored: with the full names of fields. */
+/** Returns the config of a step in its stored form, with the full names of fields. */
 export function settledConfig(step: GivenStep): Record<string, unknown> {
   const config = structuredClone(step.config);
   for (const { at, name } of fieldsRead(step)) {
@@ -82,10 +82,10 @@ export function settledConfig(step: GivenStep): Record<string, unknown> {
 }
 
 /**
- * Refuses names in the configs of steps: fields that have no prefix and that no contact has, unknown
+ * Refuses names in the configs of steps: fields without a prefix that no contact has, unknown
  * segments, campaigns and templates, and too many segments.
  * @param steps each with `path`, the field of its config in the request
- * @throws Problem VALIDATION_ERROR with everything that is wrong
+ * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function refuseUnknownNames(
   db: Database,
@@ -106,8 +106,8 @@ export async function refuseUnknownNames(
 }
 
 /**
- * Prevents the deletion of segments until the transaction ends, if the config of a step names one.
- * Call it before `refuseUnknownNames` in a transaction that stores the steps.
+ * Prevents the deletion of segments until the transaction ends, if the config of a step refers to
+ * one. Call it before `refuseUnknownNames` in a transaction that stores the steps.
  */
 export async function lockNamedSegments(
   tx: Database,
@@ -151,8 +151,8 @@ async function refuseUnknownMail(
 }
 
 /**
- * Refuses a changed step whose address names a host to which one of its secrets must not go. A host
- * that is a variable is checked when the step makes its request.
+ * Refuses a changed step that would send a secret to a host to which it must not go. A host in a
+ * variable is checked when the step makes its request.
  * @param step.config as it will be stored
  * @param step.before the stored config; null: the step is new
  * @param path the field of the config, which errors name
@@ -179,7 +179,7 @@ export async function refuseForeignSecrets(
   throw invalidField(`${path}.url`, 'not_allowed', foreignSecretsText(foreign, address));
 }
 
-/** Returns the name and the config of the TRIGGER step for a trigger. */
+/** Returns the name and config of the TRIGGER step for a trigger. */
 export function triggerStep(row: Parameters<typeof triggerConfig>[0]) {
   const config = triggerConfig(row);
   const what = config.cron ?? config.eventName;
@@ -190,9 +190,9 @@ export function triggerStep(row: Parameters<typeof triggerConfig>[0]) {
 }
 
 /**
- * Refuses a trigger with settings of another type, and a filter or conditions that refer to unknown
- * segments or fields.
- * @throws Problem VALIDATION_ERROR with everything that is wrong
+ * Refuses a trigger with settings of another type, and a filter or conditions with unknown segments
+ * or fields.
+ * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function refuseTrigger(
   db: Database,
@@ -227,7 +227,7 @@ function refuseEvent(
   refusals.throw();
 }
 
-/** The conditions of a trigger as they are stored; null: none. */
+/** Returns the conditions of a trigger in their stored form; null: none. */
 export function settledWhere(
   where: z.output<typeof TriggerWhere> | undefined,
 ): FieldComparison[] | null {
@@ -239,10 +239,10 @@ function withFullNames<Item extends FieldComparison>(where: readonly Item[]): It
 }
 
 /**
- * Stores a changed trigger in the workflow and its TRIGGER step. Returns whether it changed.
- * @param after.enabled whether the workflow is enabled after the change
- * @throws Problem VALIDATION_ERROR, SEGMENT_NOT_FOUND; WORKFLOW_INVALID if the workflow is enabled and
- *   its schedule has no times
+ * Stores a changed trigger in the workflow and its TRIGGER step. Returns true if it changed.
+ * @param after.enabled true if the workflow is enabled after the change
+ * @throws Problem VALIDATION_ERROR, SEGMENT_NOT_FOUND; WORKFLOW_INVALID if the workflow is enabled
+ * and its schedule has no times
  */
 export async function changeTrigger(
   tx: Database,
@@ -279,7 +279,7 @@ type TriggerRow = Pick<
   'project_id' | 'trigger_type' | 'trigger_event_name' | 'trigger_where' | 'trigger_schedule'
 >;
 
-/** Returns the trigger after a change that `refuseTrigger` does not refuse. */
+/** Returns the trigger after a change. `refuseTrigger` must have accepted the change. */
 export async function triggerAfter(
   db: Database,
   before: TriggerRow,
@@ -300,7 +300,9 @@ export async function triggerAfter(
   };
 }
 
-/** Returns the names without a prefix in conditions. `path` is the field of the conditions. */
+/**
+ * Returns the field names without a prefix in conditions. `path` is the field of the conditions.
+ */
 function bareNamesIn(where: readonly FieldComparison[] | undefined, path: string): BareName[] {
   return (where ?? []).flatMap(({ field: name }, index) => {
     const key = bareStepKeyOf(name);
@@ -308,7 +310,10 @@ function bareNamesIn(where: readonly FieldComparison[] | undefined, path: string
   });
 }
 
-/** @throws Problem VALIDATION_ERROR for a field that has no prefix and that no contact has */
+/**
+ * Refuses exit rules with a field without a prefix that no contact has.
+ * @throws Problem VALIDATION_ERROR
+ */
 export async function refuseExitRules(
   db: Database,
   projectId: string,
@@ -320,7 +325,7 @@ export async function refuseExitRules(
   await refuseUnknownFields(db, projectId, bareNames);
 }
 
-/** Stores changed exit rules. Returns whether they changed. */
+/** Stores changed exit rules. Returns true if they changed. */
 export async function changeExitRules(
   tx: Database,
   before: WorkflowRow,

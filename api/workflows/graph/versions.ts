@@ -25,7 +25,7 @@ export const Version = z
 /**
  * Returns the graph of a version.
  * @param version undefined: the current graph
- * @throws Problem VALIDATION_ERROR for a version that the workflow never had.
+ * @throws Problem VALIDATION_ERROR for a version that never existed.
  */
 export async function findGraph(
   db: Database,
@@ -46,7 +46,10 @@ export function unknownVersion(field: string, version: number): Problem {
   );
 }
 
-/** @throws Problem VALIDATION_ERROR `not_found` for versions that the workflow never had */
+/**
+ * Refuses versions that never existed.
+ * @throws Problem VALIDATION_ERROR `not_found`
+ */
 export function refuseUnknownVersions(
   { version: newest }: Pick<WorkflowRow, 'version'>,
   versions: readonly number[] | undefined,
@@ -60,11 +63,12 @@ export function refuseUnknownVersions(
 }
 
 /**
- * Checks that executions can continue with a version, because it may never have been enabled, and
+ * Checks that executions can continue on a version, because it may never have been enabled, and
  * registers the events of its exit rules. Returns its graph.
  * @param field the field of the request with the version, for the error
- * @throws Problem WORKFLOW_NOT_FOUND when it was deleted meanwhile; VALIDATION_ERROR `not_found` for a
- *   version that it never had; WORKFLOW_INVALID with everything that prevents the version from running
+ * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted in the meantime;
+ * VALIDATION_ERROR `not_found` for a version that never existed; WORKFLOW_INVALID with all reasons
+ * why the version cannot run
  */
 export async function requireVersion(
   db: Database,

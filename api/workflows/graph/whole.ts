@@ -28,7 +28,10 @@ export const WholeWorkflow = named('WorkflowGraph', {
   transitions: z.array(Transition),
 });
 
-/** @throws Problem WORKFLOW_NOT_FOUND */
+/**
+ * Reads a workflow.
+ * @throws Problem WORKFLOW_NOT_FOUND
+ */
 export async function readWorkflow(
   db: Database,
   project: Project,

@@ -10,7 +10,7 @@ import { Uuid } from '../../http/schemas.ts';
 import { WorkflowById } from '../graph/record.ts';
 import { findGraph, Version } from '../graph/versions.ts';
 
-/** Opened as a page of its own, a picture may do nothing but show itself. */
+/** When a browser opens a picture as a page, it may load and run nothing. */
 const headers = { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" };
 const contentType = 'image/svg+xml';
 
@@ -71,7 +71,7 @@ export const getExecutionPicture = endpoint({
   },
 });
 
-/** @param version whose executions are counted; undefined: those of all versions */
+/** @param version the version whose executions are counted; undefined: all versions */
 function startedText(stats: WorkflowStats | null, version: number | undefined): string {
   if (!stats) return '';
   const { started } = stats.executions;

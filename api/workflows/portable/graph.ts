@@ -78,7 +78,10 @@ const setWorkflowGraph = endpoint({
   },
 });
 
-/** The tag of a graph. Its version changes with every edit of what is drawn. */
+/**
+ * Returns the entity tag of a graph. It contains the version, which changes with every edit of the
+ * graph.
+ */
 function graphTag(workflow: WorkflowRow): string {
   const { version, name, description, execution_key, reentry_mode, reentry_min_interval } =
     workflow;
@@ -92,7 +95,9 @@ function graphTag(workflow: WorkflowRow): string {
   });
 }
 
-/** Stores the settings that are no part of a version. Returns the row if one of them has changed. */
+/**
+ * Stores the settings that do not belong to a version. Returns the row if a setting has changed.
+ */
 async function changeSettings(
   tx: Database,
   before: WorkflowRow,

@@ -25,8 +25,8 @@ import { templateOfConfig, withTemplate } from '../graph/steps.ts';
 import { TriggerConfig, TriggerType } from '../graph/trigger.ts';
 
 /**
- * A whole workflow without its ids, so that it can be kept under version control or copied to another
- * project. Keys identify its steps.
+ * A whole workflow without ids, for version control or a copy to another project. Its steps are
+ * identified by keys.
  */
 
 /** The fields of a version of a workflow, except its steps. */
@@ -95,7 +95,10 @@ export function presentPortable(
   };
 }
 
-/** @param templates names of the templates by their ids */
+/**
+ * Returns the graph of a version.
+ * @param templates names of the templates, by id
+ */
 export function presentVersionGraph(
   { triggerType, exitRules = [], steps, transitions }: DrawnVersion,
   templates: ReadonlyMap<string, string>,
@@ -164,7 +167,7 @@ function isTrigger(item: unknown): boolean {
   return typeof item === 'object' && item !== null && 'type' in item && item.type === 'TRIGGER';
 }
 
-/** Returns how errors name an invalid step: by its key, or by its index if it has none. */
+/** Returns the name of an invalid step in errors: its key, or its index if it has no key. */
 function placeOf(item: unknown, index: number): string | number {
   const key = typeof item === 'object' && item !== null && 'key' in item ? item.key : undefined;
   if (typeof key === 'string' && key !== '') return key;
@@ -172,8 +175,8 @@ function placeOf(item: unknown, index: number): string | number {
 }
 
 /**
- * The schema for the search for unknown keys. It has the config of the TRIGGER, which GET returns and
- * which is ignored in a request.
+ * The schema by which unknown keys are found. It also has the config of the TRIGGER, which GET
+ * returns and which is ignored in a request.
  */
 const KnownStep = chosenBy((item): z.ZodType =>
   isTrigger(item) ? GivenTrigger.extend({ config: JsonObject }) : GivenStep,
@@ -225,7 +228,7 @@ function stepOf(given: GivenValues): Omit<PortableStep, 'key'> & { key: string |
   return { key, type, name, position, config: withTemplate(config, chosen), templateId: chosen };
 }
 
-/** A whole workflow in a request. A setting that is left out keeps its value. */
+/** A whole workflow in a request. A missing setting keeps its value. */
 export const GivenGraph = named('WorkflowGraphInput', {
   name: Name.optional(),
   description: Description.optional(),

@@ -11,7 +11,10 @@ import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './record.ts';
 import { keyedGraph } from './storing.ts';
 
-/** The input of a simulation: a graph in either form, and receivers and arms by id or key of a step. */
+/**
+ * The input of a simulation: a graph in either form, with receivers and arms by step id or step
+ * key.
+ */
 
 const KeyedGraph = GivenGraph.pick({ steps: true, transitions: true, exitRules: true }).meta({
   id: 'KeyedGraph',
@@ -28,12 +31,12 @@ export const SimulatedGraph = chosenBy((graph): typeof KeyedGraph | typeof Propo
 });
 
 /**
- * The schema that knows all fields of a graph with keys, so that fields without effect on a simulation
+ * The schema with all fields of a graph with keys, so that fields without effect on a simulation
  * are not reported as unknown.
  */
 const KnownGraph = GivenGraph as unknown as typeof KeyedGraph;
 
-/** True if a graph has none of the fields of the form with ids. */
+/** Returns true if a graph has no field of the form with ids. */
 function isKeyed(graph: unknown): boolean {
   const { steps, transitions } = Object(graph) as { steps?: unknown; transitions?: unknown };
   const has = (items: unknown, name: string) =>
@@ -41,7 +44,10 @@ function isKeyed(graph: unknown): boolean {
   return !has(steps, 'id') && !has(transitions, 'fromStepId') && !has(transitions, 'toStepId');
 }
 
-/** @throws Problem VALIDATION_ERROR on the steps and transitions that break a rule of graphs */
+/**
+ * Returns the graph to simulate.
+ * @throws Problem VALIDATION_ERROR for steps and transitions that break a rule of graphs
+ */
 export function simulatedGraph(given: z.output<typeof SimulatedGraph>): Graph {
   const isGivenKeyed = (graph: typeof given): graph is z.output<typeof KeyedGraph> =>
     graph.steps.some((step) => 'key' in step);
@@ -49,8 +55,8 @@ export function simulatedGraph(given: z.output<typeof SimulatedGraph>): Graph {
 }
 
 /**
- * Resolves what a request gives by the ids or the keys of steps.
- * @returns the receivers by the ids of their steps, and the graph, whose SPLIT steps draw the given arms
+ * Resolves the receivers and arms that a request gives by step id or step key.
+ * @returns the receivers by step id, and the graph with SPLIT steps that draw the given arms
  * @throws Problem VALIDATION_ERROR for unknown steps and arms
  */
 export async function resolveGiven<Receiver>(
@@ -96,7 +102,7 @@ export async function resolveGiven<Receiver>(
   return { receivers, graph: { ...graph, steps } };
 }
 
-/** Parts of a request for a simulation, each by the id or the key of a step. */
+/** Parts of a request for a simulation, each by step id or step key. */
 interface GivenBySteps<Receiver> {
   webhooks?: Readonly<Record<string, Receiver>> | undefined;
   arms?: Readonly<Record<string, string>> | undefined;
@@ -105,7 +111,7 @@ interface GivenBySteps<Receiver> {
 type StoredStep = Pick<StepRow, 'id' | 'key'>;
 
 /**
- * Returns the stored steps of a workflow, which have ids and keys. Returns none if they are not needed:
+ * Returns the stored steps of a workflow, with ids and keys. Returns none if they are not needed:
  * the graph has all `names` and no SPLIT.
  */
 async function storedSteps(
@@ -120,8 +126,8 @@ async function storedSteps(
 }
 
 /**
- * The id of a SPLIT step determines which arms it draws. In a graph with keys this id is the key, so the
- * stored id becomes the salt: the simulation draws the same arms as the workflow.
+ * The id of a SPLIT step determines which arms it draws. In a graph with keys the id is the key, so
+ * the stored id becomes the salt, and the simulation draws the same arms as the workflow.
  */
 function drawnAsStored(step: GraphStep, stored: readonly StoredStep[]): GraphStep {
   const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);

@@ -44,11 +44,12 @@ const fields: GraphFields = {
 };
 
 /**
- * Stores the trigger, exit rules, steps and transitions of a request in a workflow that the caller has
- * locked for editing. Steps whose key is known keep their id. Returns whether anything has changed.
+ * Stores the trigger, exit rules, steps and transitions of a request in a workflow that the caller
+ * has locked for editing. Steps with a known key keep their id. Returns true if anything has
+ * changed.
  * @param path the fields that contain the graph, the outermost first
  * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, SEGMENT_NOT_FOUND,
- *   WORKFLOW_INVALID
+ * WORKFLOW_INVALID
  */
 export async function storeGraph(
   tx: Database,
@@ -71,7 +72,7 @@ export async function storeGraph(
 
 /**
  * Replaces the steps and transitions of a workflow that the caller has locked for editing. Returns
- * whether anything has changed.
+ * true if anything has changed.
  * @throws Problem TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND
  */
 export async function storeDrawing(
@@ -112,10 +113,10 @@ export function keyedGraph(
 }
 
 /**
- * Refuses a graph that breaks rules, or refers to unknown fields or segments.
+ * Refuses a graph that breaks a rule, or refers to unknown fields or segments.
  * @param workflow null: it does not exist yet
  * @param path the fields that contain the graph, the outermost first
- * @throws Problem VALIDATION_ERROR with everything that is wrong
+ * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function refuseGraph(
   db: Database,
@@ -147,7 +148,10 @@ async function storeTrigger(
   return inPlace(path, () => changeTrigger(tx, workflow, change, workflow));
 }
 
-/** Runs `work`. If its error names fields of a workflow, they become fields of the request. */
+/**
+ * Runs `work`. If it throws an error about fields of a workflow, they are renamed to fields of the
+ * request.
+ */
 export async function inPlace<T>(path: readonly string[], work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -156,12 +160,14 @@ export async function inPlace<T>(path: readonly string[], work: () => T | Promis
   }
 }
 
-/** Returns the field of a request for a field of a workflow: `trigger.config` for `triggerConfig`. */
+/**
+ * Returns the field of a request for a field of a workflow: `trigger.config` for `triggerConfig`.
+ */
 function inGraph(field: string, path: readonly string[]): string {
   return [...path, field.replace(/^triggerConfig/, 'trigger.config')].join('.');
 }
 
-/** Returns the graph to store. Steps whose keys are known keep their ids. */
+/** Returns the graph to store. Steps with known keys keep their ids. */
 async function drawingOf(
   tx: Database,
   { project_id: projectId }: WorkflowRow,
@@ -181,7 +187,10 @@ async function drawingOf(
   return { steps, transitions };
 }
 
-/** @throws Problem VALIDATION_ERROR with everything that is wrong */
+/**
+ * Returns the steps to store.
+ * @throws Problem VALIDATION_ERROR with all errors
+ */
 async function drawnSteps(
   db: Database,
   projectId: string,
@@ -236,12 +245,12 @@ function configOf(
 }
 
 /**
- * Stores the graph of a request in a new workflow. The warnings name steps by their keys.
- * @param options.enabled whether the workflow is enabled at once
+ * Stores the graph of a request in a new workflow. Warnings name steps by their keys.
+ * @param options.enabled true if the workflow is enabled at once
  * @param options.broken the result of `findBrokenTemplates`, for a workflow that is enabled
  * @param options.causedBy the result of `actorOf`
  * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, SEGMENT_NOT_FOUND,
- *   WORKFLOW_INVALID
+ * WORKFLOW_INVALID
  */
 export async function fillWorkflow(
   tx: Database,

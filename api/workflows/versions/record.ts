@@ -47,7 +47,7 @@ export const VersionByNumber = WorkflowById.extend({
     .meta({ type: 'integer', minimum: 1, description: 'A version of the workflow' }),
 });
 
-/** Returns the records of versions, with their actors and the numbers of their active executions. */
+/** Returns the records of versions, with their actors and their numbers of active executions. */
 export async function presentVersions(
   db: Database,
   { id, version: current }: Pick<WorkflowRow, 'id' | 'version'>,

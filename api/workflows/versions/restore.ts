@@ -64,8 +64,8 @@ export const restoreVersion = endpoint({
 });
 
 /**
- * Draws a workflow, which the caller has locked for editing, as it was in a version. Returns whether
- * anything has changed.
+ * Restores a version as the current graph of a workflow that the caller has locked for editing.
+ * Returns true if anything has changed.
  * @throws Problem TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, SEGMENT_NOT_FOUND, WORKFLOW_INVALID
  */
 async function redrawAs(
@@ -91,7 +91,10 @@ function triggerOf({ steps }: DrawnVersion): Record<string, unknown> {
   return steps.find(({ type }) => type === 'TRIGGER')?.config ?? {};
 }
 
-/** @throws Problem SEGMENT_NOT_FOUND for a segment that the version names and that was deleted */
+/**
+ * Requires the segments to which the version refers.
+ * @throws Problem SEGMENT_NOT_FOUND for a deleted segment
+ */
 async function requireSegments(
   tx: Database,
   projectId: string,

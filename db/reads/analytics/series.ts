@@ -5,7 +5,7 @@ import type { Database } from '../../database.ts';
 import { anyOf, finite } from '../../expressions.ts';
 import { countMoments, type Moment } from '../../sql/mail-moments.ts';
 
-/** Counts what happened to mail by day, hour or minute. */
+/** Counts sends, opens and other moments of mail by day, hour or minute. */
 
 export const seriesKinds = [
   'sent',
@@ -21,20 +21,23 @@ export const seriesKinds = [
 
 export type SeriesKind = (typeof seriesKinds)[number];
 
-/** Returns the column of a message that has the first time of a kind. */
+/** Returns the column of `email` with the first time of a kind of moment. */
 function columnOf(kind: SeriesKind): RawBuilder<unknown> {
   if (kind === 'humanOpened') return sql.ref('email.human_opened_at');
   if (kind === 'humanClicked') return sql.ref('email.human_clicked_at');
   return sql.ref(`email.${kind}_at`);
 }
 
-/** Messages, each counted once for each kind, at its first; and events that converted, with their value. */
+/**
+ * Messages counted once for each kind of moment, at its first time; and conversions, with their
+ * value.
+ */
 export interface SeriesCounts extends Record<SeriesKind, number> {
   conversions: number;
   value: number;
 }
 
-/** Mail of one campaign, of one template, or of steps. An index finds it by this column. */
+/** Mail of one campaign, one template or some steps. `column` has an index. */
 export interface MailOwner {
   column: 'campaign_id' | 'template_id' | 'workflow_step_id';
   ids: readonly string[];
@@ -49,8 +52,9 @@ export interface SeriesPart {
 const bounded = { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' } as const;
 
 /**
- * Counts what happened to mail in consecutive parts of a period, in their order. For an owner it reads
- * all its mail by index; for a project, the index of moments and the tally of whole days.
+ * Counts the moments of mail in consecutive parts of a period, in the order of the parts. For an
+ * owner it reads all its mail by index; for a project, it uses the index of moments and the tally
+ * of whole days.
  * @param owner null: all mail of the project
  * @throws Problem STATS_TOO_HEAVY
  */
@@ -72,7 +76,7 @@ export async function countSeries(
 type MailCounts = Record<SeriesKind, number>;
 type ConversionCounts = Pick<SeriesCounts, 'conversions' | 'value'>;
 
-/** SQL that puts a time into one of consecutive parts, numbered from 1. */
+/** SQL of the number of the consecutive part, from 1, that contains a time. */
 function partOf(at: RawBuilder<unknown>, parts: readonly SeriesPart[]): RawBuilder<number> {
   const starts = parts.map(({ from }) => from);
   return sql<number>`width_bucket(${at}, ${starts}::timestamptz[])`;
@@ -102,7 +106,7 @@ async function countConversions(
 }
 
 /**
- * Counts some kinds of what happened to all mail of a project, as `countSeries` does.
+ * Like `countSeries`, for some kinds of moments and all mail of a project.
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function countKinds<Kind extends SeriesKind>(
@@ -160,7 +164,7 @@ function isOf(projectId: string, { column, ids }: MailOwner): RawBuilder<boolean
 }
 
 /**
- * Returns when something happened last to the mail of an owner; null: nothing has happened yet.
+ * Returns the latest moment of the mail of an owner; null: there is none yet.
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function findLastMoment(

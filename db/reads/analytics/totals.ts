@@ -33,7 +33,7 @@ const rateOf = (count: string) =>
   sql<number>`case when sent_count = 0 then 0
     else ${sql.ref(count)} * 100.0::float8 / sent_count end`;
 
-/** The best campaigns among those sent on the days. */
+/** Returns the best campaigns among those sent on the days. */
 export async function listTopCampaigns(
   db: Database,
   projectId: string,
@@ -50,7 +50,9 @@ export async function listTopCampaigns(
   return rows;
 }
 
-/** The campaigns created on the days, by status, and the results of the sent ones. */
+/**
+ * Counts the campaigns created on the days, by status, and sums up the results of the sent ones.
+ */
 export async function findCampaignStats(db: Database, projectId: string, days: Days) {
   const averageOf = (count: string) => sql`
     coalesce(round(avg(${rateOf(count)}) filter (where status = 'SENT' and sent_count > 0)::numeric,

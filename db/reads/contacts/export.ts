@@ -4,20 +4,20 @@ import type { ExportSlots } from '../../contacts/export-slots.ts';
 import type { Database } from '../../database.ts';
 import { derivedEvents, selectDerived } from '../../sql/derived-events.ts';
 
-/** Reads all data stored about a contact, as of one moment. */
+/** Reads all data stored about a contact, from one snapshot. */
 
 /** Number of ids read at once. */
 const pageSize = 200;
 
-/** Longest time of an export in milliseconds: while it runs, PostgreSQL keeps old row versions. */
+/** Maximum milliseconds of an export, because PostgreSQL keeps old row versions while it runs. */
 const exportMs = 10 * 60_000;
 
-/** The parts of an export that may be long, oldest first. */
+/** The lists of an export that may be long, each oldest first. */
 export type ExportedList = 'consent' | 'events' | 'emails' | 'executions';
 
 /**
- * Reads in one transaction that sees one state of the data and changes nothing. The transaction ends
- * when the client has read everything, disconnects, or is too slow; PostgreSQL ends it after a minute
+ * Reads in one read-only transaction, which sees one state of the data. The transaction ends when
+ * the client has read everything, disconnects, or is too slow; PostgreSQL ends it after a minute
  * without a query. `ExportSlots` limits the number of such transactions.
  * @param read yields the parts of the response, one after the other
  */
@@ -49,7 +49,7 @@ async function* readInSnapshot<Part>(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute();
-  // Lets the snapshot find the keys that hash addresses, which are set for the handle `db`.
+  // The keys that hash addresses are set for the handle `db`, so the snapshot must find them there.
   commitLike(snapshot, db);
   try {
     for await (const part of read(snapshot)) {
@@ -122,7 +122,7 @@ export async function listMemberships(
     .execute();
 }
 
-/** The files of mail, without their content. */
+/** Lists the attachments of mail, without their content. */
 export async function listFilesOf(
   db: Database,
   emailId: string,

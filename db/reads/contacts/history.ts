@@ -20,19 +20,19 @@ import {
 import { isUuid } from '../../../domain/ids.ts';
 
 /**
- * Number of last recorded events of a name among which the newest is searched. Events are recorded
- * in about the order of their times.
+ * Number of last recorded events with a name among which the one with the latest time is searched,
+ * because events are recorded in about the order of their times.
  */
 const eventsMax = 1_000;
-/** Number of newest emails that are read for their activities. */
+/** Number of newest emails that are read for opens, clicks and other activities. */
 const emailsMax = 10_000;
 
-/** The columns by which a message stands for events. */
+/** The columns from which the events of a message are derived. */
 const derivedBy = ['status', 'source_type', 'derived_events'];
 
 /**
- * Reads what these conditions ask about one contact besides its own values: events, activities of its
- * mail, and memberships of segments.
+ * Reads what these conditions need about one contact besides its own fields: events, activities of
+ * its mail, and memberships of segments.
  */
 export async function readContactHistory(
   db: Database,
@@ -63,13 +63,13 @@ function latestOf(times: readonly [string, string | null][]): Map<string, Date> 
   return latest;
 }
 
-/** Last times as texts, null where there is none. */
+/** Times of last occurrences, as texts; null: never. */
 interface Seen {
   events: Record<string, string | null>;
-  /** Events that the rows of messages stand for. */
+  /** Events that are derived from messages. */
   derived: Record<string, string | null>;
   activities: Record<string, string | null>;
-  /** By the name of the field. */
+  /** By the name of the condition's field. */
   mail: Record<string, string | null>;
   memberships: string[];
 }
@@ -123,7 +123,7 @@ async function readSeen(
   return { ...none, ...rows[0] };
 }
 
-/** SQL that selects when an event last happened to a contact's mail of a campaign or template. */
+/** SQL of the last time of an event of a contact's mail from a campaign or template. */
 function latestMail(
   contact: { id: string; project_id: string },
   { source, id, event }: MailField,

@@ -16,14 +16,14 @@ import { Problem } from '../../../domain/errors.ts';
 import type { Condition } from '../../../domain/filter/filter.ts';
 import { limits } from '../../../domain/limits.ts';
 
-/** Contacts that a filter and a condition select. */
+/** Contacts that match a filter and a condition. */
 
 export interface ContactSelection extends Pick<ContactFilter, 'search' | 'subscribed'> {
-  /** null: the filter alone selects. */
+  /** null: there is only the filter. */
   condition: Condition | null;
 }
 
-/** SQL that is true for rows of `contact` that are selected at the moment `now`. */
+/** SQL that is true for matching rows of `contact` at the time `now`. */
 export async function selectedSql(
   db: Database,
   projectId: string,
@@ -36,7 +36,7 @@ export async function selectedSql(
 }
 
 /**
- * Returns one page of the selected contacts. `total` counts all of them on the first page and is 0
+ * Returns one page of the matching contacts. `total` counts all of them on the first page and is 0
  * on later ones.
  * @throws Problem CONDITION_TOO_HEAVY
  */
@@ -57,11 +57,11 @@ export async function listSelected(
   });
 }
 
-/** Number of contacts read at once for an export. Each has up to 64 KB of data. */
+/** Number of contacts that an export reads at once. Each has up to 64 KB of data. */
 const exportedAtOnce = 200;
 
 /**
- * Yields all selected contacts, oldest first, page by page, from a cursor of the transaction.
+ * Yields all matching contacts, oldest first, page by page, from a cursor of the transaction.
  * @throws Problem CONDITION_TOO_HEAVY if a page takes too long
  */
 export async function* readSelected(

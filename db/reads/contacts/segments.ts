@@ -14,8 +14,8 @@ export interface SegmentOfContact {
 const evaluatedAtOnce = 50;
 
 /**
- * Lists the segments that a contact is in at the moment `now`, by name. Segments with a condition are
- * evaluated.
+ * Lists the segments of a contact at the time `now`, by name. For segments with a condition, the
+ * condition is evaluated.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function listSegmentsOf(

@@ -3,13 +3,13 @@ import type { CampaignRef } from '../../campaigns/campaigns.ts';
 import type { Database } from '../../database.ts';
 import type { ArmCounts, Experiment } from '../../../domain/experiment/experiment.ts';
 
-/** Counts of the mail of an arm, in the test group. */
+/** Counts of the mail of an arm in the test group. */
 export interface ArmMail extends ArmCounts {
   recipients: number;
   delivered: number;
   humanOpened: number;
   humanClicked: number;
-  /** Messages with a conversion, and the value of all conversions. */
+  /** Messages with at least one conversion, and the value of all conversions. */
   converted: number;
   value: number;
 }
@@ -52,7 +52,7 @@ const none = {
   hits: 0,
 };
 
-/** SQL that is true if a sent message counts for the rate of its arm. */
+/** SQL that is true if a sent message counts as a success of its arm. */
 function isHit({ metric, eventName }: Experiment): RawBuilder<boolean> {
   if (metric === 'human_click') return sql<boolean>`human_clicked_at is not null`;
   if (metric === 'human_open') return sql<boolean>`human_opened_at is not null`;

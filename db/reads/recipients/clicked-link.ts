@@ -20,7 +20,10 @@ function isClicked({ ownerId, linkId }: LinkOf): RawBuilder<boolean> {
   return sql<boolean>`inner_clicked.owner_id = ${ownerId} and inner_clicked.link_id = ${linkId}`;
 }
 
-/** SQL that selects `id` and `created_at` of at most `max` messages, newest first. */
+/**
+ * SQL that selects `id` and `created_at` of at most `max` messages in which a link was clicked,
+ * newest first.
+ */
 export function newestClicked(
   link: LinkOf,
   { after, max }: { after: Position | undefined; max: number },
@@ -33,7 +36,9 @@ export function newestClicked(
     order by inner_clicked.email_created_at desc, inner_clicked.email_id desc limit ${max}`;
 }
 
-/** SQL that selects the clicks on a link in the message of a row with `id` and `created_at`. */
+/**
+ * SQL that selects the clicks on a link in one message, given as a row with `id` and `created_at`.
+ */
 export function clicksIn(row: string, link: LinkOf): RawBuilder<MailClicks> {
   return sql<MailClicks>`select jsonb_build_object('clicks', inner_clicked.clicks,
       'humanClicks', inner_clicked.human_clicks, 'firstAt', inner_clicked.first_at)
@@ -42,7 +47,7 @@ export function clicksIn(row: string, link: LinkOf): RawBuilder<MailClicks> {
       and inner_clicked.email_id = ${sql.ref(`${row}.id`)}`;
 }
 
-/** SQL that selects `id` of all messages in which a link was clicked. */
+/** SQL that selects the `id` of all messages in which a link was clicked. */
 export function allClicked(link: LinkOf): RawBuilder<unknown> {
   return sql`select inner_clicked.email_id as id from email_link inner_clicked
     where ${isClicked(link)}`;

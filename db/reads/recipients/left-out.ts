@@ -18,9 +18,9 @@ export interface LeftOutContact {
 }
 
 /**
- * Lists the contacts that a campaign has left out because they had opted out when its audience was
- * fixed; before that, none. Newest contact first. Membership in the audience is evaluated as of now,
- * as in `GET /campaigns/{id}/recipients/{contactId}`.
+ * Lists the contacts that a campaign has left out because they were not subscribed when its
+ * audience was fixed, newest contact first; none before that. Membership in the audience is
+ * evaluated as of now, as in `GET /campaigns/{id}/recipients/{contactId}`.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function listLeftOut(
@@ -33,14 +33,14 @@ export async function listLeftOut(
   if (frozenAt === null) return { rows: [], next: null, total: 0 };
   return withinConditionTime(db, async (tx) => {
     const isIn = await audienceSql(tx, projectId, audienceOf(campaign), frozenAt);
-    // With a constant project, its index has the contacts in order.
+    // With the project as a constant, the index of contacts returns them in order.
     const from = sql`from contact cross join campaign
       where contact.project_id = ${projectId} and campaign.id = ${campaign.id}
         and contact.created_at <= ${frozenAt}
         and ${search === undefined ? sql`true` : sql`position(${lowerAscii(search)} in contact.email) > 0`}
         and ${isOut(campaign, reason)}
         and ${isIn}
-        -- Not "not exists": PostgreSQL would read all mail of the campaign for one page.
+        -- Not not exists, for which PostgreSQL would read all mail of the campaign for one page.
         and (select email.id from email where email.campaign_id = campaign.id
           and email.contact_id = contact.id) is null`;
     const isAfter = after
@@ -62,7 +62,10 @@ export async function listLeftOut(
   });
 }
 
-/** SQL of a contact that was left out for this reason. The subscription comes before the topic. */
+/**
+ * SQL of a contact that was left out for this reason. A missing subscription takes precedence over
+ * the topic.
+ */
 function isOut(campaign: CampaignRow, reason: LeftOutReason): RawBuilder<unknown> {
   const id = sql`contact.id`;
   const at = judgedAt('campaign', { id, createdAt: sql`contact.created_at` });

@@ -31,18 +31,21 @@ import {
 
 /** Lists the messages of a campaign, a template or a step, each with its contact and its outcome. */
 
-/** The messages to search; an index has each of these columns, with the time of creation. */
+/**
+ * The column by which the messages are found. For each of these columns there is an index that
+ * includes the creation time.
+ */
 export interface RecipientScope {
   projectId: string;
   column: 'campaign_id' | 'template_id' | 'workflow_step_id';
   id: string;
 }
 
-/** All conditions must hold. */
+/** Filters of a list; all of them must match. */
 export interface RecipientFilter {
   outcome?: RecipientOutcome | undefined;
   reason?: ReasonCode | undefined;
-  /** Part of the address of the contact. */
+  /** Part of the contact's address. */
   search?: string | undefined;
   /** The id of a link that was clicked. */
   link?: string | undefined;
@@ -51,22 +54,22 @@ export interface RecipientFilter {
 }
 
 export interface RecipientPage<Row> {
-  /** Up to `limit`; fewer, even none, if the search for more would take too long. */
+  /** Up to `limit` rows; fewer, even none, if the search for more would take too long. */
   rows: Row[];
   /** Start of the next page; null: there is none. */
   next: Position | null;
-  /** All matches; 0 on later pages. */
+  /** Number of all matches; 0 on later pages. */
   total: number;
 }
 
 export interface RecipientRow extends JudgedMail {
   id: string;
   contact_id: string;
-  /** The present address of the contact. */
+  /** The current address of the contact. */
   address: string;
   workflow_execution_id: string | null;
   created_at: Date;
-  /** Its arm in an experiment, and whether it belongs to the test group. */
+  /** Its arm in an experiment, and true if it belongs to the test group. */
   arm: string | null;
   is_in_test: boolean;
   opens: number;
@@ -78,21 +81,21 @@ export interface RecipientRow extends JudgedMail {
   human_opened_at: Date | null;
   human_clicked_at: Date | null;
   bounced_at: Date | null;
-  /** The clicks on the link of the filter; absent: it names none. */
+  /** The clicks on the link of the filter; absent without this filter. */
   link?: MailClicks;
   converted_at: Date | null;
 }
 
 /**
- * Maximum number of messages that are checked for one page. So a page takes a bounded time however
+ * Maximum number of messages that are checked for one page. So a page takes a bounded time, even if
  * few of a million messages match; the next page continues after them.
  */
 const checkedMax = 5_000;
 
-/** Maximum number of waiting messages of a campaign that are found by their ids. */
+/** Maximum number of waiting messages of a campaign that are found by id. */
 const waitingMax = 10_000;
 
-/** Newest first. */
+/** Lists messages, newest first. */
 export async function listRecipients(
   db: Database,
   scope: RecipientScope,
@@ -125,7 +128,7 @@ export async function listRecipients(
   };
 }
 
-/** The columns of a page, besides the computed ones. */
+/** The columns of a page, except computed ones. */
 const shown = [
   'id',
   'contact_id',
@@ -149,7 +152,7 @@ const shown = [
   'converted_at',
 ] as const;
 
-/** The columns that a page, its outcomes or its conditions read. */
+/** The columns that a page, its outcomes or its conditions need. */
 const read = [
   ...shown,
   'project_id',
@@ -162,7 +165,9 @@ const read = [
   'unsubscribed_at',
 ] as const;
 
-/** A contact that is being erased has left the project; its mail still has the address. */
+/**
+ * A contact that is being erased no longer belongs to the project; its mail still has the address.
+ */
 const address = sql<string>`coalesce(receiver.email, email.to_email)`;
 
 interface Search {
@@ -173,7 +178,7 @@ interface Search {
   /** True if all of `newest` match. */
   isExact: boolean;
   readsAddress: boolean;
-  /** True if it has no condition but the link. */
+  /** True if the link is the only condition. */
   isWhole: boolean;
   link: LinkOf | null;
 }
@@ -219,14 +224,14 @@ async function searchFor(
   };
 }
 
-/** Moments of few messages: an index of campaigns has those that bounced, complained or left. */
+/** Moments that few messages have: an index of campaigns contains only these. */
 const rareEvents: ReadonlySet<RecipientEvent> = new Set(['bounced', 'complained', 'unsubscribed']);
 
 function hasHappened(email: string, event: RecipientEvent): RawBuilder<boolean> {
   return sql<boolean>`${sql.ref(`${email}.${snakeCase(event)}_at`)} is not null`;
 }
 
-/** SQL of a message of a scope. The scope's index finds them in their order. */
+/** SQL that is true for a message of a scope. The scope's index returns them in order. */
 function isOf({ projectId, column, id }: RecipientScope, email: string): RawBuilder<boolean> {
   const own = sql.ref(`${email}.${column}`);
   return sql<boolean>`${own} = ${id} and ${sql.ref(`${email}.project_id`)} = ${projectId}`;
@@ -245,7 +250,7 @@ function newestOf(
     order by inner_checked.created_at desc, inner_checked.id desc limit ${max})`;
 }
 
-/** SQL conditions on `inner_checked`, each with an index. */
+/** SQL conditions on `inner_checked`; for each there is an index. */
 function partsOf(selection: ReasonSelection, waiting: readonly string[]): RawBuilder<boolean>[] {
   const ofIds = sql<boolean>`inner_checked.id = ${anyOf(waiting)}`;
   return [
@@ -286,7 +291,7 @@ function isSelected(
   )})`;
 }
 
-/** Returns the ids of a campaign's waiting messages; null: there are many. */
+/** Returns the ids of a campaign's waiting messages; null: there are too many. */
 async function findWaiting(db: Database, { id }: RecipientScope): Promise<string[] | null> {
   const { rows } = await sql<{ ids: string[] | null }>`
     select array_agg(waiting.email_id) as ids from (
@@ -297,7 +302,7 @@ async function findWaiting(db: Database, { id }: RecipientScope): Promise<string
   return ids.length > waitingMax ? null : ids;
 }
 
-/** Returns the last message that was checked; undefined: all were. */
+/** Returns the last message that was checked; undefined: all were checked. */
 async function findLastChecked(db: Database, source: RawBuilder<unknown>, max: number) {
   const { rows } = await sql<{ id: string; created_at: Date }>`
     select id, created_at from ${source} checked

@@ -10,13 +10,13 @@ import type { Database } from '../../database.ts';
 import { humanColumns } from '../../sql/mail-moments.ts';
 import { reasonOf } from '../../sql/mail-status.ts';
 
-/** Counts of messages; all but `unsubscribed` and the outcomes are messages, each counted once. */
+/** Counts of the mail of a template. Each is a number of messages, except `unsubscribed`. */
 export interface TemplateMail extends OutcomeCounts {
   total: number;
   /** Accepted by the provider. */
   sent: number;
   delivered: number;
-  /** Accepted over a way that reports no deliveries, and those of them that were not reported. */
+  /** Accepted by a provider that reports no deliveries, and those of them without a report. */
   unreported: number;
   assumed: number;
   opened: number;
@@ -31,18 +31,18 @@ export interface TemplateMail extends OutcomeCounts {
   complained: number;
   /** Contacts that opted out through a link of such a message. */
   unsubscribed: number;
-  /** Held back by the send policy now. */
+  /** Held back by the send policy or a ramp now. */
   held: number;
-  /** Their template could not be rendered. */
+  /** Messages whose template could not be rendered. */
   renderedPlainly: number;
 }
 
-/** The counts of one reason. */
+/** The counts of messages with one reason. */
 type Numbers = Omit<TemplateMail, keyof OutcomeCounts | 'total' | 'unsubscribed'>;
 
 /**
- * Counts the messages there are that were made from a template.
- * @param period when they were created, both ends included
+ * Counts the existing messages that were made from a template.
+ * @param period creation times, both ends included
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function countTemplateMail(

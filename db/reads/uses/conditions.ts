@@ -20,8 +20,8 @@ import {
 import { stepTypesWith } from '../../../domain/workflow/steps/registry.ts';
 
 /**
- * Finds the users of a field, an event or a segment in conditions. Workflows count by their edited
- * graph, enabled or not, or by a version with active executions.
+ * Finds the users of a field, an event or a segment in conditions. A workflow is a user through its
+ * edited graph, enabled or not, or through a version with active executions.
  */
 
 interface Named {
@@ -29,7 +29,10 @@ interface Named {
   name: string;
 }
 
-/** Lists segments, workflows, and campaigns whose audience may still be fixed, that use a field. */
+/**
+ * Lists the segments, the workflows, and the campaigns with an audience that may still be fixed,
+ * that use a field.
+ */
 export async function findFieldUsers(
   db: Database,
   projectId: string,
@@ -99,7 +102,8 @@ export interface EventUsers {
 }
 
 /**
- * Lists segments, workflows, and campaigns whose audience may still be fixed, that use an event.
+ * Lists the segments, the workflows, and the campaigns with an audience that may still be fixed,
+ * that use an event.
  */
 export async function findEventUsers(
   db: Database,
@@ -149,7 +153,7 @@ export async function findEventUsers(
   };
 }
 
-/** Lists campaigns that have not ended and whose goal is an event. */
+/** Lists unfinished campaigns whose goal is an event. */
 async function listOpenGoals(db: Database, projectId: string, eventName: string): Promise<Named[]> {
   return db
     .selectFrom('campaign')
@@ -163,7 +167,7 @@ async function listOpenGoals(db: Database, projectId: string, eventName: string)
     .execute();
 }
 
-/** Lists campaigns that have not ended and whose experiment counts an event. */
+/** Lists unfinished campaigns whose experiment counts an event. */
 async function listOpenExperiments(
   db: Database,
   projectId: string,
@@ -187,8 +191,8 @@ interface DrawnStep {
 }
 
 /**
- * Lists the steps of these types with one of the texts in their config. The caller decides whether
- * the text refers to its object.
+ * Lists the steps of these types with one of the texts in their config. The caller checks if the
+ * text really refers to its object.
  */
 async function listStepsWith(
   db: Database,
@@ -211,7 +215,7 @@ function namesEvent(condition: Condition, eventName: string): boolean {
   });
 }
 
-/** Objects that would break or change their meaning without a segment. */
+/** Objects that would break or change their meaning if a segment was deleted. */
 export interface SegmentUsers {
   campaigns: (Named & { status: string })[];
   segments: Named[];
@@ -219,8 +223,8 @@ export interface SegmentUsers {
 }
 
 /**
- * Lists the campaigns that have not ended, segments and workflows that refer to a segment, oldest
- * first. A workflow refers to it by its schedule or a step, or in a version with active executions.
+ * Lists the unfinished campaigns, the segments and the workflows that refer to a segment, oldest
+ * first. A workflow refers to it in its schedule or a step, or in a version with active executions.
  */
 export async function listSegmentUsers(
   db: Database,
@@ -279,7 +283,7 @@ export async function listSegmentUsers(
 }
 
 /**
- * Lists campaigns whose audience is still to be fixed by their own condition, or may be fixed
+ * Lists campaigns with a condition as their audience that may still be fixed, the first time or
  * again.
  */
 async function listOpenAudiences(
@@ -299,12 +303,15 @@ async function listOpenAudiences(
   return rows.map((row) => ({ ...row, condition: row.condition as unknown as Condition }));
 }
 
-/** Lists each object once. */
+/** Removes repeated objects. */
 function withNames(all: readonly Named[]): Named[] {
   return [...new Map(all.map((one) => [one.id, named(one)])).values()];
 }
 
-/** Lists each workflow once: those that match as edited, then those of which only a version matches. */
+/**
+ * Lists each workflow once: first those whose edited graph matches, then those of which only a
+ * version matches.
+ */
 function workflowsOf(drawn: readonly Named[], inside: readonly PinnedPart[]): Named[] {
   const pinned = inside.map(({ workflowId, workflowName }) => ({
     id: workflowId,

@@ -13,8 +13,8 @@ export interface PinnedPart {
 }
 
 /**
- * Lists the parts of a project's versions whose JSON contains one of these texts. The caller
- * decides whether they refer to it.
+ * Lists the parts of a project's versions whose JSON contains one of these texts. The caller checks
+ * if the text really refers to its object.
  */
 export async function listPinned(
   db: Database,
@@ -30,7 +30,7 @@ export async function listPinned(
   return rows;
 }
 
-/** The texts as JSON writes them, without the quotes. */
+/** Returns the texts in their JSON form, without the quotes. */
 export function textsInJson(texts: readonly string[]): string[] {
   return texts.map((text) => JSON.stringify(text).slice(1, -1));
 }
@@ -42,7 +42,7 @@ export interface StepUse {
   workflowName: string;
 }
 
-/** Lists each step once: those of the edited graphs, then those that only a version has. */
+/** Lists each step once: first those of the edited graphs, then those that only a version has. */
 export function withPinned(
   drawn: readonly StepUse[],
   pinned: readonly PinnedPart[],

@@ -2,22 +2,22 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { providerOf } from '../../sql/mail-claims.ts';
 
-/** Numbers of things that still use a mail provider of a project. */
+/** Numbers of objects and messages that still use a mail provider of a project. */
 export interface ProviderUses {
-  /** Routes that name it. */
+  /** Routes with this provider. */
   routes: number;
-  /** Unfinished ramps that name it. */
+  /** Unfinished ramps with this provider. */
   ramps: number;
-  /** Messages that are being given to it now. */
+  /** Messages that are being given to this provider now. */
   sending: number;
-  /** Messages that it may have accepted. */
+  /** Messages that this provider may have accepted. */
   unknown: number;
 }
 
 /** Maximum number of messages that are counted. */
 const countedMax = 10_000;
 
-/** Counts what uses a mail provider; messages up to `countedMax` of each kind. */
+/** Counts the uses of a mail provider; messages up to `countedMax` of each kind. */
 export async function countProviderUses(
   db: Database,
   projectId: string,

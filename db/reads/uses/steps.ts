@@ -4,7 +4,7 @@ import { anyOf } from '../../expressions.ts';
 import { listPinned, type StepUse, withPinned } from './pinned.ts';
 import { openCampaignStatuses } from '../../../domain/campaign/campaign.ts';
 
-/** Users of a topic or a template, which must not be deleted while it has any. */
+/** Finds the users of a topic or template, which cannot be deleted while it has any. */
 
 export interface TopicUses {
   templates: { id: string; name: string }[];
@@ -13,7 +13,7 @@ export interface TopicUses {
 }
 
 /**
- * Lists the users of a topic, which the caller has locked: steps as edited, or in a version with
+ * Lists the users of a topic that the caller has locked: steps as edited, or in a version with
  * active executions.
  */
 export async function listTopicUses(
@@ -53,13 +53,15 @@ export async function listTopicUses(
   return { templates, campaigns, workflowSteps };
 }
 
-/** SQL that reads the topic in a step's config, as the index `workflow_step_topic` has it. */
+/**
+ * SQL of the topic in a step's config. It equals the expression of the index `workflow_step_topic`.
+ */
 function stepTopic(step: string): RawBuilder<string | null> {
   return sql<string | null>`${sql.ref(`${step}.config`)} ->> 'topicId'`;
 }
 
 /**
- * Lists the workflow steps that use any of the templates, as edited, oldest first, or in a version
+ * Lists the workflow steps that use any of the templates, as edited (oldest first), or in a version
  * with active executions.
  */
 export async function listTemplateSteps(

@@ -37,8 +37,8 @@ interface LockedContact {
   subscribed: boolean;
   consent: string | null;
   /**
-   * Bytes of its data as the text of `jsonb`, which has spaces: at least as many as of compact
-   * JSON.
+   * Bytes of the contact's data as text of `jsonb`. Compact JSON has fewer bytes, because this text
+   * contains spaces.
    */
   bytes: number;
   keys: number;

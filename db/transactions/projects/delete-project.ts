@@ -191,14 +191,18 @@ export const removedTables: readonly Page[] = [
   { table: 'follow_up_list', rows: 100 },
   { table: 'body_template', rows: 20 },
   { table: 'segment', rows: 100 },
-  // Temporal still has its schedule, and a run is deleting it.
+  // Rows whose schedule still exists in Temporal are deleted later, after a run has deleted the
+  // schedule.
   { table: 'workflow_schedule', rows: 100, later: 'planned_until is not null' },
   { table: 'workflow', rows: 20 },
   { table: 'template', rows: 100 },
   { table: 'topic', rows: 100 },
 ];
 
-/** Tables whose rows are deleted with a row of the tables above, or by its removal. */
+/**
+ * Tables whose rows are deleted together with rows of the tables above, or while these are deleted
+ * in pages.
+ */
 export const goneWithParent = [
   'removal',
   'email_moment',

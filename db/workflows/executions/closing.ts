@@ -2,13 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 
-/** Rows that end together with an execution. */
+/** Rows that end together with their execution. */
 
 /**
  * SQL, as parts of a statement, that closes the open steps and waits of executions that end. The
  * statement must have a part `ended` before it, with the `id` of each execution.
- * @param options.atWork the status that a running step gets. RUNNING: it cannot be recalled, and its
- *   result will be recorded
+ * @param options.atWork the status that a running step gets. RUNNING: the step cannot be cancelled,
+ * and its result will be recorded
  * @param options.except the id of a step execution that another part of the statement completes
  */
 export function closingSteps({

@@ -2,14 +2,16 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { reconcileWhenWaiting } from './reconciliation.ts';
 
-/** Events that open digests take: rows of `digest_event`. digests.ts opens and closes digests. */
+/**
+ * Events that open digests collect: rows of `digest_event`. digests.ts opens and closes digests.
+ */
 
 /**
- * Lets open digests take events, in the caller's transaction, which holds the contact. A digest is
- * over when it has as many events as it waits for.
- * @param events each with the step execution of the digest that takes it; `recordedAt` may be missing
- *   for an event that is stored
- * @returns the executions whose digest is over now
+ * Adds events to open digests, in the caller's transaction, which has locked the contact. A digest
+ * closes when it has the number of events for which it waits.
+ * @param events each with the step execution of the digest that collects it; `recordedAt` may be
+ * missing for a stored event
+ * @returns the executions whose digest has reached its number
  */
 export async function takeEvents(
   tx: Database,
@@ -48,8 +50,8 @@ export async function takeEvents(
 }
 
 /**
- * Takes deleted events out of open digests. Call it after the deletion, because a digest may take
- * an event until the event is deleted.
+ * Removes deleted events from open digests. Call it after the deletion, because a digest may
+ * collect an event until the event is deleted.
  */
 export async function leaveDigests(
   tx: Database,
@@ -73,9 +75,9 @@ function isFull(count: RawBuilder<unknown>): RawBuilder<boolean> {
 }
 
 /**
- * SQL that selects the values that decide which events an open digest takes: its `candidate`, a
- * `DigestCandidate`, and when its execution began. It has no row if the wait is no digest, or if the
- * workflow is gone.
+ * SQL that selects the values by which an open digest decides which events it collects: its
+ * `candidate`, a `DigestCandidate`, and when its execution began. Selects no row if the wait is no
+ * digest, or if the workflow is deleted.
  * @param wait an alias of the row of `wait`
  */
 export function digestOf(wait: string): RawBuilder<unknown> {
@@ -90,8 +92,8 @@ export function digestOf(wait: string): RawBuilder<unknown> {
               from step_execution inner_digest_step
               join execution inner_digesting on inner_digesting.id = inner_digest_step.execution_id
               join workflow inner_digest_workflow on inner_digest_workflow.id = inner_digesting.workflow_id
-              -- Null if the wait is no digest, so that nothing is looked up: a contact may have a
-              -- thousand such waits.
+              -- Null if the wait is no digest, so that PostgreSQL looks up nothing more: a contact
+              -- may have a thousand such waits.
               where inner_digest_step.id =
                 case when ${ofWait('digest')} is not null then ${ofWait('step_execution_id')} end)`;
 }

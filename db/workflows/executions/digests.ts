@@ -21,26 +21,29 @@ import {
 import type { DigestSettings, Expectation } from '../../../domain/workflow/steps/effects.ts';
 
 /**
- * Digests: rows of `wait` that take events until they close, each event by a row of `digest_event`.
- * The transaction that records an event lets open digests take it. When a digest opens, it takes
- * earlier events, page by page, before it may close. All of this happens under the lock of the
- * contact, so no event is missed or taken twice.
+ * Digests: rows of `wait` that collect events until they close, each event as a row of
+ * `digest_event`. The transaction that records an event adds it to open digests. When a digest
+ * opens, it collects earlier events page by page, before it may close. All of this happens under
+ * the lock of the contact, so no event is missed or collected twice.
  */
 
-/** The earlier events that an open digest still has to read. */
+/** The earlier events that an open digest has not read yet. */
 interface LookBack {
-  /** The last event that was read; null: begin with the execution, whose starting event counts. */
+  /**
+   * The last event that was read; null: none was, so reading begins with the start of the
+   * execution, including its starting event.
+   */
   after: { at: string; id: string } | null;
-  /** The end of this part: later events were taken when they were recorded. */
+  /** End of the earlier events: later ones were collected when they were recorded. */
   until: string;
 }
 
-/** A digest's settings as the column `wait.digest` stores them. */
+/** The settings of a digest, as stored in the column `wait.digest`. */
 type StoredDigest = DigestSettings & { lookBack: LookBack | null };
 
 /**
- * SQL for the settings of a digest that must read the events from `after` (null: from the beginning
- * of its execution) until now.
+ * SQL of the settings of a digest that must read the events between `after` and now. `after` null:
+ * from the beginning of its execution.
  */
 export function lookingBack(after: LookBack['after']): RawBuilder<unknown> {
   return sql`jsonb_build_object('lookBack', jsonb_build_object(
@@ -51,8 +54,8 @@ export function lookingBack(after: LookBack['after']): RawBuilder<unknown> {
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
- * Opens the digest of a step, in the caller's transaction, which holds the contact.
- * @param opening.stepSince when the step before ended, to the microsecond
+ * Opens the digest of a step, in the caller's transaction, which has locked the contact.
+ * @param opening.stepSince when the previous step ended, to the microsecond
  */
 export async function openDigest(
   tx: Database,
@@ -62,7 +65,7 @@ export async function openDigest(
   const { eventName, since, where, until, settings, stepSince } = opening;
   const conditions = where && where.items;
   const after = since === 'execution' ? null : { at: stepSince, id: lastId };
-  // A retried step may have taken events before. Their number is small, and nearly always 0.
+  // A retried step may have collected events before. There are few of them, usually none.
   await sql`
     with opened as (
       insert into wait (step_execution_id, project_id, execution_id, contact_id, event_name,
@@ -80,16 +83,16 @@ export async function openDigest(
 }
 
 /**
- * Number of events that are read at once, without or with their data (up to 64 KB each), and maximum
- * number of such pages in one transaction.
+ * Number of events that are read at once, without or with their data (up to 64 KB each), and the
+ * maximum number of such pages in one transaction.
  */
 const page = { plain: 1000, withData: 100, timesAtOnce: 10 };
 
 /**
- * Lets an open digest take earlier events, and closes it if it is over, in the caller's transaction,
- * which holds the contact.
- * @returns `output`, that of its step, if it is closed now; otherwise `until`, when it must be
- *   settled again: now, if it has more earlier events to read
+ * Adds earlier events to an open digest, and closes the digest if it is complete, in the caller's
+ * transaction, which has locked the contact.
+ * @returns `output`, the output of its step, if the digest is closed now; otherwise `until`, when
+ * this must be called again: now, if there are more earlier events to read
  */
 export async function settleDigest(
   tx: Database,
@@ -116,7 +119,7 @@ interface Opened {
   isOver: boolean;
 }
 
-/** True if an execution, which the caller has locked, has an open digest. */
+/** Returns true if an execution, which the caller has locked, has an open digest. */
 export async function hasOpenDigest(tx: Database, executionId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('wait')
@@ -128,8 +131,8 @@ export async function hasOpenDigest(tx: Database, executionId: string): Promise<
 }
 
 /**
- * Closes the open digest of an execution, in the caller's transaction. Its events are added to the
- * context, and from now on an event of the trigger starts another execution.
+ * Closes the open digest of an execution, in the caller's transaction. Adds its events to the
+ * context; from now on, an event of the trigger starts another execution.
  * @returns the output of its step
  */
 export async function closeDigest(
@@ -180,7 +183,7 @@ interface Closing {
   lastIds: string[];
 }
 
-/** Reads events, oldest first, and their data up to `limits.digestBytes` in all. */
+/** Reads events, oldest first, with at most `limits.digestBytes` bytes of data in all. */
 async function readEvents(
   tx: Database,
   ids: readonly string[],
@@ -196,7 +199,7 @@ async function readEvents(
   return rows;
 }
 
-/** Takes earlier events, until all are read, or `page.timesAtOnce` pages. */
+/** Collects earlier events, until all are read, or `page.timesAtOnce` pages. */
 async function lookBack(
   tx: Database,
   execution: Pick<StepVisit['execution'], 'id' | 'contact_id'>,
@@ -257,15 +260,17 @@ async function findDigest(tx: Database, stepExecutionId: string): Promise<FoundD
 
 interface EarlierEvent {
   id: string;
-  /** Null also if `withData` is false. */
+  /** The data of the event; null also if `withData` is false. */
   data: Record<string, unknown> | null;
   /** To the microsecond. */
   recordedAt: string;
-  /** True if it has started another execution of the workflow, or another step has used it. */
+  /**
+   * True if the event has started another execution of the workflow, or another step has used it.
+   */
   isUsed: boolean;
 }
 
-/** Returns the next earlier events of a digest, in the order of their recording. */
+/** Returns the next earlier events of a digest, in the order in which they were recorded. */
 async function readPage(
   tx: Database,
   { id: executionId, contact_id: contactId }: Pick<StepVisit['execution'], 'id' | 'contact_id'>,
@@ -310,7 +315,7 @@ async function readPage(
   return rows;
 }
 
-/** Number of executions that are read to find the last one whose digest has closed. */
+/** Number of executions that are read to find the last closing of a digest. */
 const readForLast = 100;
 
 /**

@@ -9,7 +9,7 @@ export interface KnownExecution {
   workflowId: string;
   contactId: string;
   key: string | null;
-  /** Id of its newest run in Temporal; null: none was started. */
+  /** Id of the execution's newest run in Temporal; null: none was started. */
   runId: string | null;
   context: Record<string, unknown> | null;
   graph: Graph;
@@ -19,7 +19,7 @@ export interface KnownExecution {
 
 /**
  * Finds an execution with its graph and its steps, oldest first.
- * @param workflowId the workflow it must belong to; undefined: any.
+ * @param workflowId the workflow of the execution; undefined: any.
  */
 export async function findExecutionState(
   db: Database,

@@ -12,8 +12,8 @@ import { graphAfter, type StoredGraph } from '../../../domain/workflow/versions/
 export type ExecutionRow = Selectable<Execution>;
 
 /**
- * The active statuses as SQL literals, because only then does every plan use the indexes of active
- * executions.
+ * The statuses of active executions, as SQL literals: only then does every plan use the indexes of
+ * active executions.
  */
 export const activeStatuses = [sql.lit('RUNNING'), sql.lit('WAITING')];
 
@@ -21,14 +21,14 @@ export function isActive({ status }: Pick<ExecutionRow, 'status'>): boolean {
   return status === 'RUNNING' || status === 'WAITING';
 }
 
-/** Returns true if the execution is RUNNING, and neither paused individually nor held. */
+/** Returns true if an execution is RUNNING, and neither it nor its workflow is paused. */
 export function isAtWork(row: Pick<ExecutionRow, 'status' | 'paused_at' | 'held_at'>): boolean {
   return row.status === 'RUNNING' && row.paused_at === null && row.held_at === null;
 }
 
 /**
- * Completes a step with its output, and ends its execution with all other open steps and waits, if
- * it is still active.
+ * Completes a step with its output, and ends its execution, if still active, with all other open
+ * steps and waits.
  */
 export async function completeStepAndEnd(
   tx: Database,
@@ -47,7 +47,7 @@ export async function completeStepAndEnd(
           exit_reason = ${end.status === 'EXITED' ? end.reason : null},
           current_step_id = ${end.status === 'COMPLETED' ? null : sql.ref('current_step_id')},
           completed_at = clock_timestamp(), updated_at = now()
-        -- Reads from "completed", so that the execution ends after the step, also in the history.
+        -- Selects from completed, so that the execution ends after the step, also in the history.
         from completed
         where execution.id = ${execution.id} and status in ('RUNNING', 'WAITING')
         returning execution.id
@@ -56,17 +56,17 @@ export async function completeStepAndEnd(
 }
 
 /**
- * Completes an execution that has no step left in this version. Returns false if it is not
- * complete: it was moved to another version, the end of its last delay was moved, or it has ended
- * otherwise, for example by an exit rule.
+ * Completes an execution that has no further step in this version. Returns false if it does not
+ * complete: it was moved to another version, the end of its last delay was moved, or it has already
+ * ended, for example by an exit rule.
  */
 export async function completeExecution(
   tx: Database,
   executionId: string,
   version: number,
 ): Promise<boolean> {
-  // Locks the contact, because code that moves an execution holds this lock while it changes
-  // several rows.
+  // Lock the contact, because code that moves an execution has this lock while it changes several
+  // rows.
   await tx
     .selectFrom('contact')
     .innerJoin('execution', 'execution.contact_id', 'contact.id')
@@ -97,18 +97,23 @@ export async function findExecutionStatus(db: Database, id: string): Promise<str
 
 export interface ExecutionListItem extends ExecutionRow {
   contact_email: string;
-  /** The current step, as its version of the graph has it. */
+  /** The current step, from the graph of the execution's version. */
   current_step: Pick<GraphStep, 'id' | 'name' | 'type'> | null;
 }
 
-/** One page of a workflow's executions, newest start first, and how many there are. */
+/**
+ * Returns one page of a workflow's executions, newest start first, and the number of all matches.
+ */
 export async function listExecutions(
   db: Database,
   workflowId: string,
   query: {
     status?: string | undefined;
     key?: string | undefined;
-    /** True: only executions that are paused individually, also ended ones. False: only others. */
+    /**
+     * True: only executions that were paused individually, also ended ones. False: only other
+     * executions.
+     */
     paused?: boolean | undefined;
     page: number;
     pageSize: number;
@@ -131,7 +136,7 @@ export async function listExecutions(
     .orderBy('execution.id', 'desc')
     .limit(query.pageSize)
     .offset((query.page - 1) * query.pageSize);
-  // Joined after paging, because an offset would join all rows before it, too.
+  // The tables are joined after paging, because an offset would also join all rows before the page.
   const rows = await withContactAndStep(
     db.selectFrom('execution').where('execution.id', 'in', page),
   )
@@ -143,7 +148,7 @@ export async function listExecutions(
 
 export interface ExecutionInGraph extends ExecutionListItem {
   graph: Graph;
-  /** The steps of the versions that it was on before. */
+  /** The steps of the versions on which the execution was before. */
   formerSteps: GraphStep[];
 }
 
@@ -156,7 +161,7 @@ export async function findExecution(
   return row?.workflow_id === workflowId ? row : undefined;
 }
 
-/** Finds an execution of any workflow. The caller knows that it belongs to the project. */
+/** Finds an execution in any workflow. The caller has checked that it belongs to the project. */
 export async function findExecutionOf(
   db: Database,
   id: string,
@@ -166,7 +171,7 @@ export async function findExecutionOf(
     .executeTakeFirst();
   if (!row) return undefined;
   const graphs: Awaited<ReturnType<typeof findVersionGraph>>[] = [];
-  // One after the other: a transaction has one connection.
+  // One query after the other, because a transaction has one connection.
   for (const version of row.earlier_versions ?? []) {
     graphs.push(await findVersionGraph(db, row.workflow_id, version));
   }
@@ -176,8 +181,8 @@ export async function findExecutionOf(
 }
 
 /**
- * Adds the contact and only the current step of the graph: a graph may have a megabyte, and a page
- * a hundred executions.
+ * Adds the contact and the current step, not the whole graph: a graph may have a megabyte, and a
+ * page has up to a hundred executions.
  */
 export function withContactAndStep(query: SelectQueryBuilder<DB, 'execution', object>) {
   return query

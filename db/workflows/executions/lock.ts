@@ -5,8 +5,8 @@ import type { ExecutionRow } from './executions.ts';
 
 /**
  * Locks executions for an action on them, in the caller's transaction: their contacts first, in the
- * common order (see `enterStep`). So each execution is at rest, or at a running step that takes
- * several transactions. Returns the executions that exist, in the order of their ids.
+ * order that all code uses (see `enterStep`). So each execution is between two transactions of its
+ * run. Returns the executions that exist, ordered by id.
  * @param ids some hundreds at most
  */
 export async function lockExecutions(

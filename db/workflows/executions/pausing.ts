@@ -12,8 +12,8 @@ import { reconcileWhenRunning, reconcileWhenWaiting } from './reconciliation.ts'
 import { notFound, Problem } from '../../../domain/errors.ts';
 
 /**
- * Pausing: no step of an execution begins while it or its workflow is paused. `holdStep` holds back
- * the next step, without a timer, until it is released.
+ * Pausing: while an execution or its workflow is paused, the execution begins no step. `holdStep`
+ * holds the next step, without a timer, until the execution is released.
  */
 
 /** Maximum number of executions released in one transaction. */
@@ -40,8 +40,8 @@ export async function pauseExecution(
 }
 
 /**
- * Lets one execution continue, in the caller's transaction, unless its workflow is paused.
- * @throws Problem EXECUTION_NOT_FOUND; EXECUTION_NOT_PAUSED, also when it has ended
+ * Makes one execution continue, in the caller's transaction, unless its workflow is paused.
+ * @throws Problem EXECUTION_NOT_FOUND; EXECUTION_NOT_PAUSED, also when the execution has ended
  */
 export async function resumeExecution(tx: Database, id: string): Promise<ExecutionRow> {
   const [execution] = await lockExecutions(tx, [id]);
@@ -73,8 +73,8 @@ async function updatePause(
 }
 
 /**
- * Returns true if a workflow is paused. No other transaction can pause or release it before the
- * caller's transaction has ended.
+ * Returns true if a workflow is paused. Until the caller's transaction has ended, no other
+ * transaction can pause or release the workflow.
  */
 export async function isWorkflowPaused(tx: Database, id: string): Promise<boolean> {
   const workflow = await tx
@@ -88,9 +88,9 @@ export async function isWorkflowPaused(tx: Database, id: string): Promise<boolea
 
 /**
  * Holds the next step of an execution that is paused, individually or with its workflow, in the
- * transaction of `enterStep`, which has locked it. Returns false when it has just been released. A
- * release changes the workflow's row first, so either this sees the release, or the release sees
- * the held step.
+ * transaction of `enterStep`, which has locked the execution. Returns false when it was just
+ * released. A release updates the workflow's row first, so either this sees the release, or the
+ * release sees the held step.
  */
 export async function holdStep(
   tx: Database,
@@ -117,7 +117,7 @@ export async function holdStep(
   return true;
 }
 
-/** Lets held executions, which the caller has locked, begin their next step from now on. */
+/** Makes held executions, which the caller has locked, begin their next step. */
 async function release(
   tx: Database,
   rows: readonly { id: string; project_id: string }[],
@@ -128,8 +128,8 @@ async function release(
     .set({ held_at: null, next_reconcile_at: reconcileWhenRunning, updated_at: sql<Date>`now()` })
     .where('id', '=', anyOf(ids))
     .execute();
-  // The step counts events from `scheduled_for`: those recorded while the execution was held do not
-  // count.
+  // The step looks for events from `scheduled_for` on, so events that were recorded while the
+  // execution was held do not count.
   await tx
     .updateTable('step_execution')
     .set({ scheduled_for: sql<Date>`clock_timestamp()`, updated_at: sql<Date>`now()` })
@@ -140,8 +140,8 @@ async function release(
 }
 
 /**
- * Pauses or releases a workflow, in the transaction that has locked it. It changes one row, however
- * many executions there are: `releaseExecutions` lets the held ones continue after the commit.
+ * Pauses or releases a workflow, in the transaction that has locked it. Changes one row, for any
+ * number of executions: `releaseExecutions` makes the held ones continue after the commit.
  */
 export async function pauseWorkflow(
   tx: Database,
@@ -165,7 +165,7 @@ export async function pauseWorkflow(
     .execute();
 }
 
-/** Releases executions of a workflow page by page, until `isOver`; the sweep does the rest. */
+/** Releases executions of a workflow page by page, until `isOver`. The sweep releases the rest. */
 export async function releaseExecutions(
   db: Database,
   workflowId: string,
@@ -174,7 +174,9 @@ export async function releaseExecutions(
   while (!(await releasePage(db, workflowId)) && !isOver());
 }
 
-/** Continues the releases that requests have begun, a page of each workflow in turn, until `isOver`. */
+/**
+ * Continues releases that were requested before, a page for each workflow in turn, until `isOver`.
+ */
 export async function continueReleases(db: Database, isOver: () => boolean): Promise<void> {
   const rows = await db.selectFrom('workflow_release').select('workflow_id').execute();
   const ids = rows.map((row) => row.workflow_id);
@@ -193,8 +195,8 @@ async function releasePage(db: Database, workflowId: string): Promise<boolean> {
       .where('status', 'in', activeStatuses);
     const ids = (await held.limit(pageSize).execute()).map(({ id }) => id);
     const rows = await lockExecutions(tx, ids);
-    // Locked, so that a new pause of the workflow waits for this page; after the contacts, because
-    // that is the common order.
+    // The lock makes a new pause of the workflow wait for this page. It follows the locks on
+    // contacts, as in all code.
     const due = await tx
       .selectFrom('workflow_release')
       .select('workflow_id')
@@ -206,7 +208,8 @@ async function releasePage(db: Database, workflowId: string): Promise<boolean> {
       tx,
       rows.filter((row) => row.held_at && !row.paused_at && isActive(row)),
     );
-    // Read again, because another pause may have held more before this transaction locked the row.
+    // Read again, because another pause may have held more executions before this transaction
+    // locked the row.
     if (await held.limit(1).executeTakeFirst()) return false;
     await tx.deleteFrom('workflow_release').where('workflow_id', '=', workflowId).execute();
     return true;

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { GraphStep } from '../../../domain/workflow/graph.ts';
 
-/** Positions of the active executions of a workflow. */
+/** Counts the active executions of a workflow by position, and lists them. */
 
-/** Active executions of one version at one step. */
+/** The active executions of one version at one step. */
 export interface Position {
   version: number;
   stepId: string;
@@ -12,7 +12,7 @@ export interface Position {
 }
 
 /**
- * Counts a workflow's active executions by version and step, from an index alone.
+ * Counts a workflow's active executions by version and step. Reads only an index.
  * @param versions the versions to count; undefined: all
  */
 export async function countPositions(
@@ -56,9 +56,8 @@ export async function listAtPositions(
 }
 
 /**
- * Returns a step from the newest of the versions that contain it and have active executions;
- * undefined: there is no such version. It reads at most one graph for each version with active
- * executions.
+ * Returns a step from the newest version that contains it and has active executions; undefined:
+ * there is no such version. Reads at most one graph for each version with active executions.
  */
 export async function findActiveStep(
   db: Database,

@@ -6,23 +6,24 @@ import { closingSteps } from './closing.ts';
 import { activeStatuses } from './executions.ts';
 
 /**
- * When an active execution is reconciled with its run in Temporal, and what is then recorded. The
- * run may be lost, have ended without notice, or be stuck: `activities/upkeep/reconcile.ts`.
+ * The times at which an active execution is reconciled with its run in Temporal, and the results
+ * that are recorded. The run may be lost, have ended without notice, or be unable to continue: see
+ * `activities/upkeep/reconcile.ts`.
  */
 
 /**
- * The time of the next check of an execution that begins to run, as SQL. Most executions have ended
+ * SQL of the time of the next check of an execution that begins to run. Most executions have ended
  * by then.
  */
 export const reconcileWhenRunning = sql<Date>`now() + interval '5 minutes'`;
 
 /**
- * The time of the next check of an execution that waits, as SQL: soon after its timer, and every
- * six hours, because its run may be lost meanwhile. An execution whose run was ended in Temporal is
- * checked sooner.
+ * SQL of the time of the next check of an execution that waits: a minute after its timer, and at
+ * least every six hours, because its run may be lost. If its run was ended in Temporal, the
+ * execution is checked sooner.
  */
 export function reconcileWhenWaiting(until: ReturnType<typeof sql>) {
-  // Without a timer `until` is null, which least ignores.
+  // Without a timer, `until` is null, which `least` ignores.
   const next = sql`least(${until} + interval '1 minute', now() + interval '6 hours')`;
   return sql<Date>`greatest(${next}, now() + interval '1 minute')`;
 }
@@ -33,18 +34,20 @@ export interface ExecutionToReconcile {
   projectId: string;
   workflowName: string;
   status: 'RUNNING' | 'WAITING';
-  /** Number of its latest start. The result of the check counts only for that start. */
+  /** Number of the latest start of its run. The result of the check counts only for this start. */
   generation: number;
   /** Milliseconds since its current step began. */
   stepMs: number;
   wasStuck: boolean;
-  /** How often its entry in the outbox was claimed to be sent to Temporal; null: it has no entry. */
+  /**
+   * How often its entry in the outbox was claimed to be sent to Temporal; null: it has no entry.
+   */
   tries: number | null;
 }
 
 /**
- * Claims executions to check: no other worker checks them for 20 seconds. Two checks do no harm,
- * and the executions of a killed worker become due again.
+ * Claims executions to check: no other worker checks them for 20 seconds. If a worker is killed,
+ * its executions become due again. Two checks of one execution do no harm.
  */
 export async function claimForReconciliation(
   db: Database,
@@ -69,7 +72,7 @@ export async function claimForReconciliation(
   return rows;
 }
 
-/** Makes these executions due for reconciliation now, because their runs are closed. */
+/** Makes these executions due for reconciliation now, because their runs have ended. */
 export async function reconcileSoon(db: Database, ids: readonly string[]): Promise<void> {
   await db
     .updateTable('execution')
@@ -84,7 +87,7 @@ const isSame = ({ id, generation }: ExecutionToReconcile) =>
   sql`execution.id = ${id} and execution.start_generation = ${generation}
     and execution.status in ('RUNNING', 'WAITING')`;
 
-/** The time of the next check of an execution that matches its run, as SQL. */
+/** SQL of the time of the next check of an execution whose state matches that of its run. */
 const nextReconcileAt = sql`case
   when execution.held_at is not null then ${reconcileWhenWaiting(sql`null::timestamptz`)}
   when execution.status = 'RUNNING' then ${reconcileWhenRunning}
@@ -96,8 +99,8 @@ const nextReconcileAt = sql`case
 
 /**
  * Records that an execution matches its open run.
- * @param run.stuck why the run cannot continue; null: it can continue. `stuck_since` is the time of
- *   the first check that found the run stuck.
+ * @param run.stuck why the run cannot continue; null: it can. `stuck_since` is the time of the
+ * first check with this result.
  */
 export async function recordOpenRun(
   db: Database,
@@ -113,8 +116,8 @@ export async function recordOpenRun(
 }
 
 /**
- * Signals the run of an execution again, if a delay or wait has been over for a minute. The run
- * matches its row, but has not continued, so it has lost the signal.
+ * Signals the run of an execution again, if a delay or wait ended more than a minute ago. The run
+ * has the position of the row, but has not continued, so a signal was lost.
  */
 export async function signalOverdue(db: Database, execution: ExecutionToReconcile): Promise<void> {
   await transact(db, async (tx) => {
@@ -133,11 +136,11 @@ export async function signalOverdue(db: Database, execution: ExecutionToReconcil
 const readAtOnce = 2_000;
 
 /**
- * Signals the runs of executions that have changed since `since`, because Temporal has lost all later
- * changes. Then a run that is behind continues, a lost run starts again, and the run of an ended
- * execution ends. Returns the number of executions.
+ * Signals the runs of executions that have changed since `since`, because Temporal has lost all
+ * later changes: a run that is behind then continues, a lost run starts again, and the run of an
+ * ended execution ends. Returns the number of executions.
  * @param since the start of 1970 means that Temporal has lost everything, so only active executions
- *   are signalled
+ * are signalled
  */
 export async function signalChangedSince(db: Database, since: Date): Promise<number> {
   const isEverything = since.getTime() <= 0;
@@ -181,8 +184,8 @@ export async function restartExecution(
 }
 
 /**
- * Ends an execution in the way its run was ended in Temporal: cancelled, or failed with this text.
- * Returns true if the execution was still active.
+ * Ends an execution as its run was ended in Temporal: cancelled, or failed with this text. Returns
+ * true if the execution was still active.
  */
 export async function endAsItsRun(
   db: Database,

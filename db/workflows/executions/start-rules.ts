@@ -2,21 +2,22 @@ import { type RawBuilder, sql } from 'kysely';
 import { limits } from '../../../domain/limits.ts';
 
 /**
- * Rules of re-entry, as SQL. Each rule takes one look-up in an index, however many executions a
- * contact has had. The caller holds the contact, so no other start comes in between.
+ * SQL of the re-entry rules. Each rule takes one look-up in an index, for any number of past
+ * executions of a contact. The caller has locked the contact, so no other start can come in
+ * between.
  */
 
 /**
- * Why a start is refused: another execution exists, the last start is too recent, or too many
- * executions are active.
+ * The reason why a start is refused: another execution exists, the last start is too recent, or too
+ * many executions are active.
  */
 export type StartRefusal = 'exists' | 'too_soon' | 'too_many';
 
 /**
- * Returns SQL that selects the `StartRefusal` of a contact that would enter a workflow; null: it
- * may start.
+ * Returns SQL that selects the `StartRefusal` of a contact that would enter a workflow; null: the
+ * execution may start.
  * @param workflow the alias of the workflow's row
- * @param start.key the key of the execution, null where the workflow has no keys
+ * @param start.key the key of the execution; null: the workflow has no keys
  */
 export function startRefusal(
   workflow: string,
@@ -50,7 +51,7 @@ export function startRefusal(
 
 /**
  * Returns SQL that is true if an execution of a contact prevents another one in a workflow without
- * keys: for `once` any execution does, for `after_end` an active one.
+ * keys. With `once` any execution does; with `after_end` only an active one.
  */
 export function isTaken(workflow: string, contactId: RawBuilder<unknown>): RawBuilder<boolean> {
   const isOfContact = isOwn(workflow, contactId);
@@ -61,13 +62,16 @@ export function isTaken(workflow: string, contactId: RawBuilder<unknown>): RawBu
     else false end`;
 }
 
-/** SQL for the slot of a new execution: see the column `slot`. */
+/** SQL of the slot of a new execution: see the column `slot`. */
 export function newSlot(workflow: string, key: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`case ${sql.ref(`${workflow}.reentry_mode`)} when 'parallel' then uuid_v7()::text
     else coalesce(${key}, '') end`;
 }
 
-/** Ignores a start if the same statement has already started an execution with the same slot. */
+/**
+ * SQL that ignores a start if the same statement has already started an execution with the same
+ * slot.
+ */
 export const unlessStarted = sql`
   on conflict (workflow_id, contact_id, slot) where status in ('RUNNING', 'WAITING') do nothing`;
 

@@ -8,13 +8,13 @@ import { placeOf, type StepMark, refOf } from '../../../domain/workflow/place.ts
 import { branchOf } from '../branches.ts';
 
 /**
- * The input of an execution's run. Starting a run may be slow. So its result counts only for the
- * start that was sent (`start_generation`), and never overwrites the result of a later start.
+ * The input of an execution's run. Starting a run may be slow. So the result of a start is recorded
+ * only if it is still the latest start (`start_generation`).
  */
 
 /**
- * SQL that selects the steps of an execution, with the columns from which its position is computed:
- * a JSON array of `StepMark`.
+ * SQL that selects the steps of an execution as a JSON array of `StepMark`, from which its position
+ * is computed.
  * @param execution the table or its alias.
  */
 export function stepMarks(execution: string): RawBuilder<StepMark[]> {
@@ -29,8 +29,8 @@ export function stepMarks(execution: string): RawBuilder<StepMark[]> {
       'hasClosed', coalesce(output ? 'closedBy', false),
       'hasWaited', coalesce(output ? 'waitOutcome' or output ->> 'resumeAt' is not null, false)
         or history @> '[{"to": "WAITING"}]',
-      -- A step whose delay was given an end in the past begins now, so earlier events do not count
-      -- for it.
+      -- If the end of a delay was moved into the past, the next step begins now, so earlier events
+      -- do not count for it.
       'dueAt', ${isoInstant(sql`case when status = 'SCHEDULED'
         then greatest(scheduled_for, updated_at) else scheduled_for end`)},
       'isOver', coalesce((output ->> 'resumeAt')::timestamptz <= clock_timestamp(),
@@ -47,8 +47,8 @@ export async function listStepMarks(db: Database, executionId: string): Promise<
 }
 
 /**
- * Returns the input of the runs of these executions. An execution that has left its trigger resumes
- * at its position: its failed step is retried, its run was lost, or a request has changed it.
+ * Returns the input of the runs of these executions. An execution that has begun a step resumes at
+ * its position: its failed step is retried, its run was lost, or a request has changed it.
  */
 export async function listExecutionStarts(
   db: Database,
@@ -82,7 +82,7 @@ export async function listExecutionStarts(
     const { currentStepId, generation, status, updatedAt, isMoved, ...rest } = row;
     const { marks: steps, projectName, key, causedBy, ...ids } = rest;
     const graph = await findGraph(ids.workflowId, ids.version);
-    // The workflow was just deleted, with the execution.
+    // The workflow was just deleted, and with it the execution.
     if (!graph) return null;
     const standing = { currentStepId, startedAt: ids.startedAt, marks: steps };
     const { step, since } = placeOf(graph, standing);
@@ -106,8 +106,8 @@ export async function listExecutionStarts(
 }
 
 /**
- * Returns the given executions that have not changed since their start was sent: no run has begun
- * them.
+ * Returns those of the executions that have not changed since their start was sent: no run has
+ * begun them.
  */
 export async function listUnbegun(db: Database, starts: readonly OpenStart[]): Promise<string[]> {
   const ids = starts.map(({ executionId }) => executionId);
@@ -122,8 +122,9 @@ export async function listUnbegun(db: Database, starts: readonly OpenStart[]): P
 }
 
 /**
- * Records the run that an operator's reset has created for an execution. Returns false if the
- * execution has ended meanwhile, or another start was requested: the run must not continue.
+ * Records the run that an operator's reset in Temporal has created for an execution. Returns false
+ * if the execution has ended in the meantime, or another start was requested: the run must not
+ * continue.
  */
 export async function updateExecutionRun(
   db: Database,

@@ -9,7 +9,7 @@ import type { ExecutionRow } from './executions.ts';
 import { reconcileWhenRunning, reconcileWhenWaiting } from './reconciliation.ts';
 import type { FixedDelay } from '../../../domain/workflow/steps/effects.ts';
 
-/** Rows that the run of an execution writes at each step of its graph. */
+/** The rows that an execution's run writes at each step of the graph. */
 
 export type StepExecutionRow = Selectable<StepExecution>;
 
@@ -28,14 +28,16 @@ export interface StepVisit {
     | 'exit_pending'
     | 'move_job_id'
   > & {
-    /** True if the execution or its workflow is paused: it begins no further step. */
+    /** True if the execution or its workflow is paused, so that no further step begins. */
     is_paused: boolean;
   };
   stepExecution: Pick<StepExecutionRow, 'id' | 'step_id' | 'status' | 'attempts' | 'output'> & {
     /** When the step was first entered. */
     started_at: Date;
   };
-  /** When the step was completed, to the microsecond, if the call is a repeat; else null. */
+  /**
+   * When the step was completed, to the microsecond, if an earlier call did this; otherwise null.
+   */
   completedAt: string | null;
 }
 
@@ -49,10 +51,9 @@ type EnteredRow = StepVisit['execution'] & {
 };
 
 /**
- * Enters a step, in the caller's transaction: the contact and then the execution are locked, the
- * execution is RUNNING at this step, the step execution exists. A repeated call changes nothing, nor
- * does a call for a completed step, for example by a late attempt.
- *
+ * Enters a step, in the caller's transaction: locks the contact and then the execution, makes the
+ * execution RUNNING at this step, and creates the step execution if it is missing. A repeated call
+ * changes nothing, nor does a call for a completed step, for example by a late attempt.
  * Returns null when the execution is no longer active, or the step may not begin: `findObstacle`
  * returns the reason. Always lock the contact before the execution, or two transactions could
  * deadlock.
@@ -63,7 +64,7 @@ export async function enterStep(
   newId: string,
 ): Promise<StepVisit | null> {
   const { executionId, stepId, version } = at;
-  // One statement, because every step of every execution runs it.
+  // One statement, because each step of each execution runs it.
   const { rows } = await sql<EnteredRow>`
     with held as (
       select id from contact
@@ -82,7 +83,7 @@ export async function enterStep(
         select ${newId}::uuid, project_id, id, ${stepId}::uuid, 'RUNNING', clock_timestamp()
           from active
           -- While the execution is paused, about to exit or to be moved, only a step that has begun
-          -- continues.
+          -- already continues.
           where not is_paused and exit_pending is null and move_job_id is null
             or exists (select from step_execution begun where begun.execution_id = active.id
               and begun.step_id = ${stepId} and begun.status <> 'SCHEDULED')
@@ -130,7 +131,7 @@ export async function enterStep(
   };
 }
 
-/** Completes a step with its output. Returns the time as stored, to the microsecond. */
+/** Completes a step with its output. Returns the completion time, to the microsecond. */
 export async function completeStep(
   tx: Database,
   stepExecutionId: string,
@@ -151,8 +152,8 @@ export async function completeStep(
 }
 
 /**
- * Sets a started step to PENDING between two attempts. The result of the last attempt is its output
- * until the next attempt has ended. The number of attempts never decreases.
+ * Sets a started step to PENDING between two attempts. Its output is the result of the last
+ * attempt, until the next attempt has ended. The number of attempts never decreases.
  */
 export async function postponeStep(
   tx: Database,
@@ -174,7 +175,7 @@ export async function postponeStep(
 
 /**
  * Records the result of a step whose execution ended while the step was running, even if the step
- * was closed meanwhile (`closingSteps`).
+ * has been closed (`closingSteps`).
  */
 export async function completeLateStep(
   db: Database,
@@ -197,8 +198,8 @@ export async function completeLateStep(
 }
 
 /**
- * Reads `exit_pending` again after the step itself has recorded events, because one of them may have
- * met an exit rule.
+ * Reads `exit_pending` again after the step itself has recorded events, because one of them may
+ * have met an exit rule.
  */
 export async function rereadExitPending(tx: Database, visit: StepVisit): Promise<StepVisit> {
   const { exit_pending } = await tx
@@ -210,8 +211,8 @@ export async function rereadExitPending(tx: Database, visit: StepVisit): Promise
 }
 
 /**
- * Marks an execution as waiting at a step, until a moment (null: without end). It changes nothing if
- * the execution has already continued, so a late attempt may call it.
+ * Marks an execution as waiting at a step until a time (null: without end). Changes nothing if the
+ * execution has already continued, so a late attempt may call it.
  */
 export async function updateExecutionWaiting(
   tx: Database,
@@ -233,9 +234,9 @@ export async function updateExecutionWaiting(
 }
 
 /**
- * Completes a step with its output and begins the next one, which must be a step that the execution
- * has not begun (`passOver` has skipped those). So the insert needs no `on conflict`. The caller's
- * next statement moves the execution to the next step.
+ * Completes a step with its output and begins the next one. The execution must not have begun the
+ * next step before (`passOver` skips such steps), so the insert needs no `on conflict`. The
+ * caller's next statement moves the execution to the next step.
  */
 export async function completeStepAndEnter(
   tx: Database,
@@ -253,13 +254,14 @@ export async function completeStepAndEnter(
     insert into step_execution (id, project_id, execution_id, step_id, status, started_at)
       select ${next.newId}::uuid, ${execution.project_id}::uuid, ${execution.id}::uuid,
           ${next.stepId}::uuid, 'RUNNING', clock_timestamp()
-        -- Selects from "completed", so that the next step begins after this one, also in the history.
+        -- Selects from completed, so that the next step begins after this one, also in the
+        -- history.
         from completed`.execute(tx);
 }
 
 /**
- * Completes a delay that an execution has entered. The execution waits there, and the next step, if
- * there is one, is scheduled. Returns when the delay ends.
+ * Completes a delay that an execution has entered. The execution waits at the delay, and the next
+ * step, if there is one, is scheduled. Returns when the delay ends.
  */
 export async function completeDelay(
   tx: Database,
@@ -302,8 +304,8 @@ export async function completeDelay(
 }
 
 /**
- * Marks an execution as running again after its wait, and adds the data of the event that has ended
- * the wait (null: no event has) to the context. Keys of the event replace those of the context.
+ * Marks an execution as running again after its wait, and adds the data of the event that ended the
+ * wait (null: none) to the context. Keys of the event replace those of the context.
  */
 export async function leaveWait(tx: Database, executionId: string, data: unknown): Promise<void> {
   await sql`
@@ -315,8 +317,8 @@ export async function leaveWait(tx: Database, executionId: string, data: unknown
 }
 
 /**
- * The step executions of an execution, oldest first. The output of an open digest has its current
- * count and end.
+ * Lists the step executions of an execution, oldest first. The output of an open digest has its
+ * current count and end.
  */
 export async function listStepExecutions(
   db: Database,
@@ -337,19 +339,19 @@ export async function listStepExecutions(
     .execute();
 }
 
-/** Why a step of an execution was not entered. */
+/** The reason why a step of an execution was not entered. */
 export type Obstacle =
-  /** The execution has ended. `error`: the step's, if it has failed. */
+  /** The execution has ended. `error`: the error of the step, if it has failed. */
   | { kind: 'ended'; status: string; error: string | null }
-  /** The execution is at another step, or not yet at this one. */
+  /** The execution is at another step, or has not reached this one yet. */
   | { kind: 'elsewhere' }
   /** An exit rule was met while the last step was running, so the execution must exit now. */
   | { kind: 'exit'; reason: string }
-  /** It must be moved to another version first. */
+  /** The execution must be moved to another version first. */
   | { kind: 'move' }
   | { kind: 'paused' };
 
-/** Returns why `enterStep` has just not entered a step. */
+/** Returns the reason why `enterStep` has not entered a step. */
 export async function findObstacle(
   tx: Database,
   at: { executionId: string; stepId: string; version: number },
@@ -376,7 +378,7 @@ export async function findObstacle(
   const [row] = rows;
   if (!row) return { kind: 'ended', status: 'CANCELLED', error: null };
   if (row.status !== 'RUNNING' && row.status !== 'WAITING') {
-    // If an exit rule was met meanwhile, a step that fails ends its execution as EXITED.
+    // If an exit rule was met in the meantime, a step that fails ends its execution as EXITED.
     const hasFailed = row.status === 'FAILED' && row.stepStatus === 'FAILED';
     const error = hasFailed ? (row.error ?? '') : null;
     return { kind: 'ended', status: row.status, error };

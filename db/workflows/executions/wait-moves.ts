@@ -6,30 +6,30 @@ import { historyWith } from './history.ts';
 import { lockExecutions } from './lock.ts';
 import { reconcileWhenWaiting } from './reconciliation.ts';
 
-/** New end of a delay, of a wait for an event, or of a digest. */
+/** The new end of a delay, a wait for an event, or a digest. */
 export type WaitMove =
   | { until: Date }
   | { shiftBySeconds: number }
-  /** Only for a wait for an event: it then has no timeout. */
+  /** Removes the timeout; only for a wait for an event. */
   | { forever: true };
 
 export interface OpenWait {
   executionId: string;
   /** A delay, a wait for an event, or an open digest. */
   kind: 'delay' | 'wait' | 'digest';
-  /** null: without end. */
+  /** End of the wait; null: it has none. */
   until: Date | null;
 }
 
-/** SQL that selects the kind of a wait, from the rows `step` and `wait`. */
+/** SQL of the kind of a wait, from the rows `step` and `wait`. */
 export const restKind = sql<
   OpenWait['kind']
 >`case when step.status is distinct from 'WAITING' then 'delay'
           when wait.digest is null then 'wait' else 'digest' end`;
 
 /**
- * Returns the waits of WAITING executions, in the caller's transaction, which locks them. A wait
- * whose event has come is over and is left out, even if its run has not continued yet.
+ * Locks WAITING executions, in the caller's transaction, and returns their waits. A wait whose
+ * event has been recorded is left out, even if its run has not continued yet.
  * @param ids some hundreds at most
  */
 export async function lockWaits(tx: Database, ids: readonly string[]): Promise<OpenWait[]> {
@@ -50,19 +50,19 @@ export async function lockWaits(tx: Database, ids: readonly string[]): Promise<O
 }
 
 /**
- * Latest end of a wait, in milliseconds from now: a century. Temporal counts a timer in
- * nanoseconds, which overflow before three centuries.
+ * Maximum milliseconds until the end of a wait: a century. Temporal counts timers in nanoseconds,
+ * which overflow before three centuries.
  */
 export const farthestMs = 100 * 365 * 86_400_000;
 
-/** SQL that selects the time when a wait is over: `until`, or now if that is in the past. */
+/** SQL of the time when a wait ends: `until`, or now if this has passed. */
 export function endingNow(until: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when ${until} < now() then now() else ${until} end`;
 }
 
 /**
- * Returns the end of a wait after a move, null if it then has no end; undefined: the move does not
- * apply to this wait, or shifts its end beyond `farthestMs`.
+ * Returns the end of a wait after a move; null: the wait then has no end; undefined: the move does
+ * not apply to this wait, or moves its end beyond `farthestMs`.
  */
 export function movedEnd({ kind, until }: OpenWait, move: WaitMove): Date | null | undefined {
   if ('until' in move) return move.until;

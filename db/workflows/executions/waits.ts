@@ -19,7 +19,7 @@ export interface MatchedEvent {
   recordedAt: string;
 }
 
-/** A wait of an execution. `since`: when its step began, to the microsecond. */
+/** A new wait of an execution. `since`: when its step began, to the microsecond. */
 type NewWait = Omit<Expectation, 'since'> & {
   lookBack: Expectation['since'];
   since: string;
@@ -28,9 +28,9 @@ type NewWait = Omit<Expectation, 'since'> & {
 
 /**
  * Registers a step's wait for an event, in the caller's transaction. If such an event was recorded
- * before (`findEarlierEvent`), it returns this event instead. The contact has been locked since the
- * step was entered, and recording an event locks it, too. So an event is either found here, or is
- * recorded later and ends the wait.
+ * before (`findEarlierEvent`), returns this event instead. The contact has been locked since the
+ * step was entered, and recording an event locks the contact, too. So an event is either found
+ * here, or is recorded later and ends the wait.
  */
 export async function registerWait(
   tx: Database,
@@ -39,14 +39,14 @@ export async function registerWait(
 ): Promise<MatchedEvent | null> {
   const event = await findEarlierEvent(tx, execution, wait);
   if (event) {
-    // In a repeated call, an event may have claimed the wait that the first call left.
+    // In a repeated call, an event may have ended the wait that the first call registered.
     await tx.deleteFrom('wait').where('step_execution_id', '=', stepExecution.id).execute();
     return event;
   }
   const where = wait.where && wait.where.items;
   const required = where && requiredData(where);
   const output = waitingFor(wait.eventName, where);
-  // One statement for both rows.
+  // One statement updates both rows.
   await tx
     .with('registered', (query) =>
       query
@@ -75,14 +75,16 @@ export async function registerWait(
   return null;
 }
 
-/** Number of events that are read at once if the wait has conditions, which are evaluated here. */
+/**
+ * Number of events that are read at once for a wait with conditions, which this process evaluates.
+ */
 const pageSize = 100;
 
 /**
- * Returns the first event that ends a wait at once, because it was recorded before the wait begins,
- * but after the execution or the step began, or after an earlier time (`countsFrom`). One event
- * never ends two waits of an execution, nor a wait of the execution that it started. The caller
- * holds the contact.
+ * Returns the first event that ends a wait at once: it was recorded before the wait begins, but
+ * after the execution or the step began, or after an earlier time (`countsFrom`). An event never
+ * ends two waits of an execution, nor a wait of the execution that it started. The caller has
+ * locked the contact.
  */
 export async function findEarlierEvent(
   tx: Database,
@@ -100,8 +102,8 @@ export async function findEarlierEvent(
   for (;;) {
     const from = sql`${since}::timestamptz`;
     const derived = derivedNamed(wait.eventName).map((mailed) => {
-      // Times of derived events are whole milliseconds: one that was rounded down must not be
-      // missed.
+      // Derived events have times in whole milliseconds, so compare with the start of the
+      // millisecond, or one would be missed.
       const isSince = sql`${sql.ref(mailed.at)} >= date_trunc('milliseconds', ${from})`;
       return sql`union all select ${found}
         from (${selectDerived(mailed, sql`${isOwn(mailed.at)} and ${isSince}`)}) as mail`;
@@ -117,13 +119,14 @@ export async function findEarlierEvent(
     const event = rows.find(({ data }) => isExpected(wait, data));
     const last = rows.at(-1);
     if (event || !wait.where || !last || rows.length < pageSize) return event ?? null;
-    // A stored event has a time of its own, but derived events may share one. So ids are compared, too.
+    // Stored events have different times, but derived events may have the same one, so ids are
+    // compared, too.
     since = last.recordedAt;
     after = sql`(recorded_at, id) > (${last.recordedAt}::timestamptz, ${last.id}::uuid)`;
   }
 }
 
-/** SQL that is true for an event that a DIGEST of an execution has taken, in the row `found`. */
+/** SQL that is true if a DIGEST of an execution has collected the event in the row `found`. */
 function isDigested({ id, contact_id }: Pick<StepVisit['execution'], 'id' | 'contact_id'>) {
   return sql`exists (select from digest_event inner_taken
           join step_execution inner_taking on inner_taking.id = inner_taken.step_execution_id
@@ -136,8 +139,8 @@ function isExpected({ where }: NewWait, data: MatchedEvent['data']): boolean {
 }
 
 /**
- * Returns when an execution began: when its starting event was recorded, if it has one. Also returns
- * the id of this event.
+ * Returns when an execution began: when its starting event was recorded, if it has one. Also
+ * returns the id of this event.
  */
 export async function findBeginning(
   tx: Database,
@@ -168,11 +171,12 @@ const found = sql`id, name, data, created_at, recorded_at`;
 const noTime = sql`interval '0'`;
 
 /**
- * Ends a wait, in the caller's transaction. Returns the event that claimed it, or null for a
- * timeout. When an event and the timeout coincide, the row lock lets exactly one win. If neither
- * has come (its run got a late or stray signal), the wait continues, and this returns its end.
- * @param isOver true if the wait has ended on the clock of the run, which may be a little ahead, or the
- *   run has got the event
+ * Ends a wait, in the caller's transaction. Returns the event that ended it, or null for a timeout.
+ * When an event and the timeout coincide, the row lock lets exactly one of them end the wait. If
+ * neither has happened (the run got a late or wrong signal), the wait continues, and its end is
+ * returned.
+ * @param isOver true if the wait has ended on the clock of the run, which may be slightly ahead, or
+ * the run has received the event
  */
 export async function settleWait(
   tx: Database,
@@ -205,15 +209,18 @@ export async function settleWait(
   return event ? { event } : timedOut;
 }
 
-/** How a wait ended. */
+/** The way in which a wait ended. */
 export type WaitEnd =
   | { event: MatchedEvent }
-  /** `timedOutAt` null: the row of the wait was deleted, or it had no end and its event was deleted. */
+  /**
+   * A timeout. `timedOutAt` is null if the row of the wait was deleted, or the wait had no end and
+   * its event was deleted.
+   */
   | { event: null; timedOutAt: Date | null };
 
 /**
  * Completes a wait with its output. Returns when its event was recorded, or when it timed out, to
- * the microsecond: the next step begins then, even if the run noticed later.
+ * the microsecond: the next step begins at this time, even if the run learned of it later.
  */
 export async function completeWait(
   tx: Database,
@@ -221,7 +228,7 @@ export async function completeWait(
   output: Record<string, unknown>,
   end: WaitEnd,
 ): Promise<string> {
-  // Temporal's clock may be ahead of the database's, so the run may end the wait a little early.
+  // Temporal's clock may be ahead of the database's, so the run may end the wait slightly early.
   const settledAt = end.event
     ? sql<Date>`${end.event.recordedAt}::timestamptz`
     : sql<Date>`least(${end.timedOutAt}::timestamptz, clock_timestamp())`;

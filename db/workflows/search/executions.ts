@@ -13,37 +13,40 @@ export interface ExecutionSearch {
   contactId?: string | undefined;
   /** The whole address of the contact, in its stored form. */
   email?: string | undefined;
-  /** The step it is at, or has ended at. */
+  /** The step at which the execution is, or at which it ended. */
   stepId?: string | undefined;
   version?: number | undefined;
   key?: string | undefined;
-  /** True: only executions that are paused individually, also ended ones. False: only others. */
+  /**
+   * True: only executions that were paused individually, also ended ones. False: only other
+   * executions.
+   */
   paused?: boolean | undefined;
   hasWarnings?: boolean | undefined;
   isStuck?: boolean | undefined;
   /** True if no worker is alive: running executions then count as stuck. */
   isDown?: boolean | undefined;
-  /** True if no sweep runs: executions that were due for reconciliation then count as stuck. */
+  /** True if no sweep runs: executions that are overdue for reconciliation then count as stuck. */
   isSweepLate?: boolean | undefined;
   startedAfter?: Date | undefined;
   startedBefore?: Date | undefined;
   endedAfter?: Date | undefined;
   endedBefore?: Date | undefined;
-  /** A part of its error, in upper or lower case. */
+  /** Part of the execution's error, in any case. */
   error?: string | undefined;
 }
 
 export interface FoundExecution extends ExecutionListItem {
   current_workflow_name: string;
-  /** `started_at` to the microsecond, which is its position in the list. */
+  /** `started_at` to the microsecond: the position in the list. */
   started_instant: string;
 }
 
 /**
- * Returns the executions that match, newest start first, and their number; 0 on later pages. For a
- * search by contact, all executions of the contact are read, because they are few. For other searches,
- * indexes have the executions of each workflow by status, key, warnings, stuck or pause, in the order
- * of the list. So a page costs the same with millions of executions.
+ * Returns the matching executions, newest start first, and their number (0 on later pages). A
+ * search by contact reads all executions of the contact, because they are few. For other searches,
+ * indexes have the executions of each workflow by status, key, warnings, stuck or pause, in the
+ * order of the list. So the cost of a page does not depend on the number of executions.
  */
 export async function searchExecutions(
   db: Database,
@@ -86,8 +89,8 @@ export async function searchExecutions(
 
 /**
  * Returns the places to search, as a table `place` (contacts, workflows, or workflows with a
- * status), and the conditions for executions in each place. At most one of the conditions is true
- * for an execution, and each has an index of its own.
+ * status), and the conditions on executions in each place. For each execution at most one condition
+ * is true, and each condition can use an index.
  */
 export function searchParts(
   projectId: string,
@@ -95,9 +98,9 @@ export function searchParts(
 ): { places: RawBuilder<unknown>; matches: RawBuilder<boolean>[] } {
   const { statuses, workflowId, contactId, email, error } = search;
   const isOfContact = contactId !== undefined || email !== undefined;
-  // Each of these filters has an index of its own, so splitting by status would not help.
+  // Each of these filters has an index, so splitting the search by status would not help.
   const isRare = search.isStuck || search.hasWarnings || search.paused || search.key !== undefined;
-  // Only a failed execution has an error.
+  // Only failed executions have an error.
   const asked = error === undefined ? statuses : ['FAILED'].filter((one) => isAmong(one, statuses));
   const byStatus = asked !== undefined && !isOfContact && !isRare;
   const places = isOfContact
@@ -116,7 +119,7 @@ export function searchParts(
     ...(isOfContact
       ? [
           sql`execution.contact_id = place.contact_id`,
-          // Executions of a deleted workflow remain for a while.
+          // Executions of a deleted workflow remain until they are deleted in pages.
           sql`workflow_id in (select id from workflow inner_own where project_id = ${projectId})`,
           ...when(workflowId, (id) => sql`workflow_id = ${id}`),
         ]
@@ -131,8 +134,8 @@ export function searchParts(
 }
 
 /**
- * SQL conditions, one of which is true if an execution is stuck. The same rule as `stuckOf` of the
- * API.
+ * SQL conditions; an execution is stuck if one of them is true. The rule is the same as in
+ * `stuckOf` of the API.
  */
 export function stuckKinds({ isDown, isSweepLate }: ExecutionSearch): RawBuilder<unknown>[] {
   const recorded = sql`stuck_since is not null and status in ('RUNNING', 'WAITING')`;

@@ -7,9 +7,9 @@ import { anyOf } from '../../expressions.ts';
 import { type ExecutionListItem, withContactAndStep } from '../executions/executions.ts';
 import { type ExecutionSearch, searchParts, stuckKinds } from './executions.ts';
 
-/** Groups the executions that need an operator. */
+/** Groups executions that need the attention of an operator. */
 
-/** In this order: an execution counts in the first kind that fits. */
+/** An execution counts in the first kind of this list that applies. */
 export const groupKinds = ['failed', 'stuck', 'warning'] as const;
 export type GroupKind = (typeof groupKinds)[number];
 
@@ -17,12 +17,12 @@ export type GroupKind = (typeof groupKinds)[number];
 export interface ExecutionGroup {
   kind: GroupKind;
   workflow: { id: string; name: string };
-  /** null: they have no current step. */
+  /** null: the executions have no current step. */
   step: ExecutionListItem['current_step'];
-  /** Why they failed or are stuck; null: none is known. */
+  /** The reason why the executions failed or are stuck; null: unknown. */
   error: string | null;
   count: number;
-  /** When the first and the last of them failed, got stuck, or had its last change. */
+  /** When the first and the last execution failed, got stuck, or had its last change. */
   firstAt: Date;
   lastAt: Date;
 }
@@ -33,8 +33,8 @@ type Search = Pick<ExecutionSearch, 'isDown' | 'isSweepLate' | 'workflowId'>;
 const groupsMax = 200;
 
 /**
- * Returns the groups of a project, the largest first. Only failed, stuck and warned executions are
- * read: each of these kinds has an index.
+ * Returns the groups of a project, largest first. Reads only failed and stuck executions and those
+ * with warnings; each of these kinds has an index.
  * @param search.kind only this kind; absent: all
  * @throws Problem STATS_TOO_HEAVY
  */
@@ -83,7 +83,7 @@ type Grouped = Omit<ExecutionGroup, keyof Names> & { sample: string };
 interface Members extends ReturnType<typeof searchParts> {
   error: RawBuilder<unknown>;
   at: RawBuilder<unknown>;
-  /** True for those that count in another kind. */
+  /** SQL that is true for executions that count in another kind. */
   isLeftOut?: RawBuilder<unknown>;
 }
 
@@ -107,7 +107,7 @@ const membersOf: Record<GroupKind, (projectId: string, search: Search) => Member
   }),
 };
 
-/** Returns workflow and step of executions, by id. */
+/** Returns the workflow and step of executions, by execution id. */
 async function readNames(db: Database, ids: readonly string[]): Promise<Map<string, Names>> {
   const rows = await withContactAndStep(
     db.selectFrom('execution').where('execution.id', '=', anyOf(ids)),

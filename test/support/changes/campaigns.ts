@@ -18,7 +18,7 @@ const draft = (name: string) => ({
   audienceType: 'ALL',
 });
 
-/** Changes of campaigns, in the order in which they are possible. */
+/** Changes of campaigns, in an order in which they are possible. */
 export const campaignChanges: Play[] = [
   {
     id: 'createCampaign',

@@ -9,7 +9,7 @@ async function addContact({ api, project, ids }: World) {
   ids['contact'] = answer.body.id;
 }
 
-/** Changes of contacts, fields and events, in the order in which they are possible. */
+/** Changes of contacts, fields and events, in an order in which they are possible. */
 export const contactChanges: Play[] = [
   {
     id: 'importContacts',

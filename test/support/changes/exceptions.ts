@@ -4,7 +4,7 @@ const members = 'members of a segment follow from contacts and their data';
 const single = 'one execution or mail: its history shows it';
 const begins = 'changes nothing before its second request, which has an entry';
 
-/** The endpoints whose changes have no entry in the security log, each with the reason. */
+/** The endpoints whose changes have no entry in the security log, with the reasons. */
 export const exceptions: Record<string, string> = {
   send: traffic,
   sendBatch: traffic,

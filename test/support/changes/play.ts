@@ -12,7 +12,7 @@ export interface World {
   cookie: string;
   userId: string;
   project: { id: string; secretKey: string };
-  /** Ids of records by the names that plays give them, and other texts. */
+  /** Ids of records and other texts, by the names that plays use. */
   ids: Record<string, string>;
 }
 
@@ -20,19 +20,22 @@ export interface Play {
   /** Id of the operation. */
   id: string;
   event: SecurityEventName;
-  /** Names in `ids` by path parameters; by default the type of the event is the name. */
+  /** The name in `ids` of each path parameter; by default the type of the event. */
   params?: Record<string, string>;
   body?: object | ((world: World) => object);
-  /** Sent with the request; by default JSON with the key or the cookie of the owner. */
+  /** Headers of the request; by default JSON with the key or the cookie of the owner. */
   headers?: Record<string, string>;
-  /** The name in `ids` of the record that the response has. */
+  /** The name under which the id of the created record is added to `ids`. */
   makes?: string;
   prepare?: (world: World) => unknown;
-  /** True: an attempt uses up what `prepare` has made, even if it fails. */
+  /**
+   * True: an attempt uses what `prepare` has created, even if it fails, so `prepare` must run
+   * again.
+   */
   preparesAgain?: boolean;
-  /** Acts instead of the owner. */
+  /** Returns the cookie of another user who makes the request instead of the owner. */
   cookie?: (world: World) => string;
-  /** A request that is refused, if one with unknown ids or without fields is not. */
+  /** The request that must be refused. Absent: a request with unknown ids, or without fields. */
   wrong?: { body?: unknown; ids?: Record<string, string>; anonymous?: boolean };
 }
 
@@ -73,7 +76,7 @@ export async function act(world: World, play: Play): Promise<TestAnswer> {
   return answer;
 }
 
-/** Sends the change of a record that does not exist or, if it names none, without fields. */
+/** Sends the change with unknown ids; if it has no ids, without fields. */
 export function actWrongly(world: World, play: Play): Promise<TestAnswer> {
   const unknown = new Proxy({}, { get: () => randomUUID() });
   const path = pathOf(play, play.wrong?.ids ?? unknown);
@@ -98,7 +101,10 @@ export async function withoutLog<T>({ db }: TestApi, work: () => Promise<T>): Pr
   }
 }
 
-/** Runs `work`, and returns the entries of the security log that it adds; a repeat counts as one. */
+/**
+ * Runs `work`, and returns the entries that it adds to the security log. A repeated entry counts
+ * once.
+ */
 export async function entriesOf<T>(
   { db }: TestApi,
   work: () => Promise<T>,

@@ -13,7 +13,7 @@ const server = {
   feedback: 'postmark',
 };
 
-/** Changes of settings, in the order in which they are possible. */
+/** Changes of settings, in an order in which they are possible. */
 export const settingChanges: Play[] = [
   {
     id: 'createTopic',

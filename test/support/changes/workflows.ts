@@ -12,7 +12,7 @@ async function read({ api, project, ids }: Parameters<NonNullable<Play['prepare'
   };
 }
 
-/** Changes of workflows and of many executions, in the order in which they are possible. */
+/** Changes of workflows and of many executions, in an order in which they are possible. */
 export const workflowChanges: Play[] = [
   {
     id: 'createWorkflow',

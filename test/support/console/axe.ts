@@ -6,7 +6,7 @@ const source = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min
 
 /** Returns what axe finds on the page, one text per rule: `color-contrast: .second`. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  // Evaluated, because the policy of the page allows no script from elsewhere.
+  // Run by `evaluate`, because the policy of the page allows no scripts of other origins.
   await page.evaluate(await source);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
@@ -19,13 +19,13 @@ export async function axeFindings(page: Page): Promise<string[]> {
   });
 }
 
-/** Returns true if the page itself scrolls sideways. */
+/** Returns true if the page as a whole scrolls horizontally. */
 export async function scrollsSideways(page: Page): Promise<boolean> {
   const script = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
   return page.evaluate<boolean>(script);
 }
 
-/** The four ways in which every page is looked at. */
+/** The four combinations of width and colour scheme in which every page is checked. */
 export const looks = [
   { name: 'light', options: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' } },
   { name: 'dark', options: { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' } },

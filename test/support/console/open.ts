@@ -6,11 +6,11 @@ import { atEnd } from '../use.ts';
 export interface ConsoleUser {
   page: Page;
   email: string;
-  /** Session cookie, for requests beside the browser. */
+  /** Session cookie, for requests outside the browser. */
   cookie: string;
-  /** Opens a page of a project, or another one if it begins with `/`. */
+  /** Opens a page of the project; a path that begins with `/` is opened unchanged. */
   open: (path: string) => Promise<void>;
-  /** Errors that the browser has printed, and requests to other servers. */
+  /** Errors in the browser's console, and requests to other servers. */
   faults: string[];
 }
 
@@ -18,8 +18,8 @@ export interface ConsoleUser {
 export const consolePath = '/app';
 
 /**
- * Opens a browser window for a user with a session. Every error that the browser prints is a fault,
- * and so is a request to another server.
+ * Opens a browser window for a user with a session. Errors in the browser's console and requests to
+ * other servers are recorded as faults.
  */
 export async function openConsole(
   browser: Browser,

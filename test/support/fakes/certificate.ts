@@ -6,7 +6,7 @@ import {
   sign,
 } from 'node:crypto';
 
-/** One ASN.1 value in DER. */
+/** Encodes one ASN.1 value in DER. */
 function der(tag: number, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   const size = content.length;
@@ -22,7 +22,7 @@ const algorithm = sequence(der(0x06, hex('2a864886f70d01010b')), der(0x05));
 const oid = (text: string) => der(0x06, hex(text));
 const commonName = (name: string) =>
   sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(name)))));
-/** GeneralizedTime. */
+/** Encodes a date as GeneralizedTime. */
 const time = (date: Date) =>
   der(0x18, Buffer.from(`${date.toISOString().replaceAll(/\D/g, '').slice(0, 14)}Z`));
 const extension = (id: string, value: Buffer) => sequence(oid(id), der(0x04, value));
@@ -36,21 +36,21 @@ export interface Certificate {
 }
 
 export interface CertificateOptions {
-  /** The issuer; itself if absent. */
+  /** The issuer; absent: the certificate is self-signed. */
   issuer?: Certificate;
-  /** Host names it is valid for. */
+  /** Host names for which the certificate is valid. */
   hosts?: string[];
-  /** True if it may issue certificates. */
+  /** True if the certificate may issue others. */
   isAuthority?: boolean;
   /** The address of the issuer's certificate. */
   issuerUrl?: string;
   validFrom?: Date;
   validTo?: Date;
-  /** The key of another certificate instead of a new one. */
+  /** The certificate whose key is used; absent: a new key is created. */
   keyOf?: Certificate;
 }
 
-/** A certificate with an RSA key (X.509, RFC 5280). */
+/** Creates a certificate with an RSA key (X.509, RFC 5280). */
 export function createCertificate(name: string, options: CertificateOptions = {}): Certificate {
   const privateKey =
     options.keyOf?.privateKey ?? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;

@@ -1,34 +1,34 @@
 import { createServer, type Socket } from 'node:net';
 import { listen, use } from '../use.ts';
 
-/** An SMTP server that counts accepted messages, and can be made to fail. */
+/** An SMTP server that counts accepted messages and can be made to fail. */
 export interface CountingSink {
   port: number;
-  /** Messages per recipient: the number that must never be 2. */
+  /** Number of accepted messages, by recipient. It must never be 2. */
   counts: Map<string, number>;
-  /** Accepted messages per email id. */
+  /** Number of accepted messages, by email id. */
   emails: Map<string, number>;
-  /** Messages taken so far. */
+  /** Number of accepted messages. */
   taken: number;
   faults: SinkFaults;
-  /** Ends all connections, and refuses further ones. */
+  /** Closes all connections, and refuses further ones. */
   stop(): void;
 }
 
 export interface SinkFaults {
-  /** Breaks the connection instead of replying, after every so many messages. */
+  /** Each time this many messages have arrived, closes the connection instead of replying. */
   dropEvery?: number;
-  /** Returns true for recipients that it delays with 450. */
+  /** Returns true for recipients to which the server replies with 450. */
   putsOff?: (address: string) => boolean;
-  /** Returns true for recipients that it refuses with 550. */
+  /** Returns true for recipients to which the server replies with 550. */
   refuses?: (address: string) => boolean;
-  /** Milliseconds from the end of a message to its reply. */
+  /** Milliseconds between the end of a message and the reply. */
   slowMs?: number;
   /** Closes each connection at once. */
   isAway?: boolean;
-  /** Takes what arrives, and replies to nothing. */
+  /** Accepts all input, and replies to nothing. */
   isSilent?: boolean;
-  /** Replies to the next log-in with 535, and ends connections that were logged in. */
+  /** Replies to the next log-in with 535, and closes connections that were logged in. */
   refusesLogin?: boolean;
   /** Replies to each message with 451, before its data. */
   putsOffAll?: boolean;
@@ -44,7 +44,10 @@ function count(sink: CountingSink, to: string, emailId: string | undefined): voi
   sink.taken += 1;
 }
 
-/** @param total also counts the messages of this server. */
+/**
+ * Starts the server.
+ * @param total a sink that also counts the messages of this server.
+ */
 export async function useCountingSink(total?: CountingSink): Promise<CountingSink> {
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {

@@ -2,31 +2,31 @@ import { createSocket } from 'node:dgram';
 import packet, { type Answer, type Packet, type RecordType } from 'dns-packet';
 import { atEnd } from '../use.ts';
 
-/** A failure of the queries about a name, instead of its records. */
+/** A failure of queries for a name, instead of a response with records. */
 export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silence';
 
 export interface DnsServer {
   /** `ip:port`, as in the setting DNS_SERVERS. */
   address: string;
-  /** Publishes records of a name, and replaces those of this type. */
+  /** Publishes records of a name, in place of its earlier records of this type. */
   publish(name: string, type: 'A' | 'AAAA' | 'CNAME' | 'NS', ...values: string[]): void;
   publish(name: string, type: 'TXT', ...values: (string | string[])[]): void;
   publish(name: string, type: 'MX', ...values: { exchange: string; preference: number }[]): void;
-  /** Removes all records of a name: it does not exist. */
+  /** Removes all records of a name, so that it does not exist any more. */
   remove(name: string): void;
-  /** Faults by name; '' is every name. */
+  /** Faults by name; '' stands for every name. */
   faults: Map<string, DnsFault>;
-  /** Questions so far, as `TYPE name`. */
+  /** The questions that have arrived, as `TYPE name`. */
   questions: string[];
-  /** Called with each question. The answer waits for it. */
+  /** Called with each question. The response waits until the promise resolves. */
   onQuestion: ((question: string) => Promise<void>) | null;
 }
 
-/** Response codes in the flags of an answer (RFC 1035, section 4.1.1). */
+/** Response codes in the flags of a response (RFC 1035, section 4.1.1). */
 const codes = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
 
 /**
- * Starts a name server on loopback with the records that a test publishes. It answers NXDOMAIN to
+ * Starts a name server on loopback with the records that a test publishes. It replies NXDOMAIN for
  * all other names.
  */
 export async function useDnsServer(): Promise<DnsServer> {
@@ -70,7 +70,7 @@ function find(zone: Map<string, Answer[]>, name: string, type: string): Packet {
   const known = zone.get(name);
   if (!known) return { flags: codes.NXDOMAIN };
   const answers = known.filter((record) => record.type === type || record.type === 'CNAME');
-  // A resolver follows aliases.
+  // A resolver follows CNAME records.
   const alias = type === 'CNAME' ? undefined : answers.find((record) => record.type === 'CNAME');
   const target = (alias as { data: string } | undefined)?.data ?? '';
   return { answers: [...answers, ...(find(zone, target, type).answers ?? [])] };

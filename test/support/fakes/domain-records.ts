@@ -13,7 +13,7 @@ export interface AnsweredDomain {
 export const ownershipOf = ({ records }: AnsweredDomain) =>
   records.find(({ purpose }) => purpose === 'ownership')?.value ?? '';
 
-/** Publishes the DKIM records of a domain. `wrong`: indexes of those that lead elsewhere. */
+/** Publishes the DKIM records of a domain. `wrong`: indexes of records that get a wrong value. */
 export function publishDkim(dns: DnsServer, { records }: AnsweredDomain, ...wrong: number[]): void {
   for (const [index, { name, value }] of records
     .filter(({ purpose }) => purpose === 'dkim')
@@ -22,7 +22,7 @@ export function publishDkim(dns: DnsServer, { records }: AnsweredDomain, ...wron
   }
 }
 
-/** Publishes the ownership records of these claims of one name, instead of all others. */
+/** Publishes the ownership records of these claims of one name, in place of all others. */
 export function publishOwnership(dns: DnsServer, ...claims: AnsweredDomain[]): void {
   dns.publish(`_everpost.${claims[0]?.domain}`, 'TXT', ...claims.map(ownershipOf));
 }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { atEnd } from '../use.ts';
 
-/** The parts of hoodiecrow-imap that are used here; it has no types. */
+/** The parts of hoodiecrow-imap that the tests use, because the package has no types. */
 interface Imap {
   server: Server;
   appendMessage(folder: unknown, flags: string[], date: false, raw: string): void;
@@ -21,7 +21,7 @@ export interface ImapServer {
   messagesIn(mailbox: string): number;
 }
 
-/** Starts an IMAP server in memory, with the empty mailboxes INBOX and Done. */
+/** Starts an in-memory IMAP server with the empty mailboxes INBOX and Done. */
 export async function useImapServer(user: string, password: string): Promise<ImapServer> {
   const create = createRequire(import.meta.url)('hoodiecrow-imap') as CreateImap;
   const imap = create({

@@ -6,14 +6,17 @@ import { listen, use } from '../use.ts';
 export interface IndependentProvider {
   url: string;
   client: { id: string; secret: string };
-  /** Starts the provider, with the addresses of an API as its client. */
+  /** Starts the provider. The API at this address is its client. */
   serve(apiUrl: string): void;
   close(): Promise<void>;
 }
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** Users have the address `<sub>@corp.example`, and are in the group `admins`. */
+/**
+ * Creates a provider whose users have the address `<sub>@corp.example` and are in the group
+ * `admins`.
+ */
 export async function useIndependentProvider(): Promise<IndependentProvider> {
   let handle: Handle = (_, response) => response.writeHead(503).end();
   const server = createServer((request, response) => void handle(request, response));
@@ -32,7 +35,7 @@ export async function useIndependentProvider(): Promise<IndependentProvider> {
         },
       ],
       features: { backchannelLogout: { enabled: true }, devInteractions: { enabled: true } },
-      // By default it makes no requests to loopback.
+      // By default the provider makes no requests to loopback addresses.
       fetch: (address, options) => fetch(address, plainOptions(options)),
       pkce: { required: () => true },
       claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
@@ -68,7 +71,10 @@ export class Browser {
     this.#user = user;
   }
 
-  /** Opens an address and goes on, until the provider redirects elsewhere or shows a last page. */
+  /**
+   * Opens an address and follows redirects and forms, until the provider redirects elsewhere or
+   * shows a last page.
+   */
   async open(address: string): Promise<URL> {
     let url = new URL(address);
     let form: URLSearchParams | undefined;

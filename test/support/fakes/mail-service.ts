@@ -1,22 +1,22 @@
 import type { WebhookService } from '../../../domain/provider/provider.ts';
 
-/** A message that a service reports on, as the service knows it. */
+/** A message about which a service reports, with the service's data. */
 export interface ReportedMail {
   emailId: string;
   to: string;
-  /** Our `Message-ID`. */
+  /** The `Message-ID` of Everpost. */
   messageId?: string;
-  /** The text of the receiving server; absent: that of the service's example. */
+  /** The text of the receiving server; absent: the text in the service's own example. */
   text?: string;
-  /** When it happened; absent: a second ago. */
+  /** Time of the event; absent: a second ago. */
   at?: Date;
-  /** True if the event does not return our id, only the `Message-ID`. */
+  /** True if the event contains only the `Message-ID`, not the email id of Everpost. */
   isBare?: boolean;
 }
 
 export type MailEvent = (mail: ReportedMail) => Record<string, unknown>;
 
-/** The kinds of events that a service has, each about one message. */
+/** The kinds of events of a service. Each event concerns one message. */
 export type EventKind =
   | 'delivered'
   | 'permanent'
@@ -32,7 +32,7 @@ export interface FakeMailService {
   feedback: WebhookService;
   /** The `feedbackSecret` of a provider. */
   secret: string;
-  /** Its events by kind. Absent: the service has none of this kind. */
+  /** The service's events, by kind. Absent: the service has no events of this kind. */
   events: Partial<Record<EventKind, MailEvent>>;
   /** Returns the request that reports events, signed now or at another time. */
   request(body: unknown, given?: { at?: Date; secret?: string }): FakeRequest;

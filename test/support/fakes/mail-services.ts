@@ -10,12 +10,12 @@ import {
 } from './mail-service.ts';
 import { mailgun, resend, sendgrid } from './signing-mail-services.ts';
 
-/** Mail services that report in their real form, with their real signature. */
+/** Mail services that send reports in their real form, with a real signature. */
 
 const basic = (password: string) =>
   `Basic ${Buffer.from(`everpost:${password}`).toString('base64')}`;
 
-/** Requests with a password, which most services put into the address of the webhook. */
+/** Requests with a password, which is part of the webhook's address at most services. */
 const withPassword: FakeMailService['request'] = (body, { secret = 'a password: 1' } = {}) => ({
   headers: { ...json, Authorization: basic(secret) },
   body: JSON.stringify(body),
@@ -140,7 +140,7 @@ const mailjetEvent =
   (mail) => ({
     event,
     time: seconds(timeOf(mail)),
-    // A number with more digits than a double keeps, as in Mailjet's own examples.
+    // A number with more digits than a double can hold, as in Mailjet's own examples.
     MessageID: 19421777835146490,
     Message_GUID: randomUUID(),
     email: mail.to,

@@ -5,16 +5,16 @@ import { findPythonTool } from '../python-tool.ts';
 import { waitFor } from '../wait-for.ts';
 import { atEnd } from '../use.ts';
 
-/** A third-party emulator of AWS: the server of moto, from PyPI, on loopback. */
+/** moto from PyPI on loopback, an emulator of AWS that others maintain. */
 export interface Moto {
   endpoint: string;
-  /** Lists its objects of a kind (`ses`, `RawMessage`), with moto's names. */
+  /** Lists objects of a kind (`ses`, `RawMessage`) by moto's names. */
   list(service: string, kind: string): Promise<Record<string, unknown>[]>;
 }
 
 /**
- * Returns the path of the program, installed once per machine; null where Python or PyPI is
- * missing.
+ * Returns the path of the program, which is installed once per machine; null: Python or PyPI is not
+ * available.
  */
 function findMoto(): Promise<string | null> {
   return findPythonTool({
@@ -24,7 +24,7 @@ function findMoto(): Promise<string | null> {
   });
 }
 
-/** Returns null where Python or PyPI is missing. */
+/** Starts moto; null: Python or PyPI is not available. */
 export async function useMoto(): Promise<Moto | null> {
   const program = await findMoto();
   if (!program) return null;

@@ -18,7 +18,7 @@ export interface FakeOAuth {
   client: OAuthClient;
   github: OAuthEndpoints;
   google: OAuthEndpoints;
-  /** The next user to log in. */
+  /** The user who logs in next. */
   user: FakeUser;
   /** Authorization codes that the token endpoint refused, oldest first. */
   refusals: string[];
@@ -35,7 +35,7 @@ export async function useFakeOAuth(): Promise<FakeOAuth> {
   const tokens = new Map<string, FakeUser>();
   const client = { id: 'client-of-everpost', secret: `secret-${randomUUID()}` };
   const server = createServer((request, response) => {
-    // Some servers send this without a request for it. The browser of the tests cannot read it.
+    // Some servers send this without being asked. The browser of the tests cannot read it.
     if (!request.url?.startsWith('/authorize')) response.writeContinue();
     void answer(request, response).catch(() => response.writeHead(500).end());
   });
@@ -97,7 +97,7 @@ export async function useFakeOAuth(): Promise<FakeOAuth> {
     response.writeHead(302, { Location: back.href }).end();
   }
 
-  /** As GitHub does, a refusal also has the status 200. */
+  /** Returns a refusal with status 200, as GitHub does. */
   function exchange(form: URLSearchParams): object {
     const code = form.get('code') ?? '';
     const grant = grants.get(code);

@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { listen, use } from '../use.ts';
 
-/** Makes the ID token that the token endpoint returns. */
+/** Creates the ID token that the token endpoint returns. */
 type SignIdToken = (claims: JWTPayload, issuer: OidcIssuer) => Promise<string>;
 
 export interface OidcIssuer {
   url: string;
   client: { id: string; secret: string };
-  /** Claims of the user who signs in, besides those of the protocol. */
+  /** Claims of the user who signs in, in addition to those of the protocol. */
   user: JWTPayload & { sub: string };
-  /** Replaces claims of the next ID tokens; undefined removes one. */
+  /** Replaces claims in the next ID tokens; undefined removes a claim. */
   claims: JWTPayload;
   /** Claims that only the userinfo endpoint returns. */
   userinfo: Record<string, unknown>;
@@ -21,11 +21,11 @@ export interface OidcIssuer {
   key: CryptoKey;
   kid: string;
   publicJwk: Record<string, unknown>;
-  /** Number of requests, by path. */
+  /** Number of requests to the issuer, by path. */
   requests: Map<string, number>;
-  /** Replaces the keys, as an issuer that rotates them. */
+  /** Replaces the keys, like an issuer that rotates its keys. */
   rotate(): Promise<void>;
-  /** Returns the address to which the issuer redirects a browser that came to `location`. */
+  /** Returns the address to which the issuer redirects a browser that has opened `location`. */
   authorize(location: string): URL;
   stop(): Promise<void>;
   close(): Promise<void>;
@@ -37,11 +37,11 @@ interface Grant {
   redirectUri: string;
 }
 
-/** Signs with the key of the issuer, as a right issuer does. */
+/** Signs an ID token with the key of the issuer, as a correct issuer does. */
 export const signRightly: SignIdToken = (claims, { key, kid }) =>
   new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(key);
 
-/** Starts an OpenID provider whose faults a test chooses. */
+/** Starts an OpenID provider with the faults that a test sets. */
 export async function useOidcIssuer(): Promise<OidcIssuer> {
   const grants = new Map<string, Grant>();
   const server = createServer((request, response) => void answer(request, response));

@@ -8,14 +8,14 @@ import { useFolder } from '../use.ts';
 
 export const dashboard = 'https://app.shop.example';
 
-/** Writes a file of OpenID providers. Returns its path. */
+/** Writes a settings file of OpenID providers. Returns its path. */
 export async function useOidcFile(content: unknown): Promise<string> {
   const file = path.join(await useFolder(), `oidc-${randomUUID()}.json`);
   await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
   return file;
 }
 
-/** The settings of an issuer as a provider. */
+/** Returns the settings of an OpenID provider for an issuer. */
 export function providerOf({ url, client }: OidcIssuer, settings: Record<string, unknown> = {}) {
   const { id: clientId, secret: clientSecret } = client;
   return { id: 'corp', name: 'Corp', issuer: url, clientId, clientSecret, ...settings };
@@ -33,11 +33,11 @@ export async function useOidcApi(
 interface SignInSteps {
   id?: string;
   query?: string;
-  /** Changes the address to which the issuer redirects. */
+  /** Changes the address to which the issuer redirects the browser. */
   change?: (back: URL) => void;
 }
 
-/** Goes to an issuer and back, as a browser does. */
+/** Signs in through an issuer, following redirects as a browser does. */
 export async function signInAt(
   api: TestApi,
   issuer: OidcIssuer,
@@ -54,7 +54,9 @@ export function errorOf({ headers }: TestAnswer): string | null {
   return new URL(headers.get('location') ?? '').searchParams.get('error');
 }
 
-/** Links the account of a session to the user of an issuer, as a browser does. */
+/**
+ * Links the account of a session to the user of an issuer, following redirects as a browser does.
+ */
 export async function linkAt(
   api: TestApi,
   issuer: OidcIssuer,

@@ -14,20 +14,24 @@ export interface ReceiverAnswer {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
-  /** The response waits for this; until then the request hangs. */
+  /** The response waits for this promise. */
   until?: Promise<void>;
 }
 
 /**
- * A webhook receiver. Each path gives the configured responses in order, and repeats the last one.
+ * A webhook receiver. Each path returns its configured responses in order, and then repeats the
+ * last one.
  */
 export interface Receiver {
   url: string;
   answer(path: string, ...answers: ReceiverAnswer[]): void;
-  /** Chooses the response of a path by the request's body. */
+  /** Sets a function that chooses the response of a path by the request's body. */
   decide(path: string, answer: (body: string) => ReceiverAnswer): void;
   requests(path: string): ReceivedRequest[];
-  /** Calls `seen` with each body of a path. The response waits for it. */
+  /**
+   * Calls `seen` with each body that a path receives. The response waits until the promise
+   * resolves.
+   */
   watch(path: string, seen: (body: string) => Promise<void>): void;
 }
 

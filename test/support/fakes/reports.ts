@@ -1,4 +1,4 @@
-/** Messages in which mail servers report about mail. */
+/** Reports of mail servers about mail, as messages. */
 
 export interface ReportedMail {
   /** Envelope sender of the mail. */
@@ -7,7 +7,7 @@ export interface ReportedMail {
   to: string;
 }
 
-/** A delivery status (RFC 3464) in the form of Postfix. */
+/** Returns a delivery status notification (RFC 3464) in the form of Postfix. */
 export function deliveryStatus(
   { returnPath, emailId, to }: ReportedMail,
   {
@@ -61,7 +61,7 @@ Message-ID: <${emailId}@shop.test>
 `.replaceAll('\n', '\r\n');
 }
 
-/** A complaint (RFC 5965). */
+/** Returns a complaint (RFC 5965). */
 export function complaint({ returnPath, to }: ReportedMail, type = 'abuse'): string {
   return `From: <feedback@mail.example>
 To: fbl@bounces.everpost.test
@@ -92,7 +92,7 @@ Subject: Hi
 `.replaceAll('\n', '\r\n');
 }
 
-/** A bounce that only people were to read, in the form of qmail. */
+/** Returns a bounce in the form of qmail, a text that is meant for people. */
 export function plainBounce({ returnPath, to }: ReportedMail, reason: string): string {
   return `From: MAILER-DAEMON@mx.mail.example
 To: ${returnPath}

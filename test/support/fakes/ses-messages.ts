@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * Messages as Amazon SES publishes them (SES developer guide), reduced to the fields that we read.
+ * Messages as Amazon SES publishes them (SES developer guide), reduced to the fields that Everpost
+ * reads.
  */
 
 interface Named {
@@ -19,7 +20,7 @@ function mailOf({ emailId, messageId = randomUUID() }: Named) {
   };
 }
 
-/** An event of a configuration set, with the `detail` of its kind. */
+/** Returns an event of a configuration set, with the `detail` of its kind. */
 export function sesEvent(
   eventType: string,
   named: Named,
@@ -41,7 +42,7 @@ export const bounceDetail = (bounceType: string, bounceSubType = 'General') => (
   ],
 });
 
-/** A notification of an identity: the older form, without tags. */
+/** Returns a notification of an identity, the older form, which has no tags. */
 export function sesNotification(
   notificationType: string,
   named: Named,
@@ -51,7 +52,7 @@ export function sesNotification(
   return { ...rest, notificationType: eventType };
 }
 
-/** The receipt of a received mail. */
+/** Returns the receipt of a received mail. */
 export function sesReceipt(given: {
   messageId: string;
   from: string;

@@ -13,14 +13,15 @@ export interface FakeSesIdentity {
   tokens: string[];
   mailFrom: string | null;
   dkimStatus: 'PENDING' | 'SUCCESS' | 'FAILED';
-  /** Who has created the DKIM keys; SES if absent. */
+  /** Creator of the DKIM keys; absent: SES. */
   dkimOrigin?: 'AWS_SES' | 'EXTERNAL';
 }
 
 /**
- * The failure of a request: none (`ok`), an error response, or a broken connection. `drop`: closed
- * without accepting. `accept-then-drop`: accepted, but the response is lost. `accept-then-cut`:
- * accepted, but the response breaks off. `silence`: accepted, without any response.
+ * The failure of a request. `ok`: none; a status: an error response. `drop`: the connection closes,
+ * and the mail is not accepted. `accept-then-drop`: accepted, but the response is lost.
+ * `accept-then-cut`: accepted, but the response is incomplete. `silence`: accepted, without a
+ * response.
  */
 export type SesFault =
   | 'ok'
@@ -33,7 +34,7 @@ export type SesFault =
       type?: string;
       message?: string;
       headers?: Record<string, string>;
-      /** Another body than the JSON of SES, as proxies send it. */
+      /** A body that is not the JSON of SES, as proxies send it. */
       page?: string;
     };
 
@@ -52,21 +53,23 @@ export interface FakeSes {
   maxSendRate: number;
   /** Faults of the next requests, in order. */
   next: SesFault[];
-  /** Fault of every further request; null: none. */
+  /** The fault of each further request; null: none. */
   always: SesFault | null;
-  /** Milliseconds before each response. */
+  /** Milliseconds until each response. */
   delayMs: number;
-  /** Requests so far, and the connections they used. */
+  /** Number of requests, and of the connections that they used. */
   requests: number;
   connections: number;
-  /** The key the last request was signed with. */
+  /** The key with which the last request was signed. */
   lastKeyId: string | null;
-  /** Emails accepted for one email id: the number that must never be 2. */
+  /** Number of accepted emails with an email id. It must never be 2. */
   countOf(emailId: string): number;
   close(): Promise<void>;
 }
 
-/** Starts a server with the SES v2 operations that we use, on loopback. The real SDK calls it. */
+/**
+ * Starts a server on loopback with the SES v2 operations that Everpost uses. The real SDK calls it.
+ */
 export async function useFakeSes(): Promise<FakeSes> {
   const server = createServer((request, response) => void serve(ses, request, response));
   server.on('connection', () => (ses.connections += 1));
@@ -89,7 +92,7 @@ export async function useFakeSes(): Promise<FakeSes> {
   return ses;
 }
 
-/** Environment of an API or worker that sends through it. */
+/** Environment variables of an API or worker that sends through this server. */
 export const sesSettings = ({ endpoint }: FakeSes) => ({
   AWS_SES_REGION: 'eu-west-1',
   AWS_SES_ACCESS_KEY_ID: 'id',

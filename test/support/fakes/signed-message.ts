@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 
 /**
  * Returns a request to `POST /webhooks/incoming/mime`, without method and path.
- * @param to the header `Everpost-Recipient`; '': it is missing
+ * @param to the header `Everpost-Recipient`; '': the header is missing
  * @param given.at time of the signature, in seconds
- * @param given.signedTo recipients that are signed, if they differ
+ * @param given.signedTo recipients in the signature, if they differ from `to`
  */
 export function signedMessage(
   secret: string,

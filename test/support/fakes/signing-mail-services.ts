@@ -42,7 +42,7 @@ const mailgunStatus = (code: number, text: string) => (mail: ReportedMail) => ({
 export const mailgun: FakeMailService = {
   feedback: 'mailgun',
   secret: 'key-0123456789abcdef',
-  /** Each event of a list has a signature of its own. */
+  /** Each event of a list has its own signature. */
   request(body, { at = new Date(), secret = mailgun.secret } = {}) {
     const signed = (event: unknown) => {
       if (typeof event !== 'object' || event === null || !('event-data' in event)) return event;

@@ -1,27 +1,27 @@
 import { createServer, type Socket } from 'node:net';
 import { listen, use } from '../use.ts';
 
-/** An SMTP server whose every reply the test determines. */
+/** An SMTP server for which the test determines each reply. */
 export interface SmtpPeer {
   port: number;
-  /** Connections opened so far. */
+  /** Number of connections that were opened. */
   connections: number;
   /** Packets received, in order. */
   packets: string[];
-  /** Commands with a reply, without EHLO; `.` for the end of a message. */
+  /** Commands that got a reply, except EHLO; `.` is the end of a message. */
   commands: string[];
   /** Recipients of accepted messages, in order. */
   accepted: string[];
-  /** The messages as received, with doubled dots. */
+  /** The messages as received, with dots still doubled. */
   messages: string[];
 }
 
-/** Lines to reply with; `close` or `reset` to break the connection; undefined: the usual reply. */
+/** Reply lines; `close` or `reset`: the connection is broken; undefined: the usual reply. */
 export type PeerAnswer = string | undefined;
 
 /**
- * @param nth number of the command on this connection, from 1; then the connection's number, from
- *   1.
+ * @param nth number of the command on its connection, from 1; the second number is that of the
+ * connection, from 1.
  */
 export type AnswerTo = (
   command: string,

@@ -7,7 +7,9 @@ export interface SunkMessage {
   from: string;
   to: string;
   raw: Buffer;
-  /** The reports that the client asked for (RFC 3461): of the message, and of the recipient. */
+  /**
+   * The reports that the client has requested (RFC 3461), for the message and for the recipient.
+   */
   dsn: unknown;
 }
 
@@ -18,13 +20,13 @@ export interface SmtpSink {
   begun: { to: string; at: number }[];
   /** Connections opened so far. */
   connections: number;
-  /** Messages accepted for one recipient: the number that must never be 2. */
+  /** Number of messages accepted for a recipient. It must never be 2. */
   countTo(address: string): number;
 }
 
 /**
- * Starts a regular SMTP server that keeps the messages it receives. `refuseTo` returns an SMTP code
- * for a recipient (450, 550, …) or null. With `user`, it requires that user with the password
+ * Starts an SMTP server that keeps the messages it receives. `refuseTo` returns an SMTP code for a
+ * recipient (450, 550, …) or null. With `user`, the server requires this user with the password
  * `secret`; with `startTls`, it offers encryption with an untrusted certificate.
  */
 export async function useSmtpSink(
@@ -33,11 +35,11 @@ export async function useSmtpSink(
     user?: string;
     maxBytes?: number;
     startTls?: boolean;
-    /** Its certificate, instead of an untrusted one. */
+    /** The certificate of the server; absent: an untrusted one. */
     certificate?: Certificate;
-    /** True: it can be asked for reports (RFC 3461). */
+    /** True: the server supports requests for reports (RFC 3461). */
     dsn?: boolean;
-    /** Milliseconds until it replies to a message. */
+    /** Milliseconds until the reply to a message. */
     replyMs?: number;
   } = {},
 ): Promise<SmtpSink> {
@@ -81,7 +83,7 @@ export async function useSmtpSink(
       });
     },
   });
-  // A client that is killed resets its connection.
+  // A killed client resets its connection.
   server.on('error', () => {});
   const sink: SmtpSink = {
     port: await listening(server),
@@ -104,14 +106,14 @@ async function listening(server: SMTPServer): Promise<number> {
   return (tcp.address() as AddressInfo).port;
 }
 
-/** A stage of an SMTP dialogue; `middle`: before the data is complete. */
+/** A stage of an SMTP dialogue; `middle`: during the message data. */
 export type SmtpStage = 'greeting' | 'EHLO' | 'MAIL' | 'RCPT' | 'DATA' | 'middle' | 'end';
-/** A reply line, or the behaviour of a dying server. */
+/** A reply line, or the behaviour of a server that fails. */
 export type SmtpAct = 'close' | 'reset' | 'silence' | `${number} ${string}`;
 
 export interface ScriptedSmtp {
   port: number;
-  /** How often a client sent a message to its final dot. */
+  /** How often a client sent a message up to the final dot. */
   complete: number;
   /** Commands received. */
   commands: string[];
@@ -141,7 +143,7 @@ export async function useScriptedSmtp(
     let refused = false;
     const act = (stage: SmtpStage) => {
       const usual = stage === 'middle' ? '' : usualAnswers[stage];
-      // A client that sends all commands at once sends DATA after a refusal, too.
+      // A client that sends all commands at once also sends DATA after a refusal.
       const what = stage === 'DATA' && refused ? '503 no recipient' : (script[stage] ?? usual);
       silent ||= what === 'silence';
       if (what === 'close') socket.end();

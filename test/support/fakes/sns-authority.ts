@@ -5,9 +5,9 @@ import type { SnsEnvelope, SnsSettings } from '../../../providers/mail/ses/sns.t
 import { type Certificate, createCertificate } from './certificate.ts';
 
 /**
- * URLs and certificates of Amazon SNS, on this machine. Its own authority issues all certificates:
- * that of the host directly, the signing one through an intermediate. As with SNS, the signing
- * certificate contains the URL of the intermediate's certificate.
+ * URLs and certificates of Amazon SNS, on this machine. One authority issues all certificates: the
+ * host's certificate directly, the signing certificate through an intermediate. As at SNS, the
+ * signing certificate contains the URL of the intermediate's certificate.
  */
 export interface SnsAuthority {
   url: string;
@@ -22,11 +22,11 @@ export interface SnsAuthority {
   intermediate: Certificate;
   /** The certificate that signs messages. */
   signing: Certificate;
-  /** A notification of `message`, an object or a text, signed. */
+  /** Returns a signed notification of `message`, an object or a text. */
   notification(message: unknown, more?: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
-  /** A signed envelope of any type; `fields` override the usual ones. */
+  /** Returns a signed envelope of any type; `fields` override the usual ones. */
   envelope(fields: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
-  /** Signed as if it were of another type. */
+  /** Returns an envelope that is signed as if it had another type. */
   envelopeSignedAs(type: string, fields: SnsEnvelope): SnsEnvelope;
   /** Serve the certificates, once they are listening. */
   servers: { https: ReturnType<typeof createTlsServer>; http: ReturnType<typeof createServer> };
@@ -112,7 +112,8 @@ export function createSnsAuthority(): SnsAuthority {
 }
 
 /**
- * Makes our server trust an authority whose servers listen on these ports, as it trusts Amazon's.
+ * Returns settings with which Everpost trusts an authority whose servers listen on these ports, as
+ * it trusts Amazon's.
  */
 export function trusting(pem: string, ports: { https: number; http: number }): SnsSettings {
   const portOf = ({ protocol }: URL) => (protocol === 'https:' ? ports.https : ports.http);

@@ -6,11 +6,11 @@ import { createSnsAuthority, type SnsAuthority, trusting } from './sns-authority
 
 /** A fake Amazon SNS on this machine, with real signatures. */
 export interface FakeSns extends SnsAuthority {
-  /** Trusts this server as it trusts Amazon's. */
+  /** A reader that trusts this server as it would trust Amazon's. */
   sns: Sns;
-  /** The same, in the form that the API uses. */
+  /** The same reader, in the form that the API uses. */
   feedbackReaders: Record<string, FeedbackReader>;
-  /** Settings by which it trusts this server. */
+  /** Settings with which Everpost trusts this server. */
   settings: SnsSettings;
 }
 

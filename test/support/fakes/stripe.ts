@@ -3,20 +3,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { listen, use } from '../use.ts';
 
 /**
- * A fake of the parts of Stripe's HTTP API that we use. It remembers meter events, and refuses an
- * identifier twice as the real one does. (Stripe's own mock checks in test/conformance that our
- * requests are well-formed.)
+ * A fake of the parts of Stripe's HTTP API that Everpost uses. It stores meter events, and refuses
+ * a repeated identifier like the real API. (The tests in test/conformance check with Stripe's own
+ * mock that requests are well-formed.)
  */
 export interface FakeStripe {
-  /** For STRIPE_API_BASE. */
+  /** Value of STRIPE_API_BASE. */
   url: string;
-  /** Environment of an API or worker that uses it. */
+  /** Environment variables of an API or worker that uses this fake. */
   environment: Record<string, string>;
   /** Requests so far: method, path and form, oldest first. */
   requests: { method: string; path: string; form: Record<string, string> }[];
-  /** The accepted meter events by identifier. */
+  /** The accepted meter events, by identifier. */
   meterEvents: Map<string, Record<string, string>>;
-  /** The status of every existing subscription. */
+  /** The status of each existing subscription. */
   subscriptions: Map<string, string>;
   /** The status of invoices. */
   invoices: Map<string, string>;
@@ -26,9 +26,9 @@ export interface FakeStripe {
   meterFrom: number;
   /** True: requests to the meter are accepted, but their responses are lost. */
   losesAnswers: boolean;
-  /** A webhook as Stripe sends it: body and header. */
+  /** Returns a webhook as Stripe sends it: body and header. */
   sign(event: object, given?: { at?: Date; secret?: string }): WebhookRequest;
-  /** Any body, signed like a webhook. */
+  /** Returns any body, signed like a webhook. */
   signBody(body: string, given?: { at?: Date; secret?: string }): WebhookRequest;
   close(): Promise<void>;
 }
@@ -76,7 +76,7 @@ const bodies: Record<string, object> = {
   'GET /v1/charges/ch_1': { id: 'ch_1', customer: 'cus_fraud' },
 };
 
-/** Does the same as `startFakeStripe`, and closes it at the end of the test or of the file. */
+/** Like `startFakeStripe`; the fake is closed at the end of the test or of the file. */
 export const useFakeStripe = async () => use(await startFakeStripe());
 
 export async function startFakeStripe(): Promise<FakeStripe> {
@@ -133,7 +133,8 @@ export async function startFakeStripe(): Promise<FakeStripe> {
   }
 
   /**
-   * Returns the current state of a subscription or an invoice. An ended one cannot be ended again.
+   * Returns the current state of a subscription or invoice. One that has ended cannot be ended
+   * again.
    */
   function record(method: string, path: string): object | undefined {
     const [, kind, id = ''] = /^\/v1\/(subscriptions|invoices)\/(\w+)$/.exec(path) ?? [];

@@ -1,19 +1,19 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { atEnd, listen, use } from '../use.ts';
 
-/** A connection to a server that a test can disturb. */
+/** A proxy for connections to a server, which a test can disturb. */
 export interface TcpProxy {
-  /** host:port to connect to instead of the server. */
+  /** host:port to which clients connect instead of the server. */
   address: string;
   /**
-   * `open` forwards everything. `deaf` forwards requests but drops the responses, so that work is
-   * done without a response. `silent` forwards nothing. Dropped data do not arrive later. `closed`
-   * closes each new connection at once.
+   * `open` forwards everything. `deaf` forwards requests but drops responses, so that the server
+   * does the work and the client gets no response. `silent` forwards nothing. Dropped data do not
+   * arrive later. `closed` closes each new connection at once.
    */
   mode: 'open' | 'deaf' | 'silent' | 'closed';
   /** Delay in each direction, in milliseconds. */
   delayMs: number;
-  /** Breaks all connections. New ones can be made. */
+  /** Closes all connections. New connections can be made. */
   cut(): void;
 }
 
@@ -44,7 +44,7 @@ export async function useTcpProxy(target: string): Promise<TcpProxy> {
     far.on('close', () => near.destroy());
   });
   const { port: ownPort } = use(await listen(server));
-  // Closes the connections to the target, too.
+  // Also closes the connections to the target.
   atEnd(() => proxy.cut());
   const proxy: TcpProxy = {
     address: `127.0.0.1:${ownPort}`,

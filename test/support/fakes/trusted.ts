@@ -3,7 +3,7 @@ import tls from 'node:tls';
 import { atEnd } from '../use.ts';
 import type { Certificate } from './certificate.ts';
 
-/** Makes this process trust what a certificate has issued, until the end of the test or file. */
+/** Makes this process trust an issuer's certificate until the end of the test or file. */
 export function useTrust({ pem }: Certificate): void {
   const { connect } = tls;
   const trusting = (options: tls.ConnectionOptions, onSecure?: () => void) =>

@@ -27,7 +27,7 @@ export interface WireReceiver {
   port: number;
   received: Received[];
   connections: number;
-  /** Currently open connections. */
+  /** Number of open connections. */
   open: number;
   close(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export async function useWireReceiver(
 }
 
 /**
- * Starts a server on loopback that answers every request, after its headers, with exactly these
+ * Starts a server on loopback that responds to every request, after its headers, with exactly these
  * bytes.
  */
 export async function useRawReceiver(
@@ -105,9 +105,9 @@ export function postEvent(url: string) {
   return sender.post({ url, headers: {}, body: '{}', answerBytes: 1024 });
 }
 
-/** The signature header of such a webhook with this body. */
+/** Returns the signature header of such a webhook with this body. */
 export const webhookSignature = (body: string) =>
   `t=1789000000,v1=${createHmac('sha256', secret).update(`1789000000.${body}`).digest('hex')}`;
 
-/** An address as a resolver returns it. */
+/** Returns an address in the form in which a resolver returns it. */
 export const v4 = (address: string) => ({ address, family: 4 });

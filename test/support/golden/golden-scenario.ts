@@ -5,7 +5,7 @@ import { act, campaignIn, createCampaign } from '../projects/campaigns.ts';
 import { endOfJob, importFile } from '../projects/upload.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** One day of a small shop, always the same. Its SQL statements are kept as golden files. */
+/** One day of a small shop, the same in each run. Golden files contain its SQL statements. */
 export async function runScenario(engine: Engine): Promise<void> {
   const ask = asking(engine);
   await contacts(ask);
@@ -29,7 +29,7 @@ export async function runScenario(engine: Engine): Promise<void> {
 
 type Ask = ReturnType<typeof asking>;
 
-/** Requests that must succeed. */
+/** Returns functions that send requests and require that they succeed. */
 function asking(engine: Engine) {
   return async (...request: Parameters<Engine['call']>) => {
     const { status, body } = await engine.call(...request);
@@ -64,7 +64,7 @@ async function segments(ask: Ask): Promise<void> {
   await ask('GET', '/segments');
 }
 
-/** A mail whose request is repeated, and one that bounces. */
+/** Sends a mail by a repeated request, and a mail that bounces. */
 async function mail(engine: Engine, ask: Ask): Promise<void> {
   const message = { subject: 'Hello', body: '<p>Hello</p>', from: `team@${engine.domain}` };
   for (const to of ['ada@people.test', 'bounce@simulator.test']) {
@@ -79,7 +79,7 @@ async function mail(engine: Engine, ask: Ask): Promise<void> {
 const mailIn = (ask: Ask, id: string, status: string) =>
   waitFor(`mail ${status}`, async () => (await ask('GET', `/emails/${id}`)).status === status);
 
-/** A workflow of a mail and a wait, started by one event and ended by another. */
+/** Plays a workflow with a mail and a wait, started by one event and ended by another. */
 async function workflow(engine: Engine, ask: Ask): Promise<void> {
   const templateId = await createTemplate(engine);
   const config = { eventName: 'paid', timeout: 3600 };

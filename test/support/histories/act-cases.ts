@@ -13,7 +13,8 @@ import { newAddress } from '../projects/shop.ts';
 import { waitFor } from '../wait-for.ts';
 
 /**
- * Journeys with an action on the execution, such as a moved delay, in the form of `historyCases`.
+ * Executions of workflows with an action on the execution, such as a moved delay, in the form of
+ * `historyCases`.
  */
 export const actHistoryCases: Record<
   string,

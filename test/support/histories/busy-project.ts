@@ -14,7 +14,7 @@ export async function projectTables(engine: Engine): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** Returns how many rows of a project each table has, without empty tables. */
+/** Returns the number of rows of a project in each table, without empty tables. */
 export async function rowsOf(engine: Engine, projectId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of await projectTables(engine)) {
@@ -74,7 +74,7 @@ export async function statusOf(engine: Engine, runId: string): Promise<string> {
   return status.name;
 }
 
-/** Waits for a run that ends by itself. */
+/** Waits until a run has ended. */
 export const ended = (engine: Engine, runId: string) =>
   waitFor(
     `${runId} to end`,

@@ -4,18 +4,18 @@ import path from 'node:path';
 import { DefaultLogger, bundleWorkflowCode } from '@temporalio/worker';
 import { recorder } from '../../../worker/bundle.ts';
 
-/** A text of the code, and its replacement. */
+/** A text in the code, and its replacement. */
 export type CodeChange = readonly [was: string, becomes: string];
 
 const repository = path.join(import.meta.dirname, '../../..');
 
-/** The files of the run of an execution. */
+/** The files with the code of an execution's run. */
 const files = ['execution.ts', 'step-calls.ts'];
 
 /**
- * Bundles the workflow code with these changes to the run of an execution. `forReplay`: adds the
- * recorder, which explains a divergence.
- * @throws Error when the code does not have each text exactly once.
+ * Bundles the workflow code with these changes in the code of an execution's run. `forReplay`: adds
+ * the recorder that explains divergences.
+ * @throws Error when a text does not occur exactly once in the code.
  */
 export async function bundleChanged(
   changes: readonly CodeChange[],
@@ -32,7 +32,7 @@ export async function bundleChanged(
 }
 
 /**
- * Bundles the workflow code with each file of `workflows/` changed by `rewrite`. It changes a copy,
+ * Bundles the workflow code with each file of `workflows/` changed by `rewrite`. Changes copies,
  * not the files themselves.
  */
 export async function bundleRewritten(
@@ -62,7 +62,7 @@ export async function bundleRewritten(
   }
 }
 
-/** Makes those changes whose text a source has, and counts them. */
+/** Applies the changes whose text occurs in a source, and counts them. */
 function change(source: string, changes: readonly CodeChange[], counts: number[]): string {
   return changes.reduce((code, [was, becomes], index) => {
     const parts = code.split(was);

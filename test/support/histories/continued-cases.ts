@@ -15,15 +15,18 @@ import { importFile } from '../projects/upload.ts';
 import { askForReplay, beginErasing, insertScheduled, subscribedTo } from './run-cases.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** A run that continues as new. Its history is the one that ends with that. */
+/** A run that continues as new. The recorded history is the one that ends with this. */
 export interface ContinuedCase {
-  /** Length of a history at which the server suggests to continue as new; in production 4,096. */
+  /**
+   * Number of history events after which the server suggests to continue as new; in production
+   * 4,096.
+   */
   afterEvents: number;
-  /** Plays it until it has continued as new. Returns its id. */
+  /** Plays the run until it has continued as new. Returns its id. */
   play(engine: Engine): Promise<string>;
 }
 
-/** Every kind of run that may continue as new, because its history has become long. */
+/** Every kind of run that may continue as new because its history has become long. */
 export const continuedHistoryCases: Record<string, ContinuedCase> = {
   'execution-continued': {
     afterEvents: 14,
@@ -34,7 +37,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
         steps: names.map((name) => ({
           type: 'WEBHOOK',
           name,
-          // A refusal is an outcome, too.
+          // A refused request is also an outcome.
           config: { url: 'http://[::1]/' },
         })),
         ways: [
@@ -56,7 +59,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
     afterEvents: 4_096,
     play: (engine) => moved(engine, { type: 'WAIT_FOR_EVENT', config: { eventName: 'clicked' } }),
   },
-  // A mailbox that cannot be read at first.
+  // At first, the mailbox cannot be read.
   'feedback-mailbox-continued': {
     afterEvents: 30,
     async play(engine) {
@@ -213,7 +216,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
   'project-delete-continued': { afterEvents: 14, play: (engine) => removed(engine, 'delete') },
 };
 
-/** Lets an execution wait at a step, and moves it to another version there. */
+/** Makes an execution wait at a step, and moves it to another version there. */
 async function moved(
   engine: Engine,
   step: { type: string; config: Record<string, unknown> },
@@ -255,7 +258,7 @@ async function continued(
   return workflowId;
 }
 
-/** Stops a worker in the middle of a job's first time slice; another worker continues. */
+/** Stops a worker during a job's first time slice, so that another worker continues. */
 const interruptShift = (engine: Engine, jobId: string) =>
   interruptSlice(engine, () =>
     engine.api.db
@@ -272,7 +275,7 @@ async function interruptSlice(engine: Engine, active: () => Promise<object | und
   await engine.startWorker();
 }
 
-/** A project that is reset or deleted. */
+/** Creates a project that is reset or deleted. */
 async function removed(engine: Engine, removal: 'reset' | 'delete'): Promise<string> {
   const { api } = engine;
   const { cookie } = await api.signUp();

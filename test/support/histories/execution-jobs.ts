@@ -14,7 +14,7 @@ export async function askForJob(
   return answer.body.jobId;
 }
 
-/** A job on the executions of a workflow, once it has ended. */
+/** Returns a job on the executions of a workflow, once it has ended. */
 export async function endOfExecutionJob(
   engine: Engine,
   workflowId: string,
@@ -29,8 +29,8 @@ export async function endOfExecutionJob(
 }
 
 /**
- * Inserts many executions that have failed at the step after the trigger, each of a separate
- * contact. The first of them began last.
+ * Inserts many executions that failed at the step after the trigger, each with its own contact. The
+ * first execution began last.
  */
 export async function insertFailed(
   { api: { db }, project }: Engine,

@@ -3,7 +3,7 @@ import type { Engine } from '../engine.ts';
 import { newAddress } from '../projects/shop.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** One step of a workflow to build. */
+/** A step of a workflow to create. */
 export interface StepPlan {
   type: string;
   name: string;
@@ -12,8 +12,8 @@ export interface StepPlan {
 }
 
 /**
- * A transition between two named steps (TRIGGER is the first), with a branch if the step has
- * several.
+ * A transition between two steps, by name (TRIGGER is the first step), with a branch if the step
+ * has several.
  */
 export type WayPlan = [from: string, to: string, branch?: string];
 
@@ -32,7 +32,7 @@ export async function createTemplate(
   return body.id as string;
 }
 
-/** A workflow to build. Without `ways` each step leads to the next. */
+/** A workflow to create. Without `ways`, each step leads to the next. */
 export interface WorkflowPlan {
   eventName?: string;
   allowReentry?: boolean;
@@ -45,11 +45,11 @@ export interface WorkflowPlan {
   exitRules?: object[];
 }
 
-/** The way from each step to the next. */
+/** Returns a transition from each step to the next. */
 const inLine = (steps: StepPlan[]): WayPlan[] =>
   steps.map(({ name }, index) => [steps[index - 1]?.name ?? 'TRIGGER', name]);
 
-/** Builds and enables a workflow through the API. Returns its id and the ids of its steps. */
+/** Creates and enables a workflow through the API. Returns its id and the ids of its steps. */
 export async function createWorkflow(
   engine: Pick<Engine, 'call'>,
   plan: WorkflowPlan,
@@ -126,7 +126,7 @@ export interface ExecutionPlan extends WorkflowPlan {
   context?: object;
 }
 
-/** Builds a workflow, and starts it manually for a new contact. */
+/** Creates a workflow, and starts it manually for a new contact. */
 export async function beginExecution(engine: Engine, { contact, context, ...plan }: ExecutionPlan) {
   const workflow = await createWorkflow(engine, { eventName: randomUUID(), ...plan });
   const email = newAddress();

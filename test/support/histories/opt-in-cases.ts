@@ -7,14 +7,14 @@ import { waitFor } from '../wait-for.ts';
 
 /** The runs of opt-in requests whose histories are recorded. */
 export const optInHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
-  // Its mail, a reminder, and its end.
+  // The mail of the request, a reminder, and the expiry.
   'opt-in-expired': async (engine) => {
     const { runId, email } = await beginOptIn(engine, { remindAfter: 1, expireAfter: 2 });
     const { contact } = optInsOf(engine);
     await waitFor('the end', async () => (await contact(email)).consent === 'expired');
     return runId;
   },
-  // The link is followed while the run waits.
+  // The link is opened while the run waits.
   'opt-in-confirmed': async (engine) => {
     const { runId, email } = await beginOptIn(engine, {});
     const { link, post } = optInsOf(engine);

@@ -16,9 +16,9 @@ import { waitFor } from '../wait-for.ts';
 import { writeMail } from '../mail-tables.ts';
 
 /**
- * The runs whose histories are recorded in `test/histories/runs/`: at least one of every kind
- * besides customers' workflows. A case plays one and returns the run's id; its history is recorded
- * when the run has ended.
+ * The runs whose histories are recorded in `test/histories/runs/`: at least one of each kind,
+ * except executions of customers' workflows. A case plays a run and returns its id; the history is
+ * recorded when the run has ended.
  */
 export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
   'contact-import': (engine) =>
@@ -43,7 +43,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
   // The run that writes the schedule to Temporal.
   'workflow-schedule': async (engine) =>
     `keep-schedule-${(await insertScheduled(engine)).workflowId}`,
-  // Every contact, in one page.
+  // The audience is every contact, in one page.
   firing: async (engine) => {
     const input = await insertScheduled(engine);
     await transact(engine.api.db, (tx) =>
@@ -55,7 +55,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     });
     return runIds.firing(input);
   },
-  // Verified, failed, signalled and removed.
+  // The domain is verified, fails, is signalled and is removed.
   'domain-poller': async (engine) => {
     const { body: domain } = await engine.call('POST', '/domains', {
       domain: `${randomUUID()}.test`,
@@ -83,7 +83,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.call('DELETE', `/domains/${domain.id}`);
     return runId;
   },
-  // Paused, resumed and deleted.
+  // The ramp is paused, resumed and deleted.
   ramp: async (engine) => {
     const given = { domain: `${randomUUID()}.test`, startPerDay: 5, days: 3 };
     const { body: ramp } = await engine.call('POST', '/ramps', given);
@@ -91,7 +91,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     const looked = (times: number) =>
       waitFor('the run to have looked', async () => {
         const handle = engine.temporal.client.workflow.getHandle(runId);
-        // Its signal is sent after the answer.
+        // The signal is sent after the response.
         const history = await handle.fetchHistory().catch(() => null);
         const ended = history?.events?.filter(
           (event) => event.activityTaskCompletedEventAttributes,
@@ -131,7 +131,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     });
     return workflowId;
   },
-  // One event, whose receiver is refused; then it is deleted.
+  // One event, whose receiver is not allowed; then the subscription is deleted.
   'event-subscription': async (engine) => {
     const { id } = await subscribedTo(engine);
     await engine.call('POST', '/v1/track', { event: 'noted', email: newAddress() });
@@ -154,9 +154,9 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.call('DELETE', `/event-subscriptions/${id}`);
     return jobId;
   },
-  // One page of each task, with no pause.
+  // One page of each task, without pauses.
   'contact-erasure': (engine) => erased(engine, { isUnderWay: false }),
-  // A mail is being handed over, and settles while the run waits.
+  // A mail is being given to the mail provider, and its outcome is recorded while the run waits.
   'contact-erasure-waits': (engine) => erased(engine, { isUnderWay: true }),
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),
@@ -177,8 +177,8 @@ async function erased(engine: Engine, { isUnderWay }: { isUnderWay: boolean }): 
 }
 
 /**
- * Begins to erase a contact with a mail. With `isUnderWay` the mail is being handed over, and the
- * run waits until `handOver` settles it.
+ * Begins to erase a contact with a mail. With `isUnderWay`, the mail is being given to the mail
+ * provider, and the run waits until `handOver` records the outcome.
  */
 export async function beginErasing(engine: Engine, { isUnderWay }: { isUnderWay: boolean }) {
   const to = newAddress();

@@ -15,8 +15,8 @@ import {
 import { waitFor } from '../wait-for.ts';
 
 /**
- * The journeys whose histories are recorded in `test/histories/`: at least one for every kind of
- * step and outcome. A case plays one execution and returns its id; then its history is recorded.
+ * Executions whose histories are recorded in `test/histories/`: at least one for each kind of step
+ * and outcome. A case plays one execution and returns its id; then the history is recorded.
  */
 export const historyCases: Record<string, (engine: Engine, receiver: Receiver) => Promise<string>> =
   {
@@ -67,7 +67,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
       const run = (statement: string) => sql.raw(statement).execute(db);
       return play(engine, {
         steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) }],
-        // Two tries fail in the workflow task, so the step continues as an activity.
+        // Two attempts fail in the workflow task, so the step continues as an activity.
         before: async () => {
           await run(`create function refuse() returns trigger language plpgsql
             as $$ begin raise 'Not now.'; end $$`);
@@ -248,7 +248,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
           exit('Exit'),
         ],
         context: { n: 1 },
-        // The second step begins when its event has come.
+        // The second step begins after its event has been recorded.
         track: ['clicked', 'opened'],
         until: 'EXITED',
       }),
@@ -264,7 +264,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
 
 const onlyArm = { id: 'all', name: 'All', weight: 1 };
 const noArm = { id: 'none', name: 'None', weight: 0 };
-/** A wait for the event of the same `n`. */
+/** Returns a wait for the event with the same `n`. */
 const ofSame = (name: string, eventName: string, more: object = {}): StepPlan => ({
   type: 'WAIT_FOR_EVENT',
   name,
@@ -291,7 +291,7 @@ const condition = (): Pick<Play, 'steps' | 'ways'> => ({
     ['If', 'No', 'no'],
   ],
 });
-/** A CONDITION by whether the contact has bought. */
+/** Returns a CONDITION on events of the contact. */
 const byHistory = (operator: string): Pick<Play, 'steps' | 'ways'> => {
   const filter = { operator: 'AND', conditions: [{ field: 'event.bought', operator }] };
   const branches = [{ id: 'met', name: 'Met', filter }];
@@ -399,7 +399,7 @@ async function play(engine: Engine, plan: Play): Promise<string> {
   if (track.length > 0) await executionIn(engine, workflow.id, id, 'WAITING');
   for (const event of track)
     await engine.call('POST', '/v1/track', { email, event, data: { n: 1 } });
-  // A minute is the shortest possible delay.
+  // Runs at the end; `path` is the path of the execution in the API.
   await executionIn(engine, workflow.id, id, plan.until, 90_000);
   const path = `/workflows/${workflow.id}/executions/${id}`;
   if (plan.cancel) await engine.call('DELETE', path);

@@ -10,7 +10,7 @@ const version = '1.38.0';
 const folder = join(homedir(), '.cache/everpost', `temporal-test-server-${version}`);
 
 /**
- * Returns true if Temporal's time-skipping server can run: it needs Java, and access to Maven
+ * Returns true if Temporal's time-skipping server can run. It needs Java and access to Maven
  * Central.
  */
 export async function canSkipTime(): Promise<boolean> {
@@ -22,14 +22,14 @@ export async function canSkipTime(): Promise<boolean> {
   }
 }
 
-/** Starts Temporal's test server, whose clock jumps to the next timer whenever every run waits. */
+/** Starts Temporal's test server, whose clock jumps to the next timer when all runs wait. */
 export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   return TestWorkflowEnvironment.createTimeSkipping({
     server: { executable: { type: 'existing-path', path: await program() } },
   });
 }
 
-/** Returns the program of the server, which is downloaded from Maven Central when it is missing. */
+/** Returns the path of the server program, downloaded from Maven Central if missing. */
 async function program(): Promise<string> {
   const script = join(folder, 'temporal-test-server');
   if (await stat(script).catch(() => null)) return script;
@@ -44,7 +44,8 @@ async function program(): Promise<string> {
     'dependency:copy-dependencies',
     `-DoutputDirectory=${fetched}`,
   ]);
-  // The rename is atomic: the folder is complete or missing, even if other processes fetch it too.
+  // The rename is atomic, so the folder is complete or missing, even if other processes download it
+  // at the same time.
   await rename(fetched, join(folder, 'lib')).catch(() => undefined);
   const main = 'io.temporal.testserver.TestServer';
   await writeFile(script, `#!/bin/sh\nexec java -cp '${folder}/lib/*' ${main} "$@"\n`);

@@ -6,7 +6,7 @@ import { fixedDelay } from '../../../domain/workflow/steps/delay.ts';
 import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
 import { waitBranches } from '../../../domain/workflow/steps/step.ts';
 
-/** Returns the outcome of a wait that ended by its event or its timeout. */
+/** Returns the outcome of a wait that an event or the timeout ended. */
 export function waitOutcome(result: keyof typeof waitBranches): Outcome {
   return { kind: 'branch', branch: waitBranches[result] };
 }
@@ -44,7 +44,7 @@ export function outcomeOf(step: GraphStep, data: Record<string, unknown>, now: n
   }
 }
 
-/** Returns a graph whose steps have their names as ids, after a TRIGGER. */
+/** Returns a graph with a TRIGGER and these steps, whose names are their ids. */
 function graphOf(
   steps: [name: string, type: StepType, config?: Record<string, unknown>][],
   ways: [from: string, to: string, branch?: string][],
@@ -66,7 +66,7 @@ function graphOf(
   };
 }
 
-/** Thirty days with two delays, a wait and a condition. */
+/** A graph of thirty days with two delays, a wait and a condition. */
 export const thirtyDays = graphOf(
   [
     ['Welcome', 'SEND_EMAIL'],

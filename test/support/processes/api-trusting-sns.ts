@@ -5,8 +5,8 @@ import { createSns } from '../../../providers/mail/ses/sns.ts';
 import { trusting } from '../fakes/sns-authority.ts';
 
 /**
- * An API process that trusts the given `SnsAuthority` (certificate and ports), for the benchmark of
- * feedback and its fault test.
+ * An API process that trusts an `SnsAuthority`, given by certificate and ports. The benchmark of
+ * feedback and its fault test use it.
  */
 
 const { SNS_AUTHORITY, SNS_PORTS } = process.env;

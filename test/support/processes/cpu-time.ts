@@ -1,6 +1,6 @@
 /**
- * Returns the CPU time of this process in milliseconds. For limits on costs: unlike a clock it
- * stands still while other programs use the processor.
+ * Returns the CPU time of this process in milliseconds. Tests of cost limits use it, because,
+ * unlike a clock, it does not count the time of other programs.
  */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage();

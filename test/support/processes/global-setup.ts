@@ -18,7 +18,7 @@ const undo: (() => Promise<void>)[] = [];
 
 /**
  * Gives a test run one PostgreSQL and one Temporal server: those of TEST_DATABASE_URL and
- * TEST_TEMPORAL_ADDRESS, otherwise its own, which end with the run.
+ * TEST_TEMPORAL_ADDRESS, otherwise new ones, which end with the run.
  */
 export async function setup(project: TestProject): Promise<void> {
   try {
@@ -50,7 +50,8 @@ async function database(): Promise<string> {
   if (given) return given;
   const dataDir = await mkdtemp(join(tmpdir(), 'everpost-test-'));
   undo.push(() => rm(dataDir, { recursive: true, force: true }));
-  // Under root the server runs as another user, who must be able to enter the folder.
+  // If this process runs as root, the server runs as another user, who must be able to enter the
+  // folder.
   await chmod(dataDir, 0o755);
   const { port, release } = await claimFreePort();
   undo.push(release);
@@ -83,7 +84,7 @@ async function temporal(): Promise<string> {
   return server.address;
 }
 
-/** The workflow code as workers run it, bundled once for all test files. */
+/** Bundles the workflow code of workers, once for all test files. */
 async function bundled(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'everpost-bundle-'));
   undo.push(() => rm(dir, { recursive: true, force: true }));
@@ -92,7 +93,7 @@ async function bundled(): Promise<string> {
   return path;
 }
 
-// A failed start shows the last lines in its error.
+// Prints nothing, because the error of a failed start contains the last lines.
 function quiet(): void {}
 
 function say(line: string): void {

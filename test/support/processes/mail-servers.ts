@@ -8,12 +8,15 @@ import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { atEnd, useFolder } from '../use.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Real mail servers, each in a folder of its own, that reach nothing but this machine. */
+/** Real mail servers. Each runs in its own folder, and reaches only this machine. */
 
-/** The user of Exim. It also delivers mail, because only root may name another configuration. */
+/**
+ * The user of Exim. Exim also delivers as this user, because only root may use another
+ * configuration.
+ */
 const eximUser = 'Debian-exim';
 
-/** Ports to which a server delivers the mail of these domains. */
+/** The port to which the mail of each domain is delivered. */
 export interface Routes {
   [domain: string]: number;
 }
@@ -35,7 +38,10 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Returns why real mail servers cannot run here; null: they can. `EXIM4` may name Exim. */
+/**
+ * Returns the reason why real mail servers cannot run here; null: they can. The variable `EXIM4`
+ * may contain the path of Exim.
+ */
 export function whyWithout(...servers: ('postfix' | 'exim4' | 'dovecot')[]): string | null {
   const missing = servers.filter(
     (name) => programAt(name, name === 'exim4' ? 'EXIM4' : undefined) === null,
@@ -51,7 +57,7 @@ export async function usePort(): Promise<number> {
 }
 
 /**
- * Starts Postfix on a port. It stores the mail of `ada@box.test`, and refuses the mail of all domains
+ * Starts Postfix on a port. It stores the mail of `ada@box.test`, and refuses mail of all domains
  * without a route.
  */
 export async function usePostfix(port: number, routes: Routes): Promise<void> {
@@ -97,7 +103,7 @@ export async function usePostfix(port: number, routes: Routes): Promise<void> {
   await listening(port);
 }
 
-/** The services of Postfix (master(5)), none in a root folder of its own. */
+/** Returns the services of Postfix (master(5)), none of them in a chroot. */
 function masterOf(port: number): string {
   // Type, private, unprivileged, chroot, wake-up time, limit of processes, program.
   const services = `
@@ -120,8 +126,8 @@ postlog unix-dgram n - n - 1 postlogd
 }
 
 /**
- * Starts Exim on a port. It stores the mail of `mailbox.domain` in `mailbox.folder`, and returns
- * the mail of all domains without a route.
+ * Starts Exim on a port. It stores the mail of `mailbox.domain` in `mailbox.folder`, and bounces
+ * mail of all domains without a route.
  */
 export async function useExim(
   port: number,
@@ -199,7 +205,7 @@ begin retry
 `;
 }
 
-/** Starts Dovecot on a port: an IMAP server of one mailbox, for any user with the password. */
+/** Starts Dovecot on a port: an IMAP server with one mailbox, for any user with this password. */
 export async function useDovecot(port: number, mailbox: string, password: string): Promise<void> {
   const folder = await useFolder();
   const config = join(folder, 'dovecot.conf');
@@ -239,7 +245,7 @@ service imap-login {
   await listening(port);
 }
 
-/** Makes the folder of a Maildir to which Exim delivers, and which Dovecot serves. */
+/** Creates the folder of a Maildir to which Exim delivers and which Dovecot serves. */
 export async function useMaildir(): Promise<string> {
   const folder = await useFolder();
   await own(folder, eximUser);

@@ -13,7 +13,7 @@ const addition = [
   'create table next_build (project_id uuid primary key);',
 ].join('\n');
 
-/** A step type that only the next build has: one file, and its line in the registry. */
+/** A step type that only the next build has: its file, and its line in the registry. */
 const noteStep = `import { z } from 'zod';
 import type { StepModule } from './step.ts';
 
@@ -38,8 +38,8 @@ async function addStepType(folder: string): Promise<void> {
 }
 
 /**
- * Creates the sources of a next build in a folder of their own, with one more schema file and one
- * more step type. Packages are shared.
+ * Creates the sources of a next build in their own folder, with one more schema file and one more
+ * step type. Packages are shared.
  */
 export async function useNextBuild(): Promise<string> {
   const folder = join(await useFolder(), 'sources');

@@ -8,7 +8,7 @@ import { claimFreePort } from '../../../dev/servers/ports.ts';
 import { atEnd } from '../use.ts';
 
 export const root = join(import.meta.dirname, '../../..');
-/** The variables of the ports that `npm start` listens on. */
+/** The variables with the ports of `npm start`. */
 export const ports = ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'];
 export const readyWithin = { timeout: 120_000, interval: 100 };
 
@@ -17,17 +17,17 @@ export interface Start {
   child: ChildProcess;
   /** Output so far. */
   output: { text: string };
-  /** Resolves when it prints that it is running. */
+  /** Resolves when the stack prints that it is running. */
   ready(): Promise<void>;
 }
 
 /**
- * `npm start` with its own data directory and ports. At the end it is stopped, and the directory is
- * removed.
+ * `npm start` with its own data directory and ports. At the end, the stack is stopped and the
+ * directory removed.
  */
 export interface Laptop {
   dataDir: string;
-  /** The environment of every start; may be changed in between. */
+  /** The environment of each start. Tests may change it between starts. */
   env: NodeJS.ProcessEnv;
   /** @param command the arguments of npm, or another command */
   start(more?: NodeJS.ProcessEnv, command?: readonly string[]): Start;

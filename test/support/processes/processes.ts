@@ -11,24 +11,24 @@ import { atEnd } from '../use.ts';
 const root = join(import.meta.dirname, '../../..');
 const readyWithinMs = 60_000;
 
-/** One of the two programs of Everpost, in a process of its own. */
+/** The API or the worker, as a separate process. */
 export interface Program {
   /** Log lines so far. */
   lines: string[];
-  /** Resolves when it has ended, with a description: "exit code 0", "SIGKILL". */
+  /** Resolves when the process has ended, with a description: "exit code 0", "SIGKILL". */
   ended: Promise<string>;
-  /** True until it has ended. */
+  /** Returns true until the process has ended. */
   isRunning(): boolean;
   signal(name: NodeJS.Signals): void;
-  /** Kills it without a warning, as the kernel does when memory is short. */
+  /** Kills the process without a warning, as the kernel does when memory is short. */
   kill(): Promise<void>;
-  /** Asks it to end. Resolves with a description when it has ended. */
+  /** Asks the process to end. Resolves with a description when it has ended. */
   stop(): Promise<string>;
 }
 
 /**
- * Starts a worker process on the database and the task queue of `engine`. `overrides` are
- * environment variables by name; `folder` has other sources. Resolves when it is ready.
+ * Starts a worker process with the database and task queue of `engine`. `overrides` are environment
+ * variables by name; `folder` has other sources. Resolves when the worker is ready.
  */
 export async function startWorkerProcess(
   engine: Engine,
@@ -39,7 +39,7 @@ export async function startWorkerProcess(
 }
 
 /**
- * Starts an API process on the database and the task queue of `engine`; `call` is a request to it
+ * Starts an API process with the database and task queue of `engine`; `call` sends it a request
  * with the secret key of the engine's project.
  */
 export async function startApiProcess(
@@ -74,17 +74,17 @@ export async function startApiProcess(
   };
 }
 
-/** Does the same as `startWorkerProcess`, and asks it to end with the test or the file. */
+/** Like `startWorkerProcess`; the process is stopped at the end of the test or the file. */
 export const useWorkerProcess = async (...given: Parameters<typeof startWorkerProcess>) =>
   stopped(await startWorkerProcess(...given));
 
-/** Does the same as `startApiProcess`, and asks it to end with the test or the file. */
+/** Like `startApiProcess`; the process is stopped at the end of the test or the file. */
 export const useApiProcess = async (...given: Parameters<typeof startApiProcess>) =>
   stopped(await startApiProcess(...given));
 
 function stopped<P extends Program>(program: P): P {
-  // An orderly end, because a killed worker keeps its work from others for the 30 seconds until its
-  // heartbeats are missed.
+  // An orderly stop, because a killed worker keeps its work from others until its heartbeats are
+  // missed, 30 seconds later.
   atEnd(() => program.stop());
   return program;
 }
@@ -104,9 +104,9 @@ function environmentOf({ api, taskQueue }: Engine): Record<string, string> {
 }
 
 /**
- * Starts one of the programs with exactly these environment variables. `folder`: the sources of
- * another version; `file`: another process entry; `lines`: receives its log at once. Resolves when
- * it reports that it is ready. @throws Error with its last lines.
+ * Starts a program with exactly these environment variables. `folder`: the sources of another
+ * version; `file`: another entry file; `lines`: receives the log lines at once. Resolves when the
+ * program reports that it is ready. @throws Error with its last lines.
  */
 export async function startProgram(
   part: 'api' | 'worker',

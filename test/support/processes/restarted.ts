@@ -6,7 +6,10 @@ import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 import type { Program } from './processes.ts';
 
-/** Processes that are killed and started again, and a client that survives it. */
+/**
+ * Processes that are killed and started again, and a client that repeats its requests until they
+ * succeed.
+ */
 
 export type PatientCall = (method: string, path: string, body?: object) => Promise<TestAnswer>;
 
@@ -26,13 +29,15 @@ export function restarted<P extends Program>(start: () => Promise<P>) {
   };
 }
 
-/** Lets five minutes pass, after which an unfinished use of an Idempotency-Key is free. */
+/**
+ * Makes five minutes pass for a use of an Idempotency-Key, after which an unfinished use is free.
+ */
 export async function passStaleTime(db: Database, key: string): Promise<void> {
   await sql`update idempotency set created_at = now() - interval '10 minutes', renewed_at = null
     where key = ${key} and status_code is null`.execute(db);
 }
 
-/** Repeats a request with one key until it is answered, as a careful client does. */
+/** Repeats a request with one key until it gets a response, as a robust client does. */
 export function patient(
   { api: { db } }: Engine,
   api: () => { call: Engine['call'] } | null,
@@ -47,7 +52,8 @@ export function patient(
           ?.call(method, path, body, headers)
           .catch(() => null);
         if (!answer || answer.status >= 500) return null;
-        // The API of the first attempt died: the test ends its claim of five minutes.
+        // The API died during the first attempt, so the test ends the attempt's claim, which would
+        // last five minutes.
         if (answer.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS') {
           await passStaleTime(db, key);
           return null;

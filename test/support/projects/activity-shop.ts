@@ -4,17 +4,17 @@ import type { TestAnswer } from '../api.ts';
 import { newAddress, type Shop, useShop } from './shop.ts';
 import { writeMail } from '../mail-tables.ts';
 
-/** A shop whose rows are inserted into the database, as the feed reads them. */
+/** A shop whose rows are inserted into the database for tests of the activity feed. */
 export interface ActivityShop {
   shop: Shop;
   get(path: string): Promise<TestAnswer['body']>;
-  /** The contact of the rows. */
+  /** The contact to which the rows belong. */
   contact: { id: string; email: string };
   insertEmail(given?: object): Promise<string>;
   insertCampaign(given?: object): Promise<string>;
-  /** An execution of the contact, in a workflow of these steps. */
+  /** Inserts an execution of the contact, in a workflow with these steps. */
   insertExecution(given?: object, steps?: object[]): Promise<string>;
-  /** Deletes all rows but the contact. */
+  /** Deletes all rows except the contact. */
   clear(): Promise<unknown>;
 }
 

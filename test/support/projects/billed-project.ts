@@ -13,18 +13,18 @@ interface Columns {
   disabled_reason?: string;
 }
 
-/** A project with a verified domain, and its administrator's requests to billing. */
+/** A project with a verified domain, and its administrator's requests about billing. */
 export interface BilledProject {
   id: string;
   publicKey: string;
   secretKey: string;
-  /** Its administrator. */
+  /** Session cookie of its administrator. */
   cookie: string;
   email: string;
   /** A usable sender. */
   from: string;
   get(what: string): Promise<TestAnswer>;
-  /** Sets limits. */
+  /** Sets billing limits. */
   put(body: object): Promise<TestAnswer>;
   post(what: string): Promise<TestAnswer>;
   /** `/v1/send`, to a new address by default. */
@@ -35,14 +35,14 @@ export interface BilledProject {
 export interface Billing {
   api: TestApi;
   stripe: FakeStripe;
-  /** `columns` are set directly in the database. */
+  /** Creates a project. `columns` are set directly in the database. */
   billedProject(columns?: Columns, on?: TestApi): Promise<BilledProject>;
   set(projectId: string, columns: Columns, on?: TestApi): Promise<void>;
-  /** Inserts so many sent messages into the database. */
+  /** Inserts this number of sent messages into the database. */
   sent(projectId: string, count: number, source?: string, on?: TestApi): Promise<unknown>;
 }
 
-/** The columns of a project that pays. */
+/** The columns of a project with a subscription. */
 export const subscribed = { customer: 'cus_1', subscription: 'sub_1' };
 
 export async function useBilling(): Promise<Billing> {

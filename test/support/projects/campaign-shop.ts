@@ -13,17 +13,17 @@ interface Draft {
 /** A shop with three contacts, two of them on the plan `pro`, and campaigns to them. */
 export interface CampaignShop {
   shop: Shop;
-  /** A draft to all contacts, with the changes in `given`. */
+  /** Returns a draft to all contacts, with the changes in `given`. */
   draft(given?: object): Draft;
-  /** `POST /campaigns` of such a draft. */
+  /** Sends `POST /campaigns` with such a draft. */
   create(given?: object): Promise<TestAnswer>;
   /** Creates a draft. Returns the response. */
   made(given?: object): Promise<TestAnswer['body']>;
-  /** Puts a new campaign into a state that its run would set. */
+  /** Creates a campaign and sets a status that its run would set. */
   inState(status: string, given?: object): Promise<TestAnswer['body']>;
 }
 
-/** The contacts on the plan `pro`. */
+/** A condition that selects the contacts on the plan `pro`. */
 export const pro = {
   operator: 'AND',
   conditions: [{ field: 'data.plan', operator: 'equals', value: 'pro' }],

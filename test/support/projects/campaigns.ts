@@ -6,7 +6,7 @@ import type { Engine } from '../engine.ts';
 import { waitFor } from '../wait-for.ts';
 import { dropContacts } from '../mail-tables.ts';
 
-/** Inserts so many subscribed contacts into the database. Returns their addresses. */
+/** Inserts this number of subscribed contacts into the database. Returns their addresses. */
 export async function insertContacts(
   engine: Engine,
   count: number,
@@ -21,7 +21,10 @@ export async function insertContacts(
   return Array.from({ length: count }, (_, index) => `${mark}-${index + 1}@people.test`);
 }
 
-/** Deletes all contacts, locked in the common order, because mail to them may be under way. */
+/**
+ * Deletes all contacts. They are locked in the order that all code uses, because mail to them may
+ * be in progress.
+ */
 export async function deleteContacts({ api }: Engine): Promise<void> {
   await transact(api.db, async (tx) => {
     await tx.selectFrom('contact').select('id').orderBy('id').forUpdate().execute();

@@ -7,19 +7,19 @@ import { writeMail } from '../mail-tables.ts';
 import { insertTestCampaign, insertTestEmail } from './mails.ts';
 import { tasksOf } from '../sweep-now.ts';
 
-/** User agent of a person. */
+/** User agent of a person's browser. */
 export const browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
-/** A request to a tracked mail. */
+/** A request for the pixel or a link of a mail. */
 export interface TrackedRequest {
   method?: 'GET' | 'HEAD';
-  /** User agent; empty: none. Default: a browser. */
+  /** User agent; empty: no header. Default: a browser. */
   agent?: string;
-  /** IP address, if the API trusts a proxy. */
+  /** IP address of the client, if the API trusts a proxy. */
   from?: string;
 }
 
-/** Plays requests to the pixel and the links of a mail. */
+/** Returns functions that open the pixel and the links of a mail. */
 export function trackedMail(api: TestApi, id: string, links: readonly string[]) {
   const sign = createSigner(api.services.config.jwtSecret, 'tracking links');
   const { pixelUrl, clickUrl } = trackingLinks('', id, sign);
@@ -42,10 +42,12 @@ export function trackedMail(api: TestApi, id: string, links: readonly string[]) 
   };
 }
 
-/** Sends mail with links, plays requests to it, and settles them at once. */
+/**
+ * Returns functions that send mail with links, open and click it, and judge these requests at once.
+ */
 export function engagementOf(api: TestApi, project: { id: string }, contactId: string) {
   return {
-    /** @param seconds how long ago it was delivered */
+    /** @param seconds seconds since the mail was delivered */
     async sentMail(links: readonly string[] = ['https://shop.example/'], seconds = 60) {
       const campaignId = await insertTestCampaign(api.db, project.id);
       const id = await insertTestEmail(api.db, { projectId: project.id, contactId, campaignId });
@@ -53,7 +55,7 @@ export function engagementOf(api: TestApi, project: { id: string }, contactId: s
       return { campaignId, ...trackedMail(api, id, links) };
     },
     setDelivered,
-    /** Ends the pause of all requests, and settles them as the sweep does. */
+    /** Makes all requests due, and judges them as the sweep does. */
     async settle() {
       await sql`update engagement set settle_at = now() - interval '1 minute'
         where settle_at is not null`.execute(api.db);

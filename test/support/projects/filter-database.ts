@@ -8,20 +8,20 @@ import { now, plainContact, type TableContact } from '../../domain/filter/filter
 import { useDatabase } from '../servers.ts';
 import { writeMail } from '../mail-tables.ts';
 
-/** A database that stores contacts and evaluates conditions on them. */
+/** A database that stores contacts and evaluates conditions for them. */
 export interface FilterDatabase {
   url: string;
   db: Database;
   /**
-   * Stores contacts with all their data, each in a project of its own, so that addresses may
-   * repeat. Returns their ids in the same order.
+   * Stores contacts with all their data, each in a separate project, so that addresses may repeat.
+   * Returns their ids in the same order.
    */
   store(contacts: TableContact[], segments: Segments): Promise<string[]>;
   /** Returns the database's result for each contact and each condition. */
   ask(conditions: Condition[], ids: string[], segments: Segments): Promise<(boolean | null)[][]>;
 }
 
-/** A condition with one filter. */
+/** Returns a condition with one filter. */
 export const alone = (filter: Filter): Condition => ({
   logic: 'AND',
   groups: [{ filters: [filter] }],
@@ -79,12 +79,12 @@ async function storeContacts(
   return rows.map(({ id }) => id);
 }
 
-/** The columns of an email that has had this event. */
+/** Returns the columns of an email that has had this event. */
 function eventOf(event: string, at: string): Record<string, unknown> {
   const isFailure = event === 'failed' || event === 'withheld';
   if (!isFailure) return { [columnOf(event)]: at };
   const [error, state] = event === 'failed' ? ['550 no', 'refused'] : ['late', 'withheld'];
-  // A message that was refused, retried, and refused again has failed at its last attempt.
+  // If a message was refused, retried, and refused again, the time of the last refusal counts.
   const trace = [firstInstant, at].map((time) => ({ state, at: time, detail: null }));
   return { status: 'FAILED', error, trace };
 }

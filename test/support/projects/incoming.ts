@@ -3,7 +3,7 @@ import type { TestApi } from '../api.ts';
 import { signedMessage } from '../fakes/signed-message.ts';
 import { use } from '../use.ts';
 
-/** Brings messages to Everpost, as mail servers do. */
+/** Sends messages to Everpost, as mail servers do. */
 
 /** Sends a message to an SMTP server. Rejects when the server refuses it. */
 export async function sendBySmtp(

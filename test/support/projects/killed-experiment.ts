@@ -11,9 +11,9 @@ import { act, campaignIn, createCampaign, deleteContacts, insertContacts } from 
 const recipients = 200;
 
 /**
- * Kills the worker of an experiment around its decision, starts another one, and checks that there is
- * one decision and one mail for each recipient.
- * @param given.afterMs time from the decision to the kill; negative: before it
+ * Kills the worker of an experiment at about the time of its decision, starts another one, and
+ * checks that there is one decision, and one mail for each recipient.
+ * @param given.afterMs milliseconds from the decision to the kill; negative: before the decision
  */
 export async function killAtDecision(
   engine: Engine,

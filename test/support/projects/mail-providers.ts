@@ -38,7 +38,7 @@ export async function insertTestProvider(
   return { id, path: `/webhooks/providers/${id}/${token}` };
 }
 
-/** Inserts sent mails to new contacts, which a provider took. */
+/** Inserts sent mails to new contacts. A given provider has accepted them. */
 export async function insertTakenMails(
   db: Database,
   {
@@ -87,7 +87,10 @@ export async function insertTakenMails(
   }));
 }
 
-/** Gives a provider what its mail leaves in the database: an open circuit, and tokens of its limit. */
+/**
+ * Inserts the rows that mail of a provider may leave in the database: an open circuit, and token
+ * buckets.
+ */
 export async function insertProviderState(db: Database, providerId: string): Promise<void> {
   const failures = { count: 3, isProbe: false, hasAccepted: false };
   await recordProviderFailures(db, circuitName(providerId), failures);

@@ -105,7 +105,7 @@ export async function insertBacklog(
 }
 
 /**
- * Delivers a batch of the due messages in the engine's project, as a worker does, all with the same
+ * Delivers a batch of the due messages in the engine's project like a worker; all have the same
  * content. `change` replaces services of the engine.
  */
 export async function deliverDue(
@@ -131,7 +131,7 @@ export async function deliverDue(
   return claimed;
 }
 
-/** Returns a worker's data about a chunk that this attempt has claimed. */
+/** Returns the worker's data about a chunk that this attempt has claimed. */
 export const chunkOrigin = (attemptId: string): ChunkOrigin => ({
   attemptId,
   contentVersion: 1,

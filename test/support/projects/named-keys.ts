@@ -6,7 +6,7 @@ import type { DB } from '../../../db/tables.ts';
 
 export const newValue = (kind: 'sk' | 'pk' = 'sk') => `${kind}_${randomBytes(32).toString('hex')}`;
 
-/** Inserts a named key that works at once. Returns its id and its value. */
+/** Inserts a named key that is valid at once. Returns its id and value. */
 export async function insertNamedKey(
   db: Database,
   projectId: string,

@@ -9,13 +9,13 @@ interface LogLine {
   [field: string]: unknown;
 }
 
-/** Returns helpers for double opt-in: request it, read the mail, follow its link. */
+/** Returns functions for double opt-in: request it, read the mail, open its link. */
 export function optInsOf(engine: Engine) {
   const { call, api, project } = engine;
   const contact = async (email: string) =>
     (await call('GET', `/contacts?email=${encodeURIComponent(email)}`)).body.data[0];
   const idOf = async (email: string): Promise<string> => (await contact(email)).id;
-  /** The mails to an address, oldest first, as the mailbox shows them. */
+  /** Returns the mails to an address, oldest first, as the mailbox shows them. */
   const mails = async (email: string, count: number) => {
     const listed = await engine.mailsTo(email, count);
     return Promise.all(
@@ -29,7 +29,7 @@ export function optInsOf(engine: Engine) {
     idOf,
     mails,
     log,
-    /** Requests an opt-in for a new contact; returns its address. */
+    /** Requests an opt-in for a new contact. Returns the contact's address. */
     async asked(more: object = {}): Promise<string> {
       const email = newAddress();
       const { status, body } = await call('POST', '/contacts', { email, confirm: true, ...more });
@@ -48,7 +48,7 @@ export function optInsOf(engine: Engine) {
     open: (path: string) => api.request('GET', path),
     post: (path: string, headers: Record<string, string> = {}) =>
       api.request('POST', path, { headers }),
-    /** Returns action and topic of each line of the log. */
+    /** Returns action and topic of each row of the consent log. */
     lines: async (email: string): Promise<string[]> =>
       (await log(email)).map(({ action, topic }) => `${action} ${topic}`),
     async events(email: string) {
@@ -62,7 +62,7 @@ export function optInsOf(engine: Engine) {
         .execute();
       return rows.map(({ name, data }) => [name, data]);
     },
-    /** Returns the emails of an address once `count` of them have ended. */
+    /** Returns the emails to an address, once `count` of them have their final status. */
     ended: (email: string, count: number) =>
       waitFor(`the end of ${count} mails`, async () => {
         const { body } = await call('GET', `/emails?contactId=${await idOf(email)}`);

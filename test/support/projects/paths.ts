@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AnyEndpoint } from '../../../api/http/endpoint.ts';
 import type { Seed } from './seed.ts';
 
-/** The seeded id for `{id}`, by collection. */
+/** The seeded id for `{id}`, by the collection before it in the path. */
 const idOf: Record<string, keyof Seed> = {
   contacts: 'contactId',
   segments: 'segmentId',
@@ -15,7 +15,7 @@ const idOf: Record<string, keyof Seed> = {
   projects: 'projectId',
 };
 
-/** Returns the path of an endpoint with the given ids; a missing id becomes a random one. */
+/** Returns the path of an endpoint with the given ids. Missing ids are replaced by random ones. */
 export function pathWith(
   endpoint: AnyEndpoint,
   valueOf: (parameter: keyof Seed) => string | undefined,

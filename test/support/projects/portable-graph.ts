@@ -1,11 +1,11 @@
 import { configs } from './workflow-graph.ts';
 
-/** A step of a portable graph, with the smallest valid config of its type. */
+/** Returns a step of a portable graph, with the smallest valid config of its type. */
 export function keyed(key: string, type: string, more: object = {}) {
   return { key, type, name: `${key} step`, config: configs[type], ...more };
 }
 
-/** Turns `a>b` or `a:yes>b` into transitions of a portable graph. */
+/** Parses `a>b` or `a:yes>b` into transitions of a portable graph. */
 export function ways(...texts: string[]) {
   return texts.map((text) => {
     const [start = '', to] = text.split('>');
@@ -16,7 +16,7 @@ export function ways(...texts: string[]) {
 
 export const trigger = { key: 'trigger', type: 'TRIGGER', name: 'Start', config: {} };
 
-/** Nine steps that need no template: a wait, a condition, and the steps after them. */
+/** Nine steps that need no template, among them a wait and a condition. */
 export const nineSteps = {
   trigger: { type: 'EVENT', config: { eventName: 'signed_up' } },
   steps: [

@@ -19,7 +19,8 @@ export type Seed = Record<
 >;
 
 /**
- * Inserts one row of each kind into a project. `mark` is in every text, so that a leak can be seen.
+ * Inserts one row of each kind into a project. All texts contain `mark`, so that a leak can be
+ * noticed.
  */
 export async function seedProject(db: Database, projectId: string, mark: string): Promise<Seed> {
   const seed: Seed = {

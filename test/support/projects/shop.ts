@@ -3,7 +3,7 @@ import type { ContactRow } from '../../../db/contacts/contacts.ts';
 import type { EmailRow } from '../../../db/emails/emails.ts';
 import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 
-/** The API with a project that may send, and reads of the rows that its requests leave. */
+/** The API with a project that may send, and functions that read the rows of its requests. */
 export interface Shop {
   api: TestApi;
   project: { id: string; publicKey: string; secretKey: string };
@@ -18,23 +18,25 @@ export interface Shop {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<TestAnswer>;
-  /** `/v1/send` with a plain mail and the changes in `given`. Undefined fields are left out. */
+  /**
+   * Sends `/v1/send` with a plain mail and the changes in `given`. Undefined fields are left out.
+   */
   send(given: object, headers?: Record<string, string>): Promise<TestAnswer>;
-  /** `/v1/track` with an event and the changes in `given`. */
+  /** Sends `/v1/track` with an event and the changes in `given`. */
   track(given: object, headers?: Record<string, string>): Promise<TestAnswer>;
   /** Creates a template; returns its id. */
   createTemplate(given?: object): Promise<string>;
   contact(email: string): Promise<ContactRow | undefined>;
-  /** The mails to an address, oldest first. */
+  /** Returns the mails to an address, oldest first. */
   emailsTo(email: string): Promise<EmailRow[]>;
-  /** Names and data of the events of a contact, oldest first. */
+  /** Returns names and data of the events of a contact, oldest first. */
   eventsOf(email: string): Promise<{ name: string; data: unknown }[]>;
 }
 
 /** Returns an unused address. */
 export const newAddress = () => `${randomUUID()}@people.test`;
 
-/** `overrides` are environment variables by name. */
+/** Starts the shop. `overrides` are environment variables by name. */
 export async function useShop(overrides: Record<string, string> = {}): Promise<Shop> {
   const api = await useApi(overrides);
   const { cookie } = await api.signUp();
@@ -105,7 +107,10 @@ function succeeded(answer: TestAnswer, expected: number): TestAnswer {
   );
 }
 
-/** Returns status and code of a refusal, and of each invalid field, for comparisons. */
+/**
+ * Returns status and code of an error response, and the code of each invalid field, for
+ * comparisons.
+ */
 export function refusal({ status, body }: TestAnswer) {
   const errors = (body.error?.errors ?? []) as { field: string; code: string }[];
   return [status, body.error?.code, ...errors.map(({ field, code }) => `${field} ${code}`)];

@@ -2,7 +2,8 @@
 export type Step = [type: string, config?: object, more?: object];
 
 /**
- * Builds a graph whose steps have the keys as names and ids. Without `ways` each leads to the next.
+ * Returns a graph whose steps have the keys as names and ids. Without `ways`, each step leads to
+ * the next.
  */
 export function graphOf(steps: Record<string, Step>, ways?: [string, string, string?][]) {
   const ids = ['start', ...Object.keys(steps)];
@@ -26,5 +27,5 @@ export function graphOf(steps: Record<string, Step>, ways?: [string, string, str
   };
 }
 
-/** A delay. */
+/** Returns a DELAY of some days. */
 export const days = (amount: number): Step => ['DELAY', { amount, unit: 'days' }];

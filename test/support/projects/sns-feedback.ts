@@ -8,7 +8,8 @@ import { insertTestEmail } from './mails.ts';
 type Row<Table extends 'contact' | 'email' | 'campaign'> = Promise<Selectable<DB[Table]>>;
 
 /**
- * The API with a project whose mail SNS reports on, and reads of the rows that the reports leave.
+ * The API with a project about whose mail SNS reports, and functions that read the rows of the
+ * reports.
  */
 export interface SnsFeedback {
   api: TestApi;
@@ -26,7 +27,7 @@ export interface SnsFeedback {
   contactOf(id: string): Row<'contact'>;
   emailOf(id: string): Row<'email'>;
   campaignOf(id: string): Row<'campaign'>;
-  /** The events of a contact, oldest first. */
+  /** Returns the events of a contact, oldest first. */
   eventsOf(
     contactId: string,
   ): Promise<Pick<Selectable<DB['event']>, 'name' | 'data' | 'email_id'>[]>;

@@ -2,12 +2,12 @@ import type { Engine } from '../engine.ts';
 import type { Receiver } from '../fakes/receiver.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Subscriptions of an engine's project, and the requests that their receiver has got. */
+/** Event subscriptions of an engine's project, and the requests that their receiver has got. */
 
 export interface Made {
   id: string;
   secret: string;
-  /** The path at the receiver. */
+  /** The path on the receiver. */
   path: string;
   /** Returns the requests so far, oldest first. */
   requests: () => { at: number; headers: Record<string, string>; body: string; event: SentBody }[];
@@ -50,8 +50,8 @@ function read(receiver: Receiver, path: string) {
 }
 
 /**
- * Tracks an event of a contact. Returns the event's id. A busy machine may answer 503, and the request is
- * repeated as clients do.
+ * Tracks an event of a contact. Returns the event's id. On a busy machine the API may respond with
+ * 503; the request is then repeated, as clients do.
  */
 export async function track(
   engine: Engine,
@@ -67,7 +67,7 @@ export async function track(
   return body.data.event as string;
 }
 
-/** Waits until so many requests have arrived. */
+/** Waits until this number of requests has arrived. */
 export function received(subscription: Made, count: number, timeoutMs?: number) {
   return waitFor(
     `${count} requests at ${subscription.path}`,
@@ -95,7 +95,7 @@ export async function deliveries(engine: Engine, id: string, query = '') {
   }[];
 }
 
-/** Waits until `isSo` is true for the deliveries. */
+/** Waits until `isSo` returns true for the deliveries. */
 export function untilDeliveries(
   engine: Engine,
   id: string,

@@ -2,7 +2,7 @@ import type { Touch } from '../../../domain/goals/goal.ts';
 import type { Database } from '../../../db/database.ts';
 import { writeMail } from '../mail-tables.ts';
 
-/** Makes a mail of a project opened or clicked at a moment, by a person or by a machine. */
+/** Makes a mail opened or clicked at a given time, by a person or by a machine. */
 export async function touchMail(
   db: Database,
   { projectId, emailId }: { projectId: string; emailId: string },

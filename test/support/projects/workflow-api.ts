@@ -3,17 +3,17 @@ import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 /** The API with a project and its workflows. */
 export interface WorkflowApi {
   api: TestApi;
-  /** The user whose project it is. */
+  /** Session cookie of the project's owner. */
   cookie: string;
   projectId: string;
-  /** A request with the secret key of the project, or with another key. */
+  /** Sends a request with the secret key of the project, or with another key. */
   call(method: string, path: string, body?: unknown, as?: string): Promise<TestAnswer>;
-  /** A `POST` that must succeed. Returns what it created. */
+  /** Sends a `POST` that must succeed. Returns the created record. */
   make(path: string, body: object, as?: string): Promise<TestAnswer['body']>;
   createWorkflow(more?: object, as?: string): Promise<TestAnswer['body']>;
   /** Adds a DELAY step; returns its record. */
   addDelay(workflowId: string, name?: string): Promise<TestAnswer['body']>;
-  /** The whole workflow. */
+  /** Returns the whole workflow. */
   read(id: string): Promise<TestAnswer['body']>;
 }
 
@@ -46,6 +46,6 @@ export async function useWorkflowApi(): Promise<WorkflowApi> {
   };
 }
 
-/** Returns the invalid fields of a refusal with their codes. */
+/** Returns the invalid fields in an error response, with their codes. */
 export const errorFields = (body: { error: { errors: { field: string; code: string }[] } }) =>
   body.error.errors.map(({ field, code }) => `${field} ${code}`);

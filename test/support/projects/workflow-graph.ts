@@ -4,7 +4,10 @@ import { useApi, type TestAnswer, type TestApi } from '../api.ts';
 /** The API, with the steps and transitions of one workflow at a time. */
 export interface WorkflowGraph {
   api: TestApi;
-  /** Creates a workflow with its TRIGGER step, to which all functions below apply from now on. */
+  /**
+   * Creates a workflow with its TRIGGER step. From now on, all functions below apply to this
+   * workflow.
+   */
   begin(): Promise<{ id: string; trigger: string }>;
   /** A request with the secret key of the project. */
   call(
@@ -13,17 +16,18 @@ export interface WorkflowGraph {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<TestAnswer>;
-  /** A request below the path of the workflow. */
+  /** Sends a request to a path below that of the workflow. */
   inWorkflow(method: string, path: string, body?: unknown): Promise<TestAnswer>;
-  /** The whole workflow. */
+  /** Returns the whole workflow. */
   read(): Promise<TestAnswer['body']>;
   /** Adds a step without a transition; returns its record. */
   add(type: string, more?: object): Promise<TestAnswer['body']>;
   link(fromStepId: string, toStepId: string, more?: object): Promise<TestAnswer>;
-  /** Links steps one after the other. */
+  /** Adds transitions that connect the steps in this order. */
   chain(...ids: string[]): Promise<void>;
   /**
-   * Returns the transitions of the workflow as `from>to` or `from:branch>to`, with names for ids.
+   * Returns the transitions of the workflow as `from>to` or `from:branch>to`, with names instead of
+   * ids.
    */
   ways(names: Record<string, string>): Promise<string[]>;
 }
@@ -106,7 +110,7 @@ function succeeded({ status, body }: TestAnswer): TestAnswer['body'] {
   return body;
 }
 
-/** Returns status and invalid fields of a refusal. */
+/** Returns status and invalid fields of an error response. */
 export const faultsOf = ({ status, body }: TestAnswer) => [
   status,
   ...((body.error.errors ?? []) as FieldProblem[]).map(({ field, code }) => `${field} ${code}`),

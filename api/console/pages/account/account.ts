@@ -24,7 +24,7 @@ import { sessionActs, sessionSection } from './sessions.ts';
 
 /** The page of a user's own account. */
 
-/** Shows the account. @param problem of a form of the page */
+/** Shows the account. @param problem the error of a form on the page */
 async function accountOf(call: UserCall, problem?: Problem): Promise<AccountPage> {
   const [{ data: me }, { data: factors }, { data: sessions }, { data: identities }] =
     await Promise.all([
@@ -47,7 +47,7 @@ async function accountOf(call: UserCall, problem?: Problem): Promise<AccountPage
   };
 }
 
-/** Lets the user ask for another mail. */
+/** Shows a button that sends the verification mail again. */
 function verificationSection(token: string): Html {
   const again = actForm(token, { action: '/console/account/verification', label: 'Send again' });
   return section(

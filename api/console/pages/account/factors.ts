@@ -79,7 +79,7 @@ function renameForm(token: string, { id, name }: { id: string; name: string }): 
 
 const factorPath = (id: string) => `/console/account/factors/${id}`;
 
-/** Shows the picture that the app reads, and asks for its first code. */
+/** Shows the QR code for the authenticator app, and asks for its first code. */
 function appPage({ id, secret, uri }: z.output<typeof addTotp.response>): AccountPage {
   return {
     title: 'Add an authenticator app',
@@ -111,7 +111,7 @@ function codeForm(token: string, id: string): Html {
   });
 }
 
-/** Shows new recovery codes, which only this page shows. */
+/** Shows new recovery codes. No other page shows them. */
 function codesPage(codes: readonly string[], cookies: readonly string[] = []): AccountPage {
   return {
     title: 'Recovery codes',
@@ -129,7 +129,7 @@ function codesPage(codes: readonly string[], cookies: readonly string[] = []): A
   };
 }
 
-/** Shows the recovery codes that come with the first factor. */
+/** Shows the recovery codes that are created with the first factor. */
 function added(answer: Answer<z.output<typeof NewFactor>>) {
   const { recoveryCodes } = answer.data;
   const cookies = cookiesOf(answer);
@@ -164,7 +164,8 @@ export const factorActs: AccountAct[] = [
     path: '/factors/passkey',
     does: addPasskey,
     async act(call, form) {
-      // Without an answer the API has refused the options, and says here why.
+      // Without a response of the browser, the API has refused to return options. Asking again gets
+      // the error.
       if (!form.get('response')) await askMine(call, creationOptions);
       return added(await askMine(call, addPasskey, { body: { response: readPasskey(form) } }));
     },

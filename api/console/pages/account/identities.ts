@@ -11,7 +11,7 @@ import { actForm, moment, section, table } from '../../parts.ts';
 
 type Identity = z.output<typeof listMyIdentities.response>[number];
 
-/** Lists the links to providers, with buttons for the providers of this server. */
+/** Lists the account's links to OpenID providers, with buttons for the providers of this server. */
 export function identitySection(
   token: string,
   identities: readonly Identity[],
@@ -50,7 +50,7 @@ export const identityActs: AccountAct[] = [
       return {
         title: `Link ${name}`,
         cookies: cookiesOf(linked),
-        // A browser follows no redirection of a form to another site, see the policy of pages.
+        // A link, not a form, because the policy of pages lets no form redirect to another site.
         content: () =>
           html`<h1>Link ${name}</h1>
             <p>Sign in at ${name} within 10 minutes. You come back by yourself.</p>

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../html/html.ts';
 import { type AccountAct, askMine, cookiesOf } from '../../account-page.ts';
 import { section } from '../../parts.ts';
 
-/** @param email for password managers, which store it with the password */
+/** @param email a hidden field for password managers, which store it with the password */
 export function passwordSection(token: string, email: string): Html {
   return section(
     'Password',

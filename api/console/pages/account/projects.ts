@@ -3,7 +3,7 @@ import { type Html, html } from '../../../html/html.ts';
 import { type AccountAct, askMine } from '../../account-page.ts';
 import { actForm, section } from '../../parts.ts';
 
-/** Asks a user without a project for the name of the first one. */
+/** Asks a user without a project for the name of their first project. */
 export function newProjectForm(token: string): Html {
   const input = html`<label
     >Name <input name="name" maxlength="100" required autofocus autocomplete="off"

@@ -48,7 +48,7 @@ const factorNames = {
   provider: 'second factor of the provider',
 } as const;
 
-/** Returns how a session has begun, such as “Password, code of an app”. */
+/** Returns the sign-in method of a session, such as “Password, code of an app”. */
 function methodText(
   { method, provider, secondFactor }: Session,
   providers: Config['oidc'],
@@ -59,7 +59,7 @@ function methodText(
   return isAlone ? first : `${first}, ${factorNames[secondFactor]}`;
 }
 
-/** The tokens of browsers and systems in a User-Agent header. The first that fits is the right one. */
+/** Names of browsers and systems in a User-Agent header. The first match is the right one. */
 const browsers = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],
@@ -76,7 +76,7 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const;
 
-/** Shows the browser and system of a User-Agent header, which is the title. */
+/** Shows the browser and system of a User-Agent header, with the whole header as a tooltip. */
 function deviceText(userAgent: string | null): Html {
   if (userAgent === null) return html`<span class="soft">Unknown</span>`;
   const nameIn = (known: readonly (readonly [string, string])[]) =>

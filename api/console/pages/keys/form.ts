@@ -62,7 +62,7 @@ function lines(name: string, items: readonly string[] | null, label: string): Ht
 
 const verbs = ['read', 'write', 'send'] as const;
 
-/** Renders a check box for each scope: a row for each resource. */
+/** Renders a check box for each scope, with a row for each resource. */
 function scopeFields(granted: readonly string[]): Html {
   const box = (scope: string) =>
     html`<input
@@ -91,7 +91,7 @@ function scopeFields(granted: readonly string[]): Html {
   </fieldset>`;
 }
 
-/** Returns the settings in a form as the API takes them. */
+/** Returns the settings in a form, in the shape of the API. */
 export function readSettings(form: URLSearchParams, kind: Key['kind']): Record<string, unknown> {
   return {
     name: form.get('name') ?? '',
@@ -109,15 +109,15 @@ function readLines(form: URLSearchParams, name: string): string[] | null {
   return given.length > 0 ? given : null;
 }
 
-/** Returns the end of a key; null: never. */
+/** Returns the expiry in a form; null: the key never expires. */
 export function readEnd(form: URLSearchParams): string | null {
   const text = form.get('expiresAt') ?? '';
   return text === '' ? null : `${text}Z`;
 }
 
 /**
- * Returns the settings that differ from those of the key. A form repeats all of them, and an end that
- * has passed would be refused.
+ * Returns the settings that differ from those of the key. A form sends all settings, and the API
+ * would refuse an expiry that has passed.
  */
 export function changedSettings(key: Key, settings: Record<string, unknown>) {
   const entries = Object.entries(settings).filter(([field, value]) => {

@@ -18,7 +18,7 @@ import {
   settingFields,
 } from './form.ts';
 
-/** The pages of named keys. Every member sees them; administrators also change them. */
+/** The pages of named keys. All members can see them; administrators can also change them. */
 
 const at = '/keys';
 
@@ -86,7 +86,7 @@ const showKey = projectPage({
   show: (context) => pageOf(context, context.call.params['id'] ?? ''),
 });
 
-/** @param value the whole value of a key that was just made or rotated */
+/** @param value the value of a key that was just created or rotated */
 async function pageOf(context: PageContext, id: string, value?: string): Promise<ShownPage> {
   const { call, path, token } = context;
   const key = await ask(call, getKey, { params: { id } });
@@ -219,8 +219,8 @@ const showRotation = projectPage({
 });
 
 /**
- * A browser that reloads the page with the new value sends the form again. This must not end the
- * value that programs still use.
+ * Refuses a form that was sent before. Reloading the page with a new value sends the form again,
+ * and this must not replace a value that programs already use.
  * @throws Problem CONFLICT
  */
 function refuseOldForm(key: Key, form: URLSearchParams): void {

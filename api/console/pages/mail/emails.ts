@@ -20,7 +20,7 @@ const showEmail = projectPage({
     const { toEmail, subject, status, hold, error, trace, body } = email;
     return {
       title: subject,
-      // The frame inherits the policy: the mail's own styles are shown, its images are not loaded.
+      // The frame inherits the policy: styles of the mail are shown, its images are not loaded.
       styles: "'unsafe-inline'",
       content: html`${heading(subject, state(status))}
       ${section(
@@ -60,7 +60,7 @@ const showEmail = projectPage({
   },
 });
 
-/** Returns the source of a mail: a link to its campaign, or words for an execution. */
+/** Returns the source of a mail: a link to its campaign, or a text for an execution. */
 function originOf({ campaignId, workflowExecutionId }: Email, path: PageContext['path']) {
   if (campaignId) {
     return [
@@ -70,13 +70,13 @@ function originOf({ campaignId, workflowExecutionId }: Email, path: PageContext[
   return workflowExecutionId ? ([['Source', 'an execution of a workflow']] as const) : [];
 }
 
-/** Returns the sentence for a reason; an unknown code is shown as it is. */
+/** Returns a sentence for the reason; an unknown code is shown unchanged. */
 export function reasonText(code: string): string {
   const texts: Readonly<Record<string, string | undefined>> = { ...reasonTexts, ...absenceTexts };
   return texts[code] ?? code.replaceAll('_', ' ');
 }
 
-/** Shows why a mail was not sent or did not arrive: the reason, and the text of the provider. */
+/** Shows why a mail was not sent or not delivered: the reason, and the text of the provider. */
 export function whyNot(mail: Pick<Email, 'outcome' | 'reasonCode' | 'error'>): string {
   const { reasonCode, error } = mail;
   const text = isProviderText(mail) ? (error ?? '') : '';
@@ -84,8 +84,8 @@ export function whyNot(mail: Pick<Email, 'outcome' | 'reasonCode' | 'error'>): s
 }
 
 /**
- * Returns true if the error is the provider's text. The error of a mail that was not given to the
- * provider is only the code of its reason.
+ * Returns true if the error is a text of the provider. If the mail was not given to the provider,
+ * the error is only the code of the reason.
  */
 function isProviderText({ reasonCode, error }: Pick<Email, 'reasonCode' | 'error'>): boolean {
   return error !== null && error !== reasonCode;

@@ -6,7 +6,7 @@ import { ask, type MemberCall } from '../../ask.ts';
 import { type PageContext, projectAct } from '../../page.ts';
 import { actForm, actorText, count, moment, section, state, table } from '../../parts.ts';
 
-/** The experiment of a campaign: its arms, their numbers, and the decision. */
+/** The experiment of a campaign: its arms with their results, and the decision. */
 
 type Campaign = z.output<typeof getCampaign.response>;
 type Experiment = z.output<typeof getExperiment.response>;

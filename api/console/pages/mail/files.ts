@@ -80,7 +80,7 @@ function fileTable(
   );
 }
 
-/** Shows a size in MB, small ones in KB. */
+/** Formats a size in MB; small sizes in KB. */
 function megabytes(bytes: number): string {
   const kilobytes = bytes / 1024;
   if (kilobytes < 1024) return `${Math.ceil(kilobytes)} KB`;

@@ -105,7 +105,7 @@ async function pageOf({ call, token, path }: PageContext, test?: Test): Promise<
   };
 }
 
-/** The steps of a test, as a reader knows them. */
+/** The steps of a test of a provider, in words. */
 const stageWords: Record<NonNullable<Test['stage']>, string> = {
   connect: 'to connect',
   tls: 'to encrypt',

@@ -8,11 +8,11 @@ import { ask, type MemberCall } from '../../ask.ts';
 import { projectPage } from '../../page.ts';
 import { count, heading, moment, section, table } from '../../parts.ts';
 
-/** Pages with the numbers of a campaign, a template or a workflow by time. */
+/** Pages with the counts of a campaign, a template or a workflow over time. */
 
 type Point = z.output<typeof getSeries.response>['points'][number];
 
-/** The lines of the chart, with the names of their classes. */
+/** The lines of the chart, with the names of their CSS classes. */
 const lines = [
   ['sent', 'Sent'],
   ['opens', 'Opened'],
@@ -68,7 +68,10 @@ function overTimePage(owner: {
 
 const height = 100;
 
-/** Draws the lines as an SVG. It has no text, because it is stretched to the width of the page. */
+/**
+ * Draws the lines as an SVG. The SVG contains no text, because it is stretched to the width of the
+ * page.
+ */
 function chart(points: readonly Point[]): Html | null {
   if (points.length < 2) return null;
   const highest = Math.max(1, ...points.flatMap((point) => lines.map(([kind]) => point[kind])));
@@ -94,7 +97,7 @@ function chart(points: readonly Point[]): Html | null {
     </ul>`;
 }
 
-/** Lists the points that have numbers, newest first. */
+/** Lists the points with counts above 0, newest first. */
 function pointTable(points: readonly Point[]): Html {
   const rows = points.filter((point) => columns.some(([kind]) => point[kind] !== 0)).toReversed();
   return table(

@@ -7,7 +7,7 @@ import { ask } from '../../ask.ts';
 import { projectAct, projectPage } from '../../page.ts';
 import { actForm, facts, heading, moment, section } from '../../parts.ts';
 
-/** Settings of marketing mail: the hold-out, and the UTM parameters of links. */
+/** Settings for marketing mail: the hold-out, and the UTM parameters of links. */
 
 const keys = ['source', 'medium', 'campaign', 'term', 'content'] as const satisfies UtmKey[];
 

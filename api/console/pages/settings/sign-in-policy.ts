@@ -5,7 +5,7 @@ import { ask, type MemberCall } from '../../ask.ts';
 import { projectAct, projectPage } from '../../page.ts';
 import { actForm, heading, section, state, table } from '../../parts.ts';
 
-/** The settings of a project: what it demands of the sign-in of its members. */
+/** The settings of a project for the sign-in of its members. */
 
 type Policy = z.output<typeof getSignInPolicy.response>;
 
@@ -27,7 +27,7 @@ const showSettings = projectPage({
 
 const adminsOnly = html`<p class="soft">Only admins and the owner see the settings.</p>`;
 
-/** Parameters of the policy's endpoints. */
+/** Returns the path parameters of the policy's endpoints. */
 const paramsOf = ({ member }: MemberCall) => ({ id: member.projectId });
 
 const policyOf = (call: MemberCall) => ask(call, getSignInPolicy, { params: paramsOf(call) });

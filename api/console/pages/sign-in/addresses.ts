@@ -11,7 +11,7 @@ import { script, scriptPath } from '../../passkey-form.ts';
 import { refusalText } from '../../refusals.ts';
 import { secondFactorPage } from '../../second-factor-page.ts';
 
-/** The pages below DASHBOARD_URL to which sign-ins by other sites, and links, lead. */
+/** Pages below DASHBOARD_URL to which links in mail, and sign-ins through other sites, lead. */
 
 type Reader = Pick<Visitor, 'config' | 'cookie'>;
 
@@ -72,8 +72,8 @@ const showBreakGlass = openPage({
 });
 
 /**
- * Asks before a link is used up, because programs that look at mail open links, too.
- * @param link the token of the link; null: it is no longer valid
+ * Asks before a sign-in link is used, because programs that scan mail also open links.
+ * @param link the token of the link; null: the link is no longer valid
  */
 export function breakGlassPage(
   visitor: Reader,

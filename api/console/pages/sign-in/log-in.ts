@@ -17,14 +17,17 @@ import { readPasskey } from '../../passkey-form.ts';
 import { secondFactorPage } from '../../second-factor-page.ts';
 import { breakGlassPage } from './addresses.ts';
 
-/** The forms that log in and out. */
+/** The forms to log in and log out. */
 
-/** Declares a form that signs in by an endpoint, and then leads to the page in its field `next`. */
+/**
+ * Declares a form that signs in through an endpoint, and then redirects to the page in its field
+ * `next`.
+ */
 export function signInForm({
   refused = logInAgain,
   ...declaration
 }: Omit<Parameters<typeof openForm>[0], 'done' | 'refused'> & {
-  /** By default, shows the log-in page. */
+  /** Shows the form again with the error; by default, the log-in page. */
   refused?: Parameters<typeof openForm>[0]['refused'];
 }): AnyEndpoint {
   return openForm({
@@ -46,7 +49,10 @@ async function logInAgain({ call, next }: SentForm, problem: Problem): Promise<A
   return logInPage(visitorOf(call), { status, next, fault });
 }
 
-/** Asks for the factor again while its user is known. Otherwise the log-in begins anew. */
+/**
+ * Asks for the second factor again while the pending sign-in is valid. After that, the user must
+ * log in again.
+ */
 async function proveFactorAgain(sent: SentForm, problem: Problem): Promise<Answer<string>> {
   const { call, next } = sent;
   const { code, status, message: fault } = problem;

@@ -14,14 +14,14 @@ import { faultMessage } from '../../page.ts';
 import { plainPage } from '../../plain-page.ts';
 import { signInForm } from './log-in.ts';
 
-/** Sign-up, and the pages to which account mails lead. */
+/** Sign-up, and the pages to which links in account mail lead. */
 
 interface FormPage {
   title: string;
-  /** The address of the form. */
+  /** The address to which the form is sent. */
   action: string;
   label: string;
-  /** The token of the link that led here. */
+  /** The token of the link that led to this page. */
   link?: string;
   inputs?: Content;
   problem?: Problem;
@@ -45,7 +45,7 @@ function formPage(call: Parameters<typeof visitorOf>[0], page: FormPage): Answer
   });
 }
 
-/** Renders a page that says how something ended. */
+/** Renders a page that only shows the result of an action. */
 function textPage(
   call: Parameters<typeof visitorOf>[0],
   title: string,
