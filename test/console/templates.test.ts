@@ -78,10 +78,71 @@ describe.runIf(browser)('the templates in the console', () => {
     faults.push(...found);
   });
 
+  it('are written beside the mail that a contact gets, and tested', async () => {
+    const { page, open, call, from, project, email, faults: found } = await openProject();
+    await call('POST', '/contacts', { email: 'ann@shop.test', data: { name: 'Ann' } });
+    await open('templates');
+    await page.getByRole('button', { name: 'New template' }).click();
+    await page.getByRole('heading', { name: 'New template' }).waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('Welcome');
+    await page.getByLabel('Subject').fill('Hello {{ name }}');
+    await page.getByLabel('From', { exact: true }).fill(from);
+    await page.getByRole('textbox', { name: 'HTML' }).focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.press('Delete');
+    await page.keyboard.insertText(
+      '<p>Dear {{ name }}</p>\n<script>parent.x = 1; document.body.append("ran")</script>\n{{ nmae }}',
+    );
+    const mail = page.frameLocator('iframe[title="Preview"]');
+    await mail.getByText('Dear Ann').waitFor();
+    await page.getByText('Hello Ann').waitFor();
+    expect(await mail.getByText('ran').count()).toBe(0);
+    const warning = page.getByRole('list', { name: 'Warnings' }).getByRole('button');
+    await warning.filter({ hasText: 'Line 3' }).click();
+    expect(await page.locator('.cm-activeLine').textContent()).toBe('{{ nmae }}');
+    await page.getByRole('button', { name: 'Text', exact: true }).click();
+    await page.getByRole('region', { name: 'Text of the mail' }).getByText('Dear Ann').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Welcome' }).waitFor();
+    const { data } = await call('GET', '/templates');
+    expect(data).toMatchObject([{ name: 'Welcome', subject: 'Hello {{ name }}', from }]);
+    expect(page.url()).toBe(`${api.url}/app/${project.id}/templates/${data[0].id}`);
+    await page.getByRole('button', { name: 'Send test' }).click();
+    expect(await page.getByRole('dialog').getByLabel('To').inputValue()).toBe(email);
+    await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();
+    await page.getByText('The test is on its way').waitFor();
+    faults.push(...found);
+  });
+
+  it('are overwritten by nobody unseen, and unsaved work outlives a reload', async () => {
+    const { page, open, template, call } = await openProject();
+    const { id } = await template('Welcome');
+    await open(`templates/${id}`);
+    await page.getByLabel('Subject').fill('Mine');
+    await page.reload();
+    await expect.poll(() => page.getByLabel('Subject').inputValue()).toBe('Mine');
+    await call('PATCH', `/templates/${id}`, { subject: 'Theirs' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Somebody else has changed this' });
+    await dialog.getByRole('button', { name: 'Load theirs' }).click();
+    await expect.poll(() => page.getByLabel('Subject').inputValue()).toBe('Theirs');
+    await page.getByLabel('Subject').fill('Mine again');
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stay' }).click();
+    await call('PATCH', `/templates/${id}`, { subject: 'Theirs again' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByText('The template is saved.').waitFor();
+    expect((await call('GET', `/templates/${id}`)).subject).toBe('Mine again');
+  });
+
   it.each(looks)('have no fault that axe finds: $name', async (look) => {
     const user = await openProject(look.options);
-    await user.template('Welcome', `<h1>Welcome</h1>${'<p>A long text of a mail</p>'.repeat(20)}`);
-    for (const path of ['templates']) {
+    const { id } = await user.template(
+      'Welcome',
+      `<h1>Welcome</h1>${'<p>A long text of a mail</p>'.repeat(20)}`,
+    );
+    for (const path of ['templates', `templates/${id}`]) {
       await user.open(path);
       await user.page.waitForLoadState('networkidle');
       expect([path, await axeFindings(user.page)]).toEqual([path, []]);

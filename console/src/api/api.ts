@@ -1,6 +1,6 @@
 import { Everpost, EverpostError } from '../../../client/everpost.ts';
 
-export { EverpostError } from '../../../client/everpost.ts';
+export { etagOf, EverpostError } from '../../../client/everpost.ts';
 export type * from '../../../client/api.ts';
 
 /** Keys of requests whose answer was lost, by the request. */

@@ -35,7 +35,7 @@ export function MailFrame({
         isReady.current = true;
         frame.current.contentWindow.postMessage(latest.current, '*');
       } else if (typeof data.height === 'number') {
-        setHeight(Math.min(Math.max(data.height, 320), 20_000));
+        setHeight(Math.min(Math.max(data.height, 320), 720));
       }
     };
     addEventListener('message', receive);

@@ -1,0 +1,5 @@
+import { TemplateEditor } from './template-editor.tsx';
+
+export function Page() {
+  return <TemplateEditor opened={null} />;
+}

@@ -1,0 +1,24 @@
+import { etagOf, EverpostError } from '../../api/api.ts';
+import { useRead } from '../../api/queries.ts';
+import { Loaded } from '../../design/parts.tsx';
+import { useParam } from '../../shell/address.ts';
+import { NotFoundPage } from '../../shell/not-found-page.tsx';
+import { useProject } from '../../shell/project.ts';
+import { TemplateEditor } from './template-editor.tsx';
+
+export function Page() {
+  const { api, project } = useProject();
+  const id = useParam('templateId');
+  const template = useRead([project.id, 'templates', id], async () => {
+    const value = await api.get('/templates/{id}', { path: { id } });
+    return { value, etag: etagOf(value) };
+  });
+  if (template.error instanceof EverpostError && template.error.status === 404) {
+    return <NotFoundPage />;
+  }
+  return (
+    <Loaded query={template} lines={10}>
+      {(opened) => (opened.value.id === id ? <TemplateEditor key={id} opened={opened} /> : null)}
+    </Loaded>
+  );
+}
