@@ -8,6 +8,7 @@ import {
 import { base } from './api/session.ts';
 import { accountPages } from './pages/account/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
+import { campaignPages } from './pages/campaigns/pages.ts';
 import type { Pages } from './pages/pages.ts';
 import { templatePages } from './pages/templates/pages.ts';
 import { FailedPage } from './shell/failed-page.tsx';
@@ -55,7 +56,7 @@ const tree = root.addChildren([
   open.addChildren(routesOf(asParent(open), accountPages.open)),
   session.addChildren([
     ...routesOf(asParent(session), accountPages.session),
-    project.addChildren(routesOf(asParent(project), projectPages)),
+    project.addChildren(routesOf(asParent(project), { ...projectPages, ...campaignPages })),
   ]),
 ]);
 

@@ -1,0 +1,158 @@
+import { Link } from '@tanstack/react-router';
+import type { Campaign } from '../../api/api.ts';
+import { EverpostError } from '../../api/api.ts';
+import { useLive, useRead } from '../../api/queries.ts';
+import { BarChart } from '../../design/bar-chart.tsx';
+import { PageHead } from '../../design/page-head.tsx';
+import { Figures, Loaded, Progress, State } from '../../design/parts.tsx';
+import { useParam } from '../../shell/address.ts';
+import { NotFoundPage } from '../../shell/not-found-page.tsx';
+import { useProject } from '../../shell/project.ts';
+import { limits, statuses } from '../../words/campaigns.ts';
+import { count, percent } from '../../words/numbers.ts';
+import { fullTime } from '../../words/times.ts';
+import { CampaignActions } from './campaign-actions.tsx';
+import { Engagement, ExperimentCard, LinksCard } from './campaign-parts.tsx';
+import { NotReached } from './not-reached.tsx';
+import { Recipients } from './recipients.tsx';
+import type { Stats } from './stats.ts';
+import './campaigns.css';
+
+/** A campaign: how far it is, and what became of its mail. */
+export function Page() {
+  const { api, project } = useProject();
+  const id = useParam('campaignId');
+  const path = { id };
+  const campaign = useLive({
+    key: [project.id, 'campaigns', id],
+    read: async () => (await api.get('/campaigns/{id}', { path })).data,
+    isLive: ({ status }) => status !== 'DRAFT',
+  });
+  const stats = useLive<Stats>({
+    key: [project.id, 'campaigns', id, 'stats'],
+    read: async () => (await api.get('/campaigns/{id}/stats', { path })).data,
+    isLive: campaign.data !== undefined && campaign.data.status !== 'DRAFT',
+  });
+  if (campaign.error instanceof EverpostError && campaign.error.status === 404) {
+    return <NotFoundPage />;
+  }
+  return (
+    <Loaded query={campaign}>
+      {(shown) => (
+        <>
+          <Head campaign={shown} />
+          <Loaded query={stats}>{(numbers) => <Numbers campaign={shown} stats={numbers} />}</Loaded>
+          {shown.status !== 'DRAFT' && <OverTime campaign={shown} />}
+          {shown.status !== 'DRAFT' && <Recipients campaign={shown} />}
+          {shown.experiment && <ExperimentCard campaignId={shown.id} />}
+          {shown.status !== 'DRAFT' && <LinksCard campaignId={shown.id} />}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Head({ campaign }: { campaign: Campaign }) {
+  const { project, path } = useProject();
+  const { status, pausedReason, archived, scheduledFor } = campaign;
+  const { text, tone } = statuses[status];
+  return (
+    <>
+      <PageHead
+        title={campaign.name}
+        project={project.name}
+        trail={<Link to={path('campaigns')}>Campaigns</Link>}
+        state={
+          <>
+            <State tone={tone}>{text}</State>
+            {archived && <State tone="neutral">Archived</State>}
+          </>
+        }
+        actions={<CampaignActions campaign={campaign} />}
+      />
+      {status === 'SCHEDULED' && scheduledFor && (
+        <p>It will be sent on {fullTime(scheduledFor)}.</p>
+      )}
+      {pausedReason === 'provider_failures' && (
+        <p>
+          It was paused because the mail provider refused too many mails.{' '}
+          <code className="second">{pausedReason}</code>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Numbers({ campaign, stats }: { campaign: Campaign; stats: Stats }) {
+  const { outcomes, totalRecipients: total } = stats;
+  if (campaign.status === 'DRAFT') return <p>It was not sent yet. Edit it to go on.</p>;
+  const open = outcomes.pending + outcomes.held;
+  const delivered = stats.deliveredCount + (stats.assumedDeliveredCount ?? 0);
+  return (
+    <>
+      {campaign.status !== 'SCHEDULED' && (
+        <>
+          <Progress label="Progress" value={total === 0 ? 100 : ((total - open) / total) * 100} />
+          <Speed stats={stats} />
+        </>
+      )}
+      <Figures
+        figures={[
+          { name: 'Recipients', value: total },
+          { name: 'Sent', value: stats.sentCount },
+          { name: 'Delivered', value: delivered, note: percent(stats.deliveryRate) },
+          { name: 'Opened', value: stats.openedCount, note: percent(stats.openRate) },
+          { name: 'Clicked', value: stats.clickedCount, note: percent(stats.clickRate) },
+          { name: 'Bounced', value: stats.bouncedCount, note: percent(stats.bounceRate) },
+          { name: 'Unsubscribed', value: stats.unsubscribedCount },
+        ]}
+      />
+      {stats.deliveryBasis && (
+        <p className="second small">
+          {stats.deliveryBasis === 'assumed' ? 'All' : 'Some'} mail went through SMTP, which reports
+          no deliveries: mail that did not bounce counts as delivered.
+        </p>
+      )}
+      <Engagement stats={stats} />
+      <NotReached stats={stats} />
+    </>
+  );
+}
+
+function Speed({ stats: { progress } }: { stats: Stats }) {
+  if (!progress) return null;
+  const { perSecond, limitedBy, scheduledCount, estimatedEndAt } = progress;
+  return (
+    <p>
+      {count(perSecond)} emails per second.{' '}
+      {limitedBy && (
+        <>
+          {limits[limitedBy]} <code className="second">{limitedBy}</code>.{' '}
+        </>
+      )}
+      {scheduledCount > 0 && `${count(scheduledCount)} wait for the local time of their contacts. `}
+      {estimatedEndAt && `It ends about ${fullTime(estimatedEndAt)}.`}
+    </p>
+  );
+}
+
+function OverTime({ campaign }: { campaign: Campaign }) {
+  const { api, project } = useProject();
+  const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const start = campaign.sentAt ?? campaign.scheduledFor ?? campaign.updatedAt;
+  const startDate = new Date(new Date(start).getTime() - 3_600_000).toISOString();
+  const query = { campaignId: campaign.id, interval: 'hour', timeZone, startDate } as const;
+  const isOver = Date.now() - new Date(start).getTime() > 3 * 86_400_000;
+  const { data } = useRead(
+    [project.id, 'campaigns', campaign.id, 'series', query, campaign.sentCount],
+    () => api.get('/analytics/series', { query: { ...query, ...(isOver && { interval: 'day' }) } }),
+  );
+  if (!data) return null;
+  return (
+    <BarChart
+      label="Over time"
+      unit="Emails"
+      bars={data.points.map(({ at, sent }) => ({ name: fullTime(at), value: sent }))}
+    />
+  );
+}

@@ -1,0 +1,96 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import type { Campaign } from '../../../api/api.ts';
+import { Button } from '../../../design/button.tsx';
+import { Conflict } from '../../../design/conflict.tsx';
+import { Form } from '../../../design/form.tsx';
+import { LeaveGuard } from '../../../design/leave-guard.tsx';
+import { useNotify } from '../../../design/notices.tsx';
+import { PageHead } from '../../../design/page-head.tsx';
+import { State } from '../../../design/parts.tsx';
+import { useAddress } from '../../../shell/address.ts';
+import { useProject } from '../../../shell/project.ts';
+import { AudienceStep } from './audience-step.tsx';
+import { ContentStep } from './content-step.tsx';
+import { ReviewStep } from './review-step.tsx';
+import { TimeStep } from './time-step.tsx';
+import { type Opened, useCampaignForm } from './use-campaign-form.ts';
+import '../campaigns.css';
+import '../../../mail/mail.css';
+
+const steps = ['Content', 'Audience', 'Time', 'Review'] as const;
+type Step = (typeof steps)[number];
+
+/** The four steps to a campaign. A draft is saved when a step is left. */
+export function CampaignEditor({ opened }: { opened: Opened | null }) {
+  const { project, path } = useProject();
+  const navigate = useNavigate();
+  const { fail } = useNotify();
+  const [address, set] = useAddress({ step: 'Content' });
+  const step = steps.find((name) => name === address.step) ?? 'Content';
+  const target = useRef<Step>('Audience');
+  const [left, setLeft] = useState<{ to: string; search: Record<string, string> } | null>(null);
+  const { form, campaign, conflict } = useCampaignForm(opened, async (saved: Campaign) => {
+    const search = { step: target.current };
+    if (opened) set(search);
+    else setLeft({ to: path(`campaigns/${saved.id}/edit`), search });
+  });
+  useEffect(() => {
+    if (left) void navigate({ ...left, replace: left.search['step'] !== undefined });
+  }, [left]);
+  const go = (to: Step) => {
+    target.current = to;
+    if (form.isChanged || !campaign) void form.send();
+    else set({ step: to });
+  };
+  const at = steps.indexOf(step);
+  return (
+    <>
+      <PageHead
+        title={campaign?.name ?? 'New campaign'}
+        project={project.name}
+        trail={<Link to={path('campaigns')}>Campaigns</Link>}
+        state={form.isChanged && <State tone="neutral">Not saved</State>}
+      />
+      <nav aria-label="Steps" className="steps">
+        {steps.map((name) => (
+          <Button
+            key={name}
+            aria-current={name === step ? 'step' : undefined}
+            onClick={() => go(name)}
+          >
+            {name}
+          </Button>
+        ))}
+      </nav>
+      <Form form={form} isWide label={step}>
+        {step === 'Content' && <ContentStep form={form} />}
+        {step === 'Audience' && <AudienceStep form={form} />}
+        {step === 'Time' && <TimeStep form={form} />}
+        {step === 'Review' && campaign && (
+          <ReviewStep
+            form={form}
+            campaign={campaign}
+            onSent={() => setLeft({ to: path(`campaigns/${campaign.id}`), search: {} })}
+          />
+        )}
+      </Form>
+      <div className="actions">
+        {at > 0 && <Button onClick={() => go(steps[at - 1]!)}>Back</Button>}
+        {at < steps.length - 1 && (
+          <Button kind="primary" isBusy={form.isBusy} onClick={() => go(steps[at + 1]!)}>
+            Next
+          </Button>
+        )}
+      </div>
+      <LeaveGuard isChanged={form.isChanged && left === null} />
+      {conflict && (
+        <Conflict
+          onLoad={() => void conflict.load().catch(fail)}
+          onKeep={() => void conflict.keep().catch(fail)}
+          onClose={conflict.close}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,5 @@
+import { CampaignEditor } from './campaign-editor.tsx';
+
+export function Page() {
+  return <CampaignEditor opened={null} />;
+}

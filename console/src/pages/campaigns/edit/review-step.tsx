@@ -1,0 +1,105 @@
+import { useState } from 'react';
+import type { Campaign } from '../../../api/api.ts';
+import { readAgain } from '../../../api/queries.ts';
+import { Button } from '../../../design/button.tsx';
+import { useConfirm } from '../../../design/confirm.tsx';
+import type { FormState } from '../../../design/form.tsx';
+import { Card } from '../../../design/parts.tsx';
+import { MailPreview } from '../../../mail/mail-preview.tsx';
+import { usePreviewContact } from '../../../mail/preview-as.tsx';
+import { SendTest } from '../../../mail/send-test.tsx';
+import { usePreview } from '../../../mail/use-preview.ts';
+import { useProject } from '../../../shell/project.ts';
+import { counted } from '../../../words/numbers.ts';
+import { fullTime } from '../../../words/times.ts';
+import { Counted } from './audience-step.tsx';
+import { type CampaignValues, sendRequestOf } from './campaign-form.ts';
+import { useAudience } from './use-audience.ts';
+
+function whenText({ time, at }: CampaignValues): string {
+  if (time === 'now') return 'Now';
+  if (at === '') return 'No time is chosen yet';
+  if (time === 'at') return fullTime(at);
+  return `${at.replace('T', ', ')}, in the zone of each contact`;
+}
+
+/** All of a campaign before it is sent. */
+export function ReviewStep({
+  form,
+  campaign,
+  onSent,
+}: {
+  form: FormState<CampaignValues>;
+  campaign: Campaign;
+  onSent: () => void;
+}) {
+  const { api, project } = useProject();
+  const confirm = useConfirm();
+  const [isTesting, setTesting] = useState(false);
+  const { data } = useAudience(form.values);
+  const { who, field } = usePreviewContact();
+  const { values } = form;
+  const { subject, body, messageType: type } = values;
+  const { preview, error } = usePreview({ subject, body, type, ...who });
+  const path = { id: campaign.id };
+  const verb = values.time === 'now' ? 'Send' : 'Schedule';
+  const ask = () => {
+    const people = data ? counted(data.recipients, 'contact') : 'all its contacts';
+    confirm({
+      title: `${verb} ${values.name}?`,
+      text: `${whenText(values)}. Mail that was sent cannot be taken back.`,
+      verb: `${verb} ${values.time === 'now' ? 'to' : 'for'} ${people}`,
+      isDangerous: false,
+      send: async () => {
+        await api.post('/campaigns/{id}/send', { path, body: sendRequestOf(values) });
+        await readAgain(project.id, 'campaigns');
+        onSent();
+      },
+    });
+  };
+  return (
+    <div className="mail-editor">
+      <div className="stack">
+        <dl className="facts">
+          <dt>Name</dt>
+          <dd>{values.name}</dd>
+          <dt>Subject</dt>
+          <dd>{subject || '–'}</dd>
+          <dt>From</dt>
+          <dd>{[values.fromName, values.from].filter(Boolean).join(', ') || '–'}</dd>
+          <dt>Time</dt>
+          <dd>{whenText(values)}</dd>
+          {values.maxPerMinute && (
+            <>
+              <dt>Emails per minute</dt>
+              <dd>{values.maxPerMinute}</dd>
+            </>
+          )}
+        </dl>
+        <Counted values={values} />
+        <div className="actions">
+          <Button onClick={() => setTesting(true)}>Send test</Button>
+          <Button
+            kind="primary"
+            onClick={ask}
+            disabledBecause={
+              values.time !== 'now' && values.at === '' && 'Choose a time in the step Time first.'
+            }
+          >
+            {verb}
+          </Button>
+        </div>
+      </div>
+      <Card label="As it arrives">
+        {field}
+        <MailPreview preview={preview} error={error} />
+      </Card>
+      {isTesting && (
+        <SendTest
+          send={(email) => api.post('/campaigns/{id}/test', { path, body: { email } })}
+          onClose={() => setTesting(false)}
+        />
+      )}
+    </div>
+  );
+}

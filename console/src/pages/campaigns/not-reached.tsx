@@ -1,0 +1,35 @@
+import { Button } from '../../design/button.tsx';
+import { Card } from '../../design/parts.tsx';
+import { useAddress } from '../../shell/address.ts';
+import { reasonText } from '../../words/campaigns.ts';
+import { count, counted } from '../../words/numbers.ts';
+import type { Stats } from './stats.ts';
+
+/** How many did not get the mail, and why. Each reason shows its recipients in the table. */
+export function NotReached({ stats }: { stats: Stats }) {
+  const [{ reason: chosen }, set] = useAddress({ reason: '', result: '' });
+  const all = Object.entries({ ...stats.reasons, ...stats.leftOut }).filter(([, n]) => n > 0);
+  const total = all.reduce((sum, [, n]) => sum + n, 0);
+  return (
+    <Card label="Not reached">
+      <p>
+        {total === 0 ? 'Everybody was reached.' : `${counted(total, 'contact')} did not get it.`}
+      </p>
+      <div className="reasons">
+        {all
+          .toSorted(([, a], [, b]) => b - a)
+          .map(([code, n]) => (
+            <Button
+              key={code}
+              isSmall
+              title={code}
+              aria-pressed={chosen === code}
+              onClick={() => set({ reason: chosen === code ? '' : code, result: '' })}
+            >
+              {reasonText(code)}: {count(n)}
+            </Button>
+          ))}
+      </div>
+    </Card>
+  );
+}
