@@ -94,7 +94,12 @@ const rooms: readonly Room[] = [
   // The client that users install: it needs no package and uses only the public API.
   { prefix: 'client/', uses: [], packages: /^$/ },
   // The console is one of the API's clients, and knows nothing else of the server.
-  { prefix: 'console/', uses: ['console/', 'client/'], packages: /./ },
+  {
+    prefix: 'console/',
+    // It reads a contact file as the server does, so that the preview shows what will be stored.
+    uses: ['console/', 'client/', 'domain/contact/csv.ts', 'domain/contact/csv-lines.ts'],
+    packages: /./,
+  },
   {
     prefix: 'dev/',
     uses: [...product, 'dev/', 'worker/', 'api/', 'client/', 'config.ts'],

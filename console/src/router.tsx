@@ -7,9 +7,12 @@ import {
 } from '@tanstack/react-router';
 import { base } from './api/session.ts';
 import { accountPages } from './pages/account/pages.ts';
+import { contactPage } from './pages/contact/pages.ts';
+import { contactPages } from './pages/contacts/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
 import { campaignPages } from './pages/campaigns/pages.ts';
 import type { Pages } from './pages/pages.ts';
+import { segmentPages } from './pages/segments/pages.ts';
 import { templatePages } from './pages/templates/pages.ts';
 import { FailedPage } from './shell/failed-page.tsx';
 import { NotFoundPage } from './shell/not-found-page.tsx';
@@ -38,7 +41,13 @@ const project = createRoute({
 });
 
 /** All pages of projects, one list per room. */
-const projectPages: Pages = { ...overviewPages, ...templatePages };
+const projectPages: Pages = {
+  ...overviewPages,
+  ...contactPages,
+  ...contactPage,
+  ...segmentPages,
+  ...templatePages,
+};
 
 function routesOf(parent: typeof root, pages: Pages) {
   return Object.entries(pages).map(([path, load]) =>

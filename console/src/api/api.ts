@@ -1,4 +1,4 @@
-import { Everpost, EverpostError } from '../../../client/everpost.ts';
+import { type ErrorAnswer, Everpost, EverpostError } from '../../../client/everpost.ts';
 
 export { etagOf, EverpostError } from '../../../client/everpost.ts';
 export type * from '../../../client/api.ts';
@@ -51,6 +51,20 @@ export function apiOf(projectId: string): Everpost {
   const client = clients.get(projectId) ?? clientFor(projectId);
   clients.set(projectId, client);
   return client;
+}
+
+/** Requests a file of a project: an endpoint whose response is not JSON. */
+export async function readFile(projectId: string, path: string, body: object): Promise<Blob> {
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+  const response = await senderFor(projectId)(`${location.origin}${path}`, init).catch(() => {
+    throw new EverpostError(`POST ${path}: no answer`, { code: 'CONNECTION_FAILED' });
+  });
+  if (response.ok) return response.blob();
+  throw EverpostError.of(response, (await response.json()) as ErrorAnswer);
 }
 
 /** Returns true if the request had no answer at all. */

@@ -101,6 +101,8 @@ export interface Option {
   value: string;
   text: string;
   isDisabled?: boolean;
+  /** Options with the same group follow each other below its name. */
+  group?: string;
 }
 
 export function SelectField({
@@ -122,14 +124,30 @@ export function SelectField({
         className="input"
         onChange={(event) => onChange(event.target.value)}
       >
-        {options.map(({ value, text, isDisabled }) => (
-          <option key={value} value={value} disabled={isDisabled}>
-            {text}
-          </option>
-        ))}
+        <Options options={options} />
       </select>
     </Described>
   );
+}
+
+function Options({ options }: { options: readonly Option[] }) {
+  const groups = [...new Set(options.map(({ group }) => group))];
+  return groups.map((name) => {
+    const items = options
+      .filter(({ group }) => group === name)
+      .map(({ value, text, isDisabled }) => (
+        <option key={value} value={value} disabled={isDisabled}>
+          {text}
+        </option>
+      ));
+    return name === undefined ? (
+      items
+    ) : (
+      <optgroup key={name} label={name}>
+        {items}
+      </optgroup>
+    );
+  });
 }
 
 /** A box that is on or off. `role="switch"` for what applies at once. */

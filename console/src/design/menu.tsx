@@ -4,6 +4,8 @@ import type { ReactNode } from 'react';
 export type MenuItem =
   | { kind?: 'item'; text: string; onChoose: () => void; disabledBecause?: string | false | null }
   | { kind: 'choice'; text: string; isChosen: boolean; onChoose: () => void }
+  /** One of several that may be on together; the menu stays open. */
+  | { kind: 'check'; text: string; isChosen: boolean; onChoose: () => void }
   | { kind: 'label'; text: string }
   | { kind: 'line' };
 
@@ -33,6 +35,20 @@ function Item({ item }: { item: MenuItem }) {
         checked={item.isChosen}
         onCheckedChange={item.onChoose}
       >
+        {item.text}
+      </Radix.CheckboxItem>
+    );
+  }
+  if (item.kind === 'check') {
+    return (
+      <Radix.CheckboxItem
+        checked={item.isChosen}
+        onCheckedChange={item.onChoose}
+        onSelect={(event) => event.preventDefault()}
+      >
+        <span aria-hidden="true" className="tick">
+          {item.isChosen ? '✓' : ''}
+        </span>
         {item.text}
       </Radix.CheckboxItem>
     );

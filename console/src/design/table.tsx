@@ -5,6 +5,8 @@ export interface Column<Row> {
   /** The head of the column. */
   name: string;
   cell: (row: Row) => ReactNode;
+  /** Shown in the head instead of the name: a box that chooses all rows. */
+  head?: ReactNode;
   isNumber?: boolean;
   /** True: the head is read aloud but not shown. */
   hidesName?: boolean;
@@ -55,7 +57,7 @@ export function Table<Row>({
   );
 }
 
-function Head<Row>({ column: { name, isNumber, hidesName, sort } }: { column: Column<Row> }) {
+function Head<Row>({ column: { name, head, isNumber, hidesName, sort } }: { column: Column<Row> }) {
   const order = sort?.direction === 'asc' ? 'ascending' : 'descending';
   return (
     <th
@@ -68,7 +70,7 @@ function Head<Row>({ column: { name, isNumber, hidesName, sort } }: { column: Co
           {name} {sort.direction === 'asc' ? '↑' : sort.direction === 'desc' ? '↓' : ''}
         </button>
       ) : (
-        <span className={hidesName ? 'hidden' : undefined}>{name}</span>
+        (head ?? <span className={hidesName ? 'hidden' : undefined}>{name}</span>)
       )}
     </th>
   );

@@ -1,0 +1,90 @@
+import { useRead } from '../api/queries.ts';
+import type { Option } from '../design/fields.tsx';
+import { useProject } from '../shell/project.ts';
+
+/** Activities of mail in words, as the end of `<who> …`. */
+const activities: Record<string, string> = {
+  sent: 'Mail was sent',
+  delivered: 'Mail was delivered',
+  opened: 'Mail was opened',
+  humanOpened: 'Mail was opened by a person',
+  clicked: 'Link was clicked',
+  humanClicked: 'Link was clicked by a person',
+  bounced: 'Mail bounced',
+  complained: 'Mail was marked as spam',
+};
+
+export const activitiesOfAll: readonly Option[] = Object.entries(activities).map(
+  ([value, text]) => ({ value, text }),
+);
+
+/** One campaign or template has a few more. */
+export const activitiesOfOne: readonly Option[] = [
+  ...activitiesOfAll,
+  { value: 'unsubscribed', text: 'Unsubscribed by it' },
+  { value: 'converted', text: 'Reached the goal' },
+  { value: 'failed', text: 'Mail failed' },
+  { value: 'withheld', text: 'Mail was withheld' },
+];
+
+const standard: readonly Option[] = [
+  { value: 'email', text: 'Email', group: 'Contact' },
+  { value: 'subscribed', text: 'Subscribed', group: 'Contact' },
+  { value: 'createdAt', text: 'Created', group: 'Contact' },
+  { value: 'updatedAt', text: 'Changed', group: 'Contact' },
+];
+
+/** Choosing one of these asks for the rest of the field's name. */
+export const otherData = 'data.';
+export const oneSource = ['campaign.', 'template.'] as const;
+
+export interface Fields {
+  options: readonly Option[];
+  /** Types of data fields, by field. */
+  types: ReadonlyMap<string, string>;
+}
+
+/** The fields that a filter can name: of contacts, their events, their mail, and segments. */
+export function useFields(): Fields {
+  const { api, project } = useProject();
+  const data = useRead([project.id, 'contacts', 'fields'], () => api.get('/contacts/fields'));
+  const events = useRead([project.id, 'events', 'names'], () => api.get('/events/names'));
+  const segments = useRead([project.id, 'segments', 'all'], () => api.get('/segments'));
+  const own = (data.data?.fields ?? []).filter(({ field }) => field.startsWith('data.'));
+  return {
+    types: new Map(own.map(({ field, type }) => [field, type])),
+    options: [
+      ...standard,
+      ...own.map(({ field }) => ({ value: field, text: field.slice(5), group: 'Data' })),
+      { value: otherData, text: 'Another data field…', group: 'Data' },
+      ...(events.data?.eventNames ?? []).map((name) => ({
+        value: `event.${name}`,
+        text: name,
+        group: 'Events',
+      })),
+      ...activitiesOfAll.map(({ value, text }) => ({
+        value: `email.${value}`,
+        text,
+        group: 'Mail',
+      })),
+      { value: 'campaign.', text: 'Mail of one campaign…', group: 'Mail' },
+      { value: 'template.', text: 'Mail of one template…', group: 'Mail' },
+      ...(segments.data ?? []).map(({ id, name }) => ({
+        value: `segment.${id}`,
+        text: name,
+        group: 'Segments',
+      })),
+    ],
+  };
+}
+
+/** The values that contacts have in a field, the most frequent first. */
+export function useKnownValues(field: string): readonly (string | number | boolean)[] {
+  const { api, project } = useProject();
+  const known = useRead(
+    [project.id, 'contacts', 'values', field],
+    () => api.get('/contacts/fields/{field}/values', { path: { field }, query: { limit: 50 } }),
+    { isEnabled: field.startsWith('data.') && field !== otherData },
+  );
+  return known.data?.field === field ? known.data.values : [];
+}

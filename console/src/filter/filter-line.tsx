@@ -1,0 +1,167 @@
+import { useState } from 'react';
+import { Button } from '../design/button.tsx';
+import { SelectField, TextField } from '../design/fields.tsx';
+import { kindNames, kindOfValue, type ValueKind } from '../values/kinds.ts';
+import { ValueField } from '../values/value-field.tsx';
+import { type Fields, oneSource, otherData, useKnownValues } from './fields.ts';
+import {
+  hasUnit,
+  hasValue,
+  kindOfField,
+  operatorsOf,
+  type Operator,
+  withField,
+  withOperator,
+  wordOf,
+} from './operators.ts';
+import { SourceField } from './source-field.tsx';
+import type { Filter } from './tree.ts';
+
+interface Line {
+  filter: Filter;
+  fields: Fields;
+  onChange: (filter: Filter) => void;
+  onRemove: () => void;
+  /** The error of a key of this filter: `value`. */
+  errorOf: (key: string) => string | undefined;
+}
+
+/** One condition: field, operator, value. */
+export function FilterLine(line: Line) {
+  const { filter, fields, onChange, onRemove, errorOf } = line;
+  const { field, operator } = filter;
+  const [other, setOther] = useState<string | null>(null);
+  const isSource = oneSource.some((start) => field.startsWith(start));
+  const isKnown = fields.options.some(({ value }) => value === field);
+  const asksPath =
+    !isSource && field.startsWith('data.') && (other === field || field === otherData || !isKnown);
+  const chosen = asksPath ? otherData : isSource ? `${field.split('.')[0]}.` : field;
+  const missing = !asksPath && !isSource && !isKnown && field !== '';
+  const kind = useKind(filter, fields);
+  const isTime = kind === 'date' || kind === 'moment';
+  return (
+    <div className="filter-line">
+      <SelectField
+        label="Field"
+        value={chosen}
+        error={errorOf('field')}
+        options={[
+          { value: '', text: 'Choose a field…' },
+          ...fields.options,
+          ...(missing ? [{ value: field, text: field }] : []),
+        ]}
+        onChange={(next) => {
+          onChange(withField(filter, next));
+        }}
+      />
+      {asksPath && (
+        <TextField
+          label="Path"
+          hint="For example address.city"
+          value={field.slice(otherData.length)}
+          onChange={(path) => {
+            setOther(otherData + path);
+            onChange(withField(filter, otherData + path));
+          }}
+        />
+      )}
+      {isSource && (
+        <SourceField field={field} onChange={(next) => onChange(withField(filter, next))} />
+      )}
+      <SelectField
+        label="Operator"
+        value={operator}
+        error={errorOf('operator')}
+        options={operatorsOf(field).map((value) => ({ value, text: wordOf(value, isTime) }))}
+        onChange={(next) => onChange(withOperator(filter, next as Operator))}
+      />
+      {hasUnit(operator) && <Window {...line} />}
+      {hasValue(operator) && !hasUnit(operator) && <Value {...line} kind={kind} />}
+      <Button kind="plain" isSmall aria-label="Remove condition" onClick={onRemove}>
+        ×
+      </Button>
+    </div>
+  );
+}
+
+/** The kind of the value: that of the value itself or, without one, that of the field. */
+function useKind({ field, value }: Filter, { types }: Fields): ValueKind {
+  const kind = kindOfField(field);
+  if (kind === 'email') return 'text';
+  if (kind === 'subscribed') return 'boolean';
+  if (value !== undefined && value !== '') return kindOfValue(value);
+  if (kind === 'time') return 'date';
+  const type = types.get(field);
+  return type === 'number' || type === 'boolean' || type === 'date' ? type : 'text';
+}
+
+function Value({ filter, onChange, errorOf, kind: ofField }: Line & { kind: ValueKind }) {
+  const { field, operator, value } = filter;
+  const fieldKind = kindOfField(field);
+  const known = useKnownValues(field);
+  const [chosen, setChosen] = useState<{ field: string; kind: ValueKind } | null>(null);
+  const kind = chosen?.field === field ? chosen.kind : ofField;
+  const isEquality = operator === 'equals' || operator === 'notEquals';
+  const kinds: ValueKind[] =
+    fieldKind === 'time'
+      ? ['date', 'moment']
+      : [
+          'text',
+          'number',
+          'boolean',
+          'date',
+          'moment',
+          ...(isEquality ? (['nothing', 'json'] as const) : []),
+        ];
+  const set = (next: unknown) => {
+    setChosen({ field, kind });
+    onChange({ ...filter, value: next });
+  };
+  const choose = (next: ValueKind) => {
+    setChosen({ field, kind: next });
+    onChange({ ...filter, value: next === 'nothing' ? null : undefined });
+  };
+  return (
+    <>
+      {(fieldKind === 'data' || fieldKind === 'time') && field !== '' && (
+        <SelectField
+          label="Kind"
+          value={kind}
+          options={kinds.map((one) => ({ value: one, text: kindNames[one] }))}
+          onChange={(next) => choose(next as ValueKind)}
+        />
+      )}
+      <ValueField
+        label="Value"
+        kind={kind}
+        value={value}
+        known={known.filter((one) => kindOfValue(one) === kind)}
+        error={errorOf('value')}
+        onChange={set}
+      />
+    </>
+  );
+}
+
+const units = ['minutes', 'hours', 'days'].map((value) => ({ value, text: value }));
+
+function Window({ filter, onChange, errorOf }: Line) {
+  return (
+    <>
+      <ValueField
+        label="Value"
+        kind="number"
+        value={filter.value}
+        error={errorOf('value')}
+        onChange={(value) => onChange({ ...filter, value })}
+      />
+      <SelectField
+        label="Unit"
+        value={filter.unit ?? 'days'}
+        error={errorOf('unit')}
+        options={units}
+        onChange={(unit) => onChange({ ...filter, unit: unit as NonNullable<Filter['unit']> })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,55 @@
+import type { EmailSummary, Execution } from '../../api/api.ts';
+import { State, type Tone } from '../../design/parts.tsx';
+import { textOfReason } from '../../words/reasons.ts';
+
+const executions: Record<Execution['status'], [Tone, string]> = {
+  RUNNING: ['neutral', 'Running'],
+  WAITING: ['neutral', 'Waits'],
+  COMPLETED: ['good', 'Completed'],
+  EXITED: ['neutral', 'Exited'],
+  FAILED: ['bad', 'Failed'],
+  CANCELLED: ['neutral', 'Cancelled'],
+};
+
+export function ExecutionState({
+  execution: { status, stuck, pausedAt },
+}: {
+  execution: Pick<Execution, 'status' | 'stuck' | 'pausedAt'>;
+}) {
+  const [tone, text] = executions[status];
+  if (stuck) return <State tone="warning">Stuck</State>;
+  if (pausedAt !== null) return <State tone="warning">Paused</State>;
+  return <State tone={tone}>{text}</State>;
+}
+
+const emails: Record<EmailSummary['status'], [Tone, string]> = {
+  PENDING: ['neutral', 'Waits'],
+  SENDING: ['neutral', 'Being sent'],
+  SENT: ['good', 'Sent'],
+  DELIVERED: ['good', 'Delivered'],
+  OPENED: ['good', 'Opened'],
+  CLICKED: ['good', 'Clicked'],
+  BOUNCED: ['bad', 'Bounced'],
+  COMPLAINED: ['bad', 'Marked as spam'],
+  FAILED: ['bad', 'Failed'],
+  RECEIVED: ['neutral', 'Received'],
+};
+
+/** The state of a mail; why it was not sent is its title. */
+export function EmailState({
+  email: { status, outcome, reasonCode },
+}: {
+  email: Pick<EmailSummary, 'status' | 'outcome' | 'reasonCode'>;
+}) {
+  const [tone, text] = emails[status];
+  const title = reasonCode === null ? undefined : textOfReason(reasonCode);
+  return (
+    <span title={title}>
+      {outcome === 'withheld' ? (
+        <State tone="warning">Withheld</State>
+      ) : (
+        <State tone={tone}>{text}</State>
+      )}
+    </span>
+  );
+}

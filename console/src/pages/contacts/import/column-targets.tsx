@@ -1,0 +1,82 @@
+import { useState } from 'react';
+import { SelectField, TextField } from '../../../design/fields.tsx';
+import { useFields } from '../../../filter/fields.ts';
+import type { ContactFile, Target } from './csv-file.ts';
+
+const leaveOut = '-';
+const other = '+';
+
+/** A choice for each column: the field that it becomes. */
+export function ColumnTargets({
+  file,
+  targets,
+  onChange,
+}: {
+  file: ContactFile;
+  targets: readonly Target[];
+  onChange: (targets: Target[]) => void;
+}) {
+  const { types } = useFields();
+  // Cells become keys in lower case, so others cannot be a target.
+  const known = [...types.keys()]
+    .map((field) => field.slice(5))
+    .filter((key) => key === key.toLowerCase());
+  return (
+    <div className="column-targets">
+      {file.columns.map((name, index) => (
+        <ColumnTarget
+          key={index}
+          name={name || `${index + 1}`}
+          known={known}
+          target={targets[index] ?? null}
+          onChange={(next) => onChange(targets.map((one, at) => (at === index ? next : one)))}
+        />
+      ))}
+    </div>
+  );
+}
+
+function ColumnTarget({
+  name,
+  known,
+  target,
+  onChange,
+}: {
+  name: string;
+  known: readonly string[];
+  target: Target;
+  onChange: (target: Target) => void;
+}) {
+  const [isOther, setOther] = useState(false);
+  const own = name.toLowerCase();
+  const fields = [...new Set([own, ...known])].filter(
+    (key) => key !== 'email' && key !== 'subscribed',
+  );
+  return (
+    <div className="column-target">
+      <SelectField
+        label={`Column ${name}`}
+        value={isOther ? other : (target ?? leaveOut)}
+        options={[
+          { value: 'email', text: 'email' },
+          { value: 'subscribed', text: 'subscribed' },
+          { value: leaveOut, text: 'Leave out' },
+          ...fields.map((key) => ({ value: key, text: key, group: 'Data' })),
+          { value: other, text: 'Another field…', group: 'Data' },
+        ]}
+        onChange={(next) => {
+          setOther(next === other);
+          onChange(next === leaveOut ? null : next === other ? '' : next);
+        }}
+      />
+      {isOther && (
+        <TextField
+          label={`Field of ${name}`}
+          value={target ?? ''}
+          autoComplete="off"
+          onChange={(next) => onChange(next.trim().toLowerCase())}
+        />
+      )}
+    </div>
+  );
+}

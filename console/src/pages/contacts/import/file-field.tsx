@@ -1,0 +1,55 @@
+import { useId, useState } from 'react';
+
+/** A place to choose a file, or to drop one. */
+export function FileField({
+  error,
+  onChoose,
+}: {
+  error: string | undefined;
+  onChoose: (file: File) => void;
+}) {
+  const id = useId();
+  const [isOver, setOver] = useState(false);
+  return (
+    <div
+      className={isOver ? 'drop over' : 'drop'}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        const [file] = event.dataTransfer.files;
+        if (file) onChoose(file);
+      }}
+    >
+      <div className="field">
+        <label htmlFor={id}>CSV file</label>
+        <input
+          id={id}
+          type="file"
+          accept=".csv,text/csv"
+          aria-invalid={error ? true : undefined}
+          aria-describedby={`${id}-hint${error ? ` ${id}-error` : ''}`}
+          onChange={({ target }) => {
+            const [file] = target.files ?? [];
+            if (file) onChoose(file);
+            // The same file can be chosen again after it was mended.
+            target.value = '';
+          }}
+        />
+        {error && (
+          <span className="fault" id={`${id}-error`} role="alert">
+            {error}
+          </span>
+        )}
+        <span className="hint" id={`${id}-hint`}>
+          Choose it, or drop it here. UTF-8, commas between the cells; the first line names the
+          columns.
+        </span>
+      </div>
+    </div>
+  );
+}
