@@ -102,6 +102,35 @@ describe.runIf(browser)('the campaigns in the console', () => {
     await page.getByText('Cancelled', { exact: true }).first().waitFor();
   });
 
+  it('go to those that a filter selects, without a segment that is left out', async () => {
+    const { page, open, call, project, faults: found } = await openProject();
+    const { data } = await call('POST', '/campaigns', {
+      name: 'Some',
+      audienceType: 'ALL',
+      subject: 'Hi',
+      body: '<p>Hi</p>',
+      from: `shop@${project.id}.test`,
+    });
+    await open(`campaigns/${data.id}/edit?step=Audience`);
+    await page.getByRole('radio', { name: 'Filter' }).check();
+    const filter = page.getByRole('region', { name: 'Filter' });
+    await filter.getByRole('button', { name: 'Add condition' }).click();
+    await filter.getByLabel('Field').selectOption('name');
+    await filter.getByLabel('Operator').selectOption('notEquals');
+    await filter.getByLabel('Value').fill('ann');
+    await page.getByText('2 recipients').waitFor();
+    await page.getByLabel('Leave out segment').selectOption({ label: 'Staff' });
+    await page.getByText('1 recipient', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByLabel('Emails per minute').waitFor();
+    await page.getByRole('button', { name: 'Back' }).click();
+    expect(await filter.getByLabel('Value').inputValue()).toBe('ann');
+    await page.reload();
+    await page.getByText('1 recipient', { exact: true }).waitFor();
+    expect(await filter.getByLabel('Value').inputValue()).toBe('ann');
+    faults.push(...found);
+  });
+
   it.each(looks)('have no fault that axe finds: $name', async (look) => {
     const user = await openProject(look.options);
     const { data } = await user.call('POST', '/campaigns', {

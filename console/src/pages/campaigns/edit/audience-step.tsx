@@ -2,6 +2,7 @@ import { useRead } from '../../../api/queries.ts';
 import { RadioGroup, SelectField } from '../../../design/fields.tsx';
 import type { FormState } from '../../../design/form.tsx';
 import { ProblemAlert } from '../../../design/problem-alert.tsx';
+import { FilterBuilder } from '../../../filter/filter-builder.tsx';
 import { TopicField } from '../../../mail/mail-fields.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { counted } from '../../../words/numbers.ts';
@@ -11,8 +12,8 @@ import { useAudience } from './use-audience.ts';
 const types = [
   { value: 'ALL', text: 'Everyone' },
   { value: 'SEGMENT', text: 'Segment' },
+  { value: 'FILTERED', text: 'Filter' },
 ];
-const filterType = { value: 'FILTERED', text: 'Filter' };
 
 /** Who gets a campaign. */
 export function AudienceStep({ form }: { form: FormState<CampaignValues> }) {
@@ -27,7 +28,7 @@ export function AudienceStep({ form }: { form: FormState<CampaignValues> }) {
     <div className="stack">
       <RadioGroup
         label="Recipients"
-        options={audienceCondition ? [...types, filterType] : types}
+        options={types}
         value={audienceType}
         onChange={(value) => form.set({ audienceType: value as typeof audienceType })}
       />
@@ -39,9 +40,11 @@ export function AudienceStep({ form }: { form: FormState<CampaignValues> }) {
         />
       )}
       {audienceType === 'FILTERED' && (
-        <p className="second">
-          The condition of this campaign was made with the API, and is changed there.
-        </p>
+        <FilterBuilder
+          value={audienceCondition}
+          onChange={(condition) => form.set({ audienceCondition: condition })}
+          errorOf={(at) => form.errorOf(`audienceCondition.${at}`)}
+        />
       )}
       <div className="pair">
         <SelectField
