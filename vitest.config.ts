@@ -43,6 +43,7 @@ const slow = [
   'test/workflows/campaigns/campaign-throttle.test.ts',
   'test/workflows/campaigns/experiment-killed.test.ts',
   'test/workflows/campaigns/local-time.test.ts',
+  'test/workflows/campaigns/retry-killed.test.ts',
   'test/workflows/delivery/progress.test.ts',
   'test/workflows/emails/held.test.ts',
   'test/workflows/emails/killed-receiver.test.ts',

@@ -174,6 +174,8 @@ export interface Campaign {
   /** Messages whose template could not be rendered: placeholders were replaced, the rest sent as written */
   rendered_plainly_count: Generated<number>;
   reply_to: string | null;
+  retry: Json | null;
+  retry_look_at: Timestamp | null;
   scheduled_for: Timestamp | null;
   segment_id: string | null;
   sent_at: Timestamp | null;
@@ -1565,7 +1567,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
   break_glass: ["expires_at", "token_hash", "user_id"],
-  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "experiment", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "goal", "human_clicked_count", "human_opened_count", "id", "late", "left_topic", "left_unsubscribed", "local_time", "machine_clicked_count", "machine_opened_count", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
+  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "experiment", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "goal", "human_clicked_count", "human_opened_count", "id", "late", "left_topic", "left_unsubscribed", "local_time", "machine_clicked_count", "machine_opened_count", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "retry", "retry_look_at", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "routed", "waits_for"],
   campaign_content: ["arm", "body", "campaign_id", "created_at", "from_email", "from_name", "project_id", "reply_to", "subject", "template_id", "utm", "utm_hosts", "version"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "gone", "project_id", "sent"],

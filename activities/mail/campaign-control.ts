@@ -1,5 +1,6 @@
 import { failCampaignEmails } from '../../db/campaigns/chunks.ts';
 import type { CampaignRef } from '../../db/campaigns/campaigns.ts';
+import { continueRetry } from '../../db/transactions/campaigns/retry-failed.ts';
 import { advanceCampaign } from '../../db/transactions/mail/advance-campaign.ts';
 import { freezeCampaign } from '../../db/transactions/mail/freeze-audience.ts';
 import type { CampaignPhase } from '../../domain/campaign/campaign.ts';
@@ -11,8 +12,8 @@ export interface CampaignControl {
   /** Changes the state of the campaign if its row or the time requires it. Returns its phase. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   /**
-   * Inserts messages for the audience, for one time slice. The next call resumes where this one
-   * stopped.
+   * Inserts messages for the audience, and continues a retry of failed messages whose request has
+   * died, for one time slice. The next call resumes where this one stopped.
    */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
   /**
@@ -40,7 +41,8 @@ export function createCampaignControl({
       ),
     FREEZE_AUDIENCE: (campaign: CampaignRef) =>
       timeBoxed(async (shouldContinue) => {
-        while (shouldContinue()) if (!(await freezeCampaign(db, campaign)).isMore) return;
+        while (shouldContinue() && (await freezeCampaign(db, campaign)).isMore);
+        while (shouldContinue() && (await continueRetry(db, campaign)).isMore);
       }),
     SUPPRESS_REST: ({ campaignId }: CampaignRef) =>
       timeBoxed(async (shouldContinue) => {

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { type CampaignRef, findCampaign } from '../../db/campaigns/campaigns.ts';
-import { countNotRetried, reopenCampaign, retryPage } from '../../db/campaigns/retries.ts';
-import { transact } from '../../db/database.ts';
-import { signalCampaign } from '../../db/outbox/outbox.ts';
+import { type CampaignRef, findCampaign, StaleRow } from '../../db/campaigns/campaigns.ts';
+import { countNotRetried } from '../../db/campaigns/retries.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { holdProject } from '../../db/projects/projects.ts';
+import { retryNext } from '../../db/transactions/campaigns/retry-failed.ts';
 import {
   defaultRetryReasons,
   retriableReasons,
   type RetriableReason,
+  type Retry,
 } from '../../domain/campaign/retry.ts';
-import type { Position } from '../../domain/cursor.ts';
 import { found } from '../../domain/errors.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { ById } from '../http/schemas.ts';
@@ -27,7 +27,9 @@ export const retryFailedCampaign = endpoint({
   description:
     'Mails that failed for one of `reasons` wait again, with the same ids, and all sending rules ' +
     'apply again. The campaign is SENDING until they have ended. Mails that may have arrived, and ' +
-    'those that a person has stopped (for example by an opt-out), are never tried again. CAMPAIGN_NOT_FINISHED: the status in ' +
+    'those that a person has stopped (for example by an opt-out), are never tried again. If the ' +
+    'server stops meanwhile, the campaign goes on with the rest within a minute. ' +
+    'CAMPAIGN_NOT_FINISHED: the status in ' +
     '`details.status` is not SENT. STATS_TOO_HEAVY: counting took longer than 10 seconds.',
   access: 'secret',
   wrapped: true,
@@ -63,38 +65,58 @@ export const retryFailedCampaign = endpoint({
     if (row.status !== 'SENT') throw notFinished(row, onlySent);
     const campaign = { projectId, campaignId: params.id };
     const notRetried = await countNotRetried(db, campaign, body.reasons);
-    let retried = 0;
-    for (const reason of body.reasons) retried += await retryAll(call, campaign, reason, retried);
-    return { retried, notRetried };
+    return { retried: await retryAll(call, campaign, body.reasons), notRetried };
   },
 });
 
-/** @param before how many messages this call has retried */
+/** Returns how many mails wait again. */
 async function retryAll(
   call: Pick<Call<'secret', unknown, unknown, unknown>, 'db' | 'note'>,
   campaign: CampaignRef,
-  reason: RetriableReason,
-  before: number,
+  reasons: RetriableReason[],
 ): Promise<number> {
-  const { projectId, campaignId: id } = campaign;
-  let retried = 0;
-  for (let after: Position | null = null; ;) {
-    const page = await transact(call.db, async (tx) => {
-      await holdProject(tx, projectId);
-      const done = await retryPage(tx, campaign, reason, after);
-      if (done.retried === 0) return done;
-      const isFirst = before + retried === 0;
-      const isOpen = await reopenCampaign(tx, campaign, isFirst);
-      const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
-      if (!isOpen) throw notFinished(row, onlySent);
-      await signalCampaign(tx, row);
-      if (!isFirst) return done;
-      const target = { type: 'campaign', id } as const;
-      await call.note({ event: 'campaign.retried', projectId, target }, tx);
-      return done;
-    });
-    retried += page.retried;
-    after = page.next;
-    if (after === null) return retried;
+  let retry: Retry = { reasons, after: null, retried: 0 };
+  while (retry.reasons.length > 0) {
+    const next: Retry | null = await retryOnePage(call, campaign, retry);
+    retry = next ?? (await readAgain(call.db, campaign, retry));
   }
+  return retry.retried;
+}
+
+/** Returns the retry after its next page; null: the campaign does not allow this page any more. */
+async function retryOnePage(
+  { db, note }: Pick<Call<'secret', unknown, unknown, unknown>, 'db' | 'note'>,
+  campaign: CampaignRef,
+  retry: Retry,
+): Promise<Retry | null> {
+  const { projectId, campaignId: id } = campaign;
+  try {
+    return await transact(db, async (tx) => {
+      await holdProject(tx, projectId);
+      const next = await retryNext(tx, campaign, retry);
+      if (retry.retried > 0 || next.retried === 0) return next;
+      const target = { type: 'campaign', id } as const;
+      await note({ event: 'campaign.retried', projectId, target }, tx);
+      return next;
+    });
+  } catch (error) {
+    if (error instanceof StaleRow) return null;
+    throw error;
+  }
+}
+
+/** Returns the retry as its campaign has it; over if the campaign was cancelled. */
+async function readAgain(
+  db: Database,
+  { projectId, campaignId: id }: CampaignRef,
+  retry: Retry,
+): Promise<Retry> {
+  const row = found('CAMPAIGN', id, await findCampaign(db, projectId, id));
+  if (retry.retried === 0) {
+    if (row.status !== 'SENT') throw notFinished(row, onlySent);
+    return retry;
+  }
+  const isOpen = row.retry_look_at !== null && ['SENDING', 'PAUSED'].includes(row.status);
+  const stored = row.retry ?? retry;
+  return isOpen ? stored : { ...stored, reasons: [] };
 }

@@ -17,6 +17,7 @@ import { hasWaiting } from '../sql/mail-status.ts';
 import type { Campaign } from '../tables.ts';
 import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
 import type { FollowUp } from '../../domain/campaign/follow-up.ts';
+import type { Retry } from '../../domain/campaign/retry.ts';
 import { type Experiment, testSendingSecondsMax } from '../../domain/experiment/experiment.ts';
 import type { Condition } from '../../domain/filter/filter.ts';
 import type { Goal } from '../../domain/goals/goal.ts';
@@ -31,7 +32,14 @@ export interface CampaignRef {
 
 export type CampaignRow = Omit<
   Selectable<Campaign>,
-  'status' | 'audience_condition' | 'zone_policy' | 'utm' | 'goal' | 'follow_up' | 'experiment'
+  | 'status'
+  | 'audience_condition'
+  | 'zone_policy'
+  | 'utm'
+  | 'goal'
+  | 'follow_up'
+  | 'experiment'
+  | 'retry'
 > & {
   status: CampaignStatus;
   audience_condition: Condition | null;
@@ -47,7 +55,12 @@ export type CampaignRow = Omit<
   follow_up: FollowUp | null;
   /** Settings of the campaign's experiment; null: all recipients get the same content. */
   experiment: Experiment | null;
+  /** The last retry of its failed mail; null: there was none. */
+  retry: Retry | null;
 };
+
+/** The row of the campaign has changed since it was read. */
+export class StaleRow extends Error {}
 
 export type NamedCampaignRow = CampaignRow & { segment_name: string | null };
 
@@ -289,6 +302,7 @@ export async function signalSendingCampaigns(tx: Database, max: number): Promise
 function isResting(campaign: string): RawBuilder<boolean> {
   const id = sql.ref(`${campaign}.id`);
   return sql<boolean>`(${sql.ref(`${campaign}.audience_fixed`)}
+    and coalesce(${sql.ref(`${campaign}.retry_look_at`)} > now(), true)
     and not exists (select from campaign_chunk inner_handed
       where inner_handed.campaign_id = ${id} and inner_handed.attempt_id is not null)
     and not exists (select from email_queue inner_leased

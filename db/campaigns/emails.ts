@@ -97,6 +97,8 @@ export interface CampaignWork {
    * the decision of the experiment.
    */
   nextDueMs: number | null;
+  /** Milliseconds until its run continues a retry of failed messages; null: none is under way. */
+  retryMs: number | null;
   /** True if the outcome of some messages is still unknown. */
   isUnsettled: boolean;
   /** True if the project's routes choose the mail providers. */
@@ -113,13 +115,15 @@ export async function findCampaignWork(db: Database, campaignId: string): Promis
           order by due_at limit 1),
         (select due_at from ${unqueuedOf(sql`${campaignId}`)}
           order by due_at limit 1))`)} as "nextDueMs",
+      ${millisecondsToWait(sql`(select retry_look_at from campaign where id = ${campaignId})`)}
+        as "retryMs",
       exists (select from campaign_chunk
           where campaign_id = ${campaignId} and attempt_id is not null)
         or exists (select from email_queue
           where campaign_id = ${campaignId} and lease_until is not null) as "isUnsettled",
       ${hasRouting(sql`(select project_id from campaign where id = ${campaignId})`)} as "isRouted"
       `.execute(db);
-  return rows[0] ?? { nextDueMs: null, isUnsettled: false, isRouted: false };
+  return rows[0] ?? { nextDueMs: null, retryMs: null, isUnsettled: false, isRouted: false };
 }
 
 /** Returns the message of a campaign to one contact. */

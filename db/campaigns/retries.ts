@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type RetriableReason, retriableReasons } from '../../domain/campaign/retry.ts';
+import { type Retry, type RetriableReason, retriableReasons } from '../../domain/campaign/retry.ts';
 import type { Position } from '../../domain/cursor.ts';
 import { limits } from '../../domain/limits.ts';
 import { withinTime } from '../bounded.ts';
@@ -127,26 +127,47 @@ const waitingAgain: RawBuilder<unknown> = sql`status = 'PENDING', error = null, 
   updated_at = now(), trace = email.trace || ${traceEntry('retried')}`;
 
 /**
- * Lets a finished campaign send again, after its messages were put back. Returns false if its status
- * allows no more mail: the caller rolls back.
- * @param isFirst false: this call has let it send again before
+ * Stores how far a retry has come, and lets a finished campaign send again. Returns false if the status
+ * of the campaign allows no more mail, or another process has continued the retry: the caller rolls
+ * back.
+ * @param was the retry before this page; null: nothing of it is stored yet
+ * @param lookMs after this time the run of the campaign continues the retry
  */
-export async function reopenCampaign(
+export async function storeRetry(
   tx: Database,
   { projectId, campaignId }: CampaignRef,
-  isFirst: boolean,
+  was: Retry | null,
+  next: Retry,
+  lookMs: number,
 ): Promise<boolean> {
-  const open = isFirst ? ['SENT'] : ['SENT', 'SENDING', 'PAUSED'];
+  const lookAt = sql<Date>`now() + make_interval(secs => ${lookMs / 1000})`;
+  const isOpen = was
+    ? sql<boolean>`(status in ('SENDING', 'PAUSED') and retry = ${JSON.stringify(was)}::jsonb)`
+    : sql<boolean>`status = 'SENT'`;
   const { numUpdatedRows } = await tx
     .updateTable('campaign')
     .set({
       status: sql<string>`case when status = 'SENT' then 'SENDING' else status end`,
       refused_in_row: 0,
+      retry: JSON.stringify(next),
+      retry_look_at: next.reasons.length === 0 ? null : lookAt,
       updated_at: sql<Date>`now()`,
     })
     .where('id', '=', campaignId)
     .where('project_id', '=', projectId)
-    .where('status', 'in', open)
+    .where(isOpen)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
+}
+
+/** Finds the retry that the run of a campaign must continue, because its request does not any more. */
+export async function findDueRetry(db: Database, campaignId: string): Promise<Retry | null> {
+  const row = await db
+    .selectFrom('campaign')
+    .select(sql<Retry>`retry`.as('retry'))
+    .where('id', '=', campaignId)
+    .where('status', '=', 'SENDING')
+    .where('retry_look_at', '<=', sql<Date>`now()`)
+    .executeTakeFirst();
+  return row?.retry ?? null;
 }

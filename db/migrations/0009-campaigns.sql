@@ -132,6 +132,11 @@ create table campaign (
   check ((audience_type = 'FOLLOW_UP') = (follow_up_list is not null)),
   -- {eventName, valueField?, windowDays, touch}; null: the campaign has no goal.
   goal jsonb,
+  -- The last retry of its failed mail: {reasons, after, retried}. `retry_look_at`: when its run continues
+  -- the retry, unless the request still does; null: it is over.
+  retry jsonb,
+  retry_look_at timestamptz(3),
+  check (retry_look_at is null or retry is not null),
   check ((status = 'PAUSED') = (paused_reason is not null)),
   check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
     or zone_policy is not null)

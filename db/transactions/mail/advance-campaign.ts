@@ -128,18 +128,19 @@ async function sendingPhase(
   const counts = countsOf(row);
   if (!row.audience_fixed) return { phase: 'sending', ...counts };
   const work = await findCampaignWork(tx, row.id);
+  if (work.retryMs === 0) return { phase: 'sending', ...counts };
+  let decisionMs: number | null = null;
   if (row.experiment) {
     const isTestSent = work.nextDueMs === null && !work.isUnsettled;
     const { waitMs, hasRest } = await advanceExperiment(tx, row.id, isTestSent);
     if (waitMs === 0) return { due: row.experiment };
     if (hasRest) work.nextDueMs = 0;
-    const phase = await workingPhase(tx, row, work, sending);
-    if (waitMs !== null) return untilDecision(phase, waitMs, counts);
-    if (phase) return phase;
-  } else {
-    const phase = await workingPhase(tx, row, work, sending);
-    if (phase) return phase;
+    decisionMs = waitMs;
   }
+  const working = await workingPhase(tx, row, work, sending);
+  const until = waitUntil(working, { for: 'decision', waitMs: decisionMs, ...counts });
+  const phase = waitUntil(until, { for: 'retry', waitMs: work.retryMs, ...counts });
+  if (phase) return phase;
   await deleteCampaignBucket(tx, row.id);
   const { rows } = await sql<{ total: number }>`
     update campaign set status = 'SENT', sent_at = coalesce(sent_at, now()), updated_at = now()
@@ -148,15 +149,17 @@ async function sendingPhase(
   return { phase: 'over', ...counts, ...rows[0] };
 }
 
-/** Returns the phase of a campaign whose experiment must be looked at again in `waitMs`. */
-function untilDecision(
+/** Returns the phase of a campaign that must be looked at again in `wait.waitMs`; null: never. */
+function waitUntil(
   phase: CampaignPhase | null,
-  waitMs: number,
-  counts: { sent: number; total: number },
-): CampaignPhase {
+  { waitMs, ...wait }: Omit<WaitingPhase, 'phase' | 'waitMs'> & { waitMs: number | null },
+): CampaignPhase | null {
+  if (waitMs === null) return phase;
   if (phase && (phase.phase !== 'waiting' || phase.waitMs <= waitMs)) return phase;
-  return { phase: 'waiting', for: 'decision', waitMs, ...counts };
+  return { phase: 'waiting', waitMs, ...wait };
 }
+
+type WaitingPhase = Extract<CampaignPhase, { phase: 'waiting' }>;
 
 /** Returns the phase of a campaign that has messages to send or to settle; null: it has none. */
 async function workingPhase(

@@ -1,5 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { findCampaign, type CampaignRef, type CampaignRow } from '../../campaigns/campaigns.ts';
+import {
+  findCampaign,
+  type CampaignRef,
+  type CampaignRow,
+  StaleRow,
+} from '../../campaigns/campaigns.ts';
 import { queueing } from '../../campaigns/chunks.ts';
 import { columnList } from '../../columns.ts';
 import { type Database, transact } from '../../database.ts';
@@ -253,6 +258,3 @@ async function momentsOf(tx: Database, campaign: CampaignRow, page: RawBuilder<u
     isMoved: sql<boolean>`exists (select from made where scheduled_for is null)`,
   };
 }
-
-/** The row has changed since it was read. */
-export class StaleRow extends Error {}

@@ -59,3 +59,16 @@ it('signals a campaign behind many that have nothing to do', async () => {
     true,
   ]);
 });
+
+it('signals a campaign whose mail is held, when a retry of failed mail is due', async () => {
+  const retry = JSON.stringify({ reasons: ['billing_limit'], after: null, retried: 1 });
+  const inAnHour = new Date(Date.now() + 3_600_000);
+  const held = (retry_look_at: Date) =>
+    campaign({ status: 'SENDING', audience_fixed: true, retry, retry_look_at });
+  const [due, later] = [await held(hourAgo), await held(inAnHour)];
+  await Promise.all([due, later].map(chunkOf));
+  await sql`update campaign_chunk set due_at = ${inAnHour}
+    where campaign_id in (${due}, ${later})`.execute(db);
+  while ((await signalStalledCampaigns(db, 10)) === 10);
+  expect([await isSignalled(due), await isSignalled(later)]).toEqual([true, false]);
+});

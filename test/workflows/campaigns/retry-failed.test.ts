@@ -2,10 +2,8 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { useEngine } from '../../support/engine.ts';
 import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
-import { holdBackAt } from '../../support/held-insert.ts';
 import { createContact } from '../../support/histories/executions.ts';
 import { mailTableFaults, writeMail } from '../../support/mail-tables.ts';
-import { startApiProcess } from '../../support/processes/processes.ts';
 import {
   act,
   campaignIn,
@@ -14,7 +12,6 @@ import {
 } from '../../support/projects/campaigns.ts';
 import { newAddress } from '../../support/projects/shop.ts';
 import { errorFields } from '../../support/projects/workflow-api.ts';
-import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Failed mail of a sent campaign is tried again: the same mail, once more, and only once. */
@@ -191,38 +188,6 @@ describe('failed mail of a sent campaign', () => {
     await ended(id);
     await retryingFor(retryMs);
     expect(await statsOf(id)).toMatchObject({ outcomes: { sent: 1 } });
-  });
-
-  it('is tried again by a repeated request, if the process died between two reasons', async () => {
-    const campaign = await capped();
-    await writeMail(db, (tx) =>
-      sql`update email set refusal = 'provider_refused', error = '554 no' where id = (
-        select id from email where campaign_id = ${campaign.id} and status = 'FAILED' limit 1)`.execute(
-        tx,
-      ),
-    );
-    await sql`delete from campaign_tally where campaign_id = ${campaign.id}`.execute(db);
-    await sql`insert into campaign_tally (campaign_id, project_id, code, count, sent) values
-      (${campaign.id}, ${engine.project.id}, 'frequency_cap', 1, 0),
-      (${campaign.id}, ${engine.project.id}, 'provider_refused', 1, 0)`.execute(db);
-    await cap(null);
-    const api = await startApiProcess(engine);
-    const held = await holdBackAt(
-      db,
-      sql`update on email for each row when (old.error = 'frequency_cap')`,
-    );
-    const body = { reasons: ['provider_refused', 'frequency_cap'] };
-    const lost = retry(campaign.id, body, api.call).catch(() => null);
-    await held.isReached();
-    await api.kill();
-    await held.release();
-    expect(await lost).toBeNull();
-    await sweepNow(engine);
-    await ended(campaign.id);
-    expect(await statsOf(campaign.id)).toMatchObject({ reasons: { frequency_cap: 1 } });
-    expect((await retry(campaign.id, body)).body.data.retried).toBe(1);
-    await ended(campaign.id);
-    expect(await statsOf(campaign.id)).toMatchObject({ reasons: {}, outcomes: { sent: 3 } });
   });
 });
 
