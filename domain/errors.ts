@@ -160,7 +160,7 @@ export const problems = {
   CAMPAIGN_ACTIVE: [409, 'A scheduled, sending or paused campaign cannot be deleted.'],
   SEGMENT_IN_USE: [409, 'Campaigns, workflows or other segments use this segment.'],
   DOMAIN_IN_USE: [409, 'Templates, campaigns or the consent policy send from this domain.'],
-  TEMPLATE_IN_USE: [409, 'Workflow steps or the consent policy use this template.'],
+  TEMPLATE_IN_USE: [409, 'Workflow steps, experiments or the consent policy use this template.'],
   FIELD_IN_USE: [409, 'Segments, campaigns or workflows use this field.'],
   EVENT_IN_USE: [409, 'Segments or workflows use this event.'],
   REPLAY_IN_PROGRESS: [409, 'A replay of this subscription is in progress.'],

@@ -1,9 +1,14 @@
 import { z } from 'zod';
-import { findCampaign } from '../../db/campaigns/campaigns.ts';
+import { type CampaignRow, findCampaign } from '../../db/campaigns/campaigns.ts';
 import { listClickedLinks } from '../../db/engagement/links.ts';
 import { findTemplate } from '../../db/templates/templates.ts';
 import { found } from '../../domain/errors.ts';
-import { type ListedLink, listLinks, otherLinkId } from '../../domain/links/link-list.ts';
+import {
+  type ListedLink,
+  listLinks,
+  mergeContents,
+  otherLinkId,
+} from '../../domain/links/link-list.ts';
 import { limits } from '../../domain/limits.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { ById, named, Time, time, Uuid } from '../http/schemas.ts';
@@ -80,8 +85,9 @@ export const listCampaignLinks = endpoint({
   path: '/campaigns/{id}/links',
   summary: 'List the links of a campaign with their clicks',
   description:
-    `${description} It is empty before the audience is fixed. CAMPAIGN_NOT_FOUND: the project has ` +
-    'no such campaign.',
+    `${description} Of an experiment they are the links of all arms, with their positions in any ` +
+    'of them. It is empty before the audience is fixed. CAMPAIGN_NOT_FOUND: the project has no ' +
+    'such campaign.',
   access: 'secret',
   params: ById,
   response: LinkList,
@@ -90,7 +96,7 @@ export const listCampaignLinks = endpoint({
   async handle(call) {
     const { id } = call.params;
     const campaign = found('CAMPAIGN', id, await findCampaign(call.db, call.caller.projectId, id));
-    return answerLinks(call, id, campaign.frozen_at && campaign.body);
+    return answerLinks(call, id, campaign.frozen_at ? bodiesOf(campaign) : []);
   },
 });
 
@@ -108,7 +114,7 @@ export const listTemplateLinks = endpoint({
   async handle(call) {
     const { id } = call.params;
     const template = found('TEMPLATE', id, await findTemplate(call.db, call.caller.projectId, id));
-    return answerLinks(call, id, template.body);
+    return answerLinks(call, id, [template.body]);
   },
 });
 
@@ -131,13 +137,19 @@ export const listStepLinks = endpoint({
     const { id, stepId } = call.params;
     const step = await findStepOfAnyVersion(call.db, projectId, { id, stepId });
     const template = step?.templateId && (await findTemplate(call.db, projectId, step.templateId));
-    return answerLinks(call, stepId, template ? template.body : null);
+    return answerLinks(call, stepId, template ? [template.body] : []);
   },
 });
 
+/** Returns the different bodies of a campaign: with an experiment, those of its arms. */
+function bodiesOf({ body, experiment }: CampaignRow): string[] {
+  const bodies = experiment ? experiment.arms.map((arm) => arm.body ?? body) : [body];
+  return [...new Set(bodies)];
+}
+
 /**
  * Returns the links of an owner.
- * @param source the content; null: there is none.
+ * @param sources its contents; empty: there is none.
  */
 async function answerLinks(
   {
@@ -146,10 +158,14 @@ async function answerLinks(
     caller,
   }: Pick<Call<'secret', unknown, unknown, unknown>, 'db' | 'renderer' | 'caller'>,
   ownerId: string,
-  source: string | null,
+  sources: readonly string[],
 ): Promise<z.input<typeof LinkList>> {
-  const content = source === null ? [] : await renderer.links(source, caller.projectId);
-  return { links: listLinks(content, await listClickedLinks(db, ownerId)).map(present) };
+  const contents = await Promise.all(
+    sources.map((source) => renderer.links(source, caller.projectId)),
+  );
+  return {
+    links: listLinks(mergeContents(contents), await listClickedLinks(db, ownerId)).map(present),
+  };
 }
 
 function present({ firstAt, lastAt, positions, ...link }: ListedLink): z.input<typeof Link> {

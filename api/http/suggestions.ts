@@ -165,7 +165,7 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'First choose another sender for everything that `details` lists. PUT /consent-policy sets the ' +
     'sender of confirmation mail.',
   TEMPLATE_IN_USE:
-    'First choose another template for the steps that `details` lists. If `details` has `consentPolicy`, also choose another template with PUT /consent-policy.',
+    'First choose another template for the steps and experiments that `details` lists. If `details` has `consentPolicy`, also choose another template with PUT /consent-policy.',
   FIELD_IN_USE: 'First remove the field from the conditions of everything that `details` lists.',
   EVENT_IN_USE:
     'First remove the event from the conditions and triggers of everything that `details` lists.',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listArmCampaigns } from '../../db/campaigns/campaigns.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import {
   deleteTemplates,
@@ -252,7 +253,8 @@ export const deleteTemplate = endpoint({
   summary: 'Delete a template',
   description:
     'Mail that was sent with it stays. TEMPLATE_IN_USE: `details.workflowSteps` lists the ' +
-    'steps that use it; `consentPolicy: true`: the confirmation mail uses it.',
+    'steps that use it, `details.campaigns` the campaigns that have not ended and use it in an ' +
+    'experiment; `consentPolicy: true`: the confirmation mail uses it.',
   access: 'secret',
   status: 204,
   params: ById,
@@ -299,8 +301,8 @@ export const bulkUpdateTemplates = endpoint({
   summary: 'Delete many templates: all of them or none',
   description:
     '1 to 1,000 ids. Without `delete: true` nothing is changed, and `updated` is 0. ' +
-    'TEMPLATE_NOT_FOUND names the first unknown one; TEMPLATE_IN_USE lists the steps that ' +
-    'use any of them.',
+    'TEMPLATE_NOT_FOUND names the first unknown one; TEMPLATE_IN_USE lists the steps and ' +
+    'experiments that use any of them.',
   access: 'secret',
   bodyBytesMax: limits.contentBodyBytes,
   body: BulkUpdate,
@@ -378,8 +380,12 @@ async function removeTemplates(
     if (!options.delete) return;
     const workflowSteps = await listTemplateSteps(tx, projectId, ids);
     const consentPolicy = await isPolicyTemplate(tx, projectId, ids);
-    if (workflowSteps.length > 0 || consentPolicy) {
-      const details = { ...listed({ workflowSteps }), ...(consentPolicy && { consentPolicy }) };
+    const campaigns = await listArmCampaigns(tx, projectId, ids);
+    if (workflowSteps.length > 0 || campaigns.length > 0 || consentPolicy) {
+      const details = {
+        ...listed({ workflowSteps, ...(campaigns.length > 0 && { campaigns }) }),
+        ...(consentPolicy && { consentPolicy }),
+      };
       throw new Problem('TEMPLATE_IN_USE', { details });
     }
     await deleteTemplates(tx, ids);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listTemplateCampaigns } from '../../db/campaigns/campaigns.ts';
+import { listArmCampaigns, listTemplateCampaigns } from '../../db/campaigns/campaigns.ts';
 import { listTemplateSteps } from '../../db/reads/uses/steps.ts';
 import { countTemplateEmails, findTemplate } from '../../db/templates/templates.ts';
 import { found } from '../../domain/errors.ts';
@@ -12,7 +12,9 @@ export const getTemplateUsage = endpoint({
   method: 'GET',
   path: '/templates/{id}/usage',
   summary: 'List the uses of a template',
-  description: '`emailsSent` counts all mail made from it.',
+  description:
+    '`campaigns` also lists those that have not ended and use it in an arm of their experiment. ' +
+    '`emailsSent` counts all mail made from it.',
   access: 'secret',
   params: ById,
   response: z.object({
@@ -47,9 +49,12 @@ export const getTemplateUsage = endpoint({
   },
   async handle({ db, caller: { projectId }, params: { id } }) {
     found('TEMPLATE', id, await findTemplate(db, projectId, id));
+    const campaigns = await listTemplateCampaigns(db, projectId, id);
+    const known = new Set(campaigns.map((campaign) => campaign.id));
+    const tested = await listArmCampaigns(db, projectId, [id]);
     return {
       ...listed({
-        campaigns: await listTemplateCampaigns(db, projectId, id),
+        campaigns: [...campaigns, ...tested.filter((campaign) => !known.has(campaign.id))],
         workflowSteps: await listTemplateSteps(db, projectId, [id]),
       }),
       emailsSent: await countTemplateEmails(db, projectId, id),

@@ -15,7 +15,7 @@ import { signalCampaign } from '../outbox/outbox.ts';
 import { unqueuedOf } from '../sql/mail-queue.ts';
 import { hasWaiting } from '../sql/mail-status.ts';
 import type { Campaign } from '../tables.ts';
-import type { CampaignStatus } from '../../domain/campaign/campaign.ts';
+import { type CampaignStatus, openCampaignStatuses } from '../../domain/campaign/campaign.ts';
 import type { FollowUp } from '../../domain/campaign/follow-up.ts';
 import type { Retry } from '../../domain/campaign/retry.ts';
 import { type Experiment, testSendingSecondsMax } from '../../domain/experiment/experiment.ts';
@@ -278,6 +278,26 @@ export async function listTemplateCampaigns(
     .select(['id', 'name', 'status'])
     .where('project_id', '=', projectId)
     .where('template_id', '=', templateId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+/** The campaigns that have not ended and have an arm made from one of the templates, oldest first. */
+export async function listArmCampaigns(
+  db: Database,
+  projectId: string,
+  templateIds: readonly string[],
+): Promise<{ id: string; name: string; status: string }[]> {
+  const isNamed = sql<boolean>`(experiment is not null and exists (
+    select from jsonb_array_elements(experiment -> 'arms') as inner_arm(given)
+      where (inner_arm.given ->> 'templateId')::uuid = ${anyOf(templateIds)}))`;
+  return db
+    .selectFrom('campaign')
+    .select(['id', 'name', 'status'])
+    .where('project_id', '=', projectId)
+    .where('status', 'in', openCampaignStatuses)
+    .where(isNamed)
     .orderBy('created_at')
     .orderBy('id')
     .execute();

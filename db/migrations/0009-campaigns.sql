@@ -153,6 +153,7 @@ create index campaign_page on campaign (project_id, created_at desc, id desc);
 create index campaign_segment on campaign (segment_id) where segment_id is not null;
 create index campaign_follow_up_list on campaign (follow_up_list) where follow_up_list is not null;
 create index campaign_template on campaign (template_id) where template_id is not null;
+create index campaign_experiment on campaign (project_id) where experiment is not null;
 create index campaign_sent on campaign (project_id, sent_at desc, id desc)
   where sent_at is not null;
 create index campaign_scheduled on campaign (project_id, scheduled_for, id)

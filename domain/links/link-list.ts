@@ -35,6 +35,16 @@ const none: LinkCounts = {
   lastAt: null,
 };
 
+/** Returns the links of several contents, each once, with its positions in any of them. */
+export function mergeContents(contents: readonly (readonly ContentLink[])[]): ContentLink[] {
+  const links = new Map<string, ContentLink>();
+  for (const link of contents.flat()) {
+    const positions = new Set([...(links.get(link.linkId)?.positions ?? []), ...link.positions]);
+    links.set(link.linkId, { ...link, positions: [...positions].sort((a, b) => a - b) });
+  }
+  return [...links.values()];
+}
+
 /**
  * Lists the links of a content and all clicked links, the link that most people clicked first.
  * Links beyond the maximum are combined in one item at the end.

@@ -61,6 +61,19 @@ describe('the experiment of a campaign', () => {
     expect(refusal(refused)).toEqual([404, 'TEMPLATE_NOT_FOUND']);
   });
 
+  it('keeps the templates of its arms from being deleted until its campaign has ended', async () => {
+    const templateId = await shop.createTemplate({});
+    const arms = [{ id: 'a' }, { id: 'b', templateId }];
+    const { id, name, status } = await made({ experiment: { ...settings, arms } });
+    const usage = await shop.call('GET', `/templates/${templateId}/usage`);
+    expect(usage.body.campaigns).toEqual([{ id, name, status }]);
+    const refused = await shop.call('DELETE', `/templates/${templateId}`);
+    expect(refusal(refused)).toEqual([409, 'TEMPLATE_IN_USE']);
+    expect(refused.body.error.details).toMatchObject({ campaigns: [{ id }], workflowSteps: [] });
+    await shop.call('DELETE', `/campaigns/${id}`);
+    expect((await shop.call('DELETE', `/templates/${templateId}`)).status).toBe(204);
+  });
+
   it('is refused with all its problems, each with its field', async () => {
     const arms = [
       { id: 'a', subject: 'Hello {{name' },

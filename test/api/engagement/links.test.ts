@@ -82,6 +82,23 @@ describe('GET …/links', () => {
     ]);
   });
 
+  it('lists the links of all arms of an experiment before their first click', async () => {
+    const other = 'https://shop.test/other';
+    const links = [personal, imprint, imprint, other];
+    const ofB = links.map((url) => `<a href="${url}">Shop</a>`).join('');
+    const arms = [
+      { id: 'a', body: null },
+      { id: 'b', body: ofB },
+    ];
+    const given = { body, frozen_at: at, experiment: JSON.stringify({ arms }) };
+    const id = await insertTestCampaign(db, projectId, given);
+    expect(await linksAt(`/campaigns/${id}/links`)).toEqual([
+      { linkId: linkIdOf(personal), url: personal, positions: [1, 3], ...zeros },
+      { linkId: linkIdOf(imprint), url: imprint, positions: [2, 3], ...zeros },
+      { linkId: linkIdOf(other), url: other, positions: [4], ...zeros },
+    ]);
+  });
+
   it('is empty for a campaign whose audience is not fixed', async () => {
     const id = await insertTestCampaign(db, projectId, { body, status: 'DRAFT' });
     expect(await linksAt(`/campaigns/${id}/links`)).toEqual([]);

@@ -35,10 +35,11 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
     campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
     campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
-    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.retry, campaign.retry_look_at,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
 for no key update
@@ -54,11 +55,11 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
     campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
     campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
-    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
-    segment.name as segment_name
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.retry, campaign.retry_look_at,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.id = any($1::uuid[])
@@ -75,11 +76,11 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
     campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
     campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
-    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
-    segment.name as segment_name
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.retry, campaign.retry_look_at,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
@@ -188,19 +189,29 @@ select case when least( (
               from email_queue inner_unqueued
               where inner_unqueued.campaign_id = $9 and inner_unqueued.lease_until is null) waiting
             order by due_at
-            limit 1)) - clock_timestamp()) * 1000)::float8) end, $10) end as "nextDueMs", exists (
+            limit 1)) - clock_timestamp()) * 1000)::float8) end, $10) end as "nextDueMs", case when
+                (
+  select retry_look_at
+  from campaign
+  where id = $11) is not null then least(case when (
+    select retry_look_at
+    from campaign
+    where id = $12) is not null then greatest(0, ceil(extract(epoch from (
+          select retry_look_at
+          from campaign
+          where id = $13) - clock_timestamp()) * 1000)::float8) end, $14) end as "retryMs", exists (
   select
   from campaign_chunk
-  where campaign_id = $11 and attempt_id is not null) or exists (
+  where campaign_id = $15 and attempt_id is not null) or exists (
   select
   from email_queue
-  where campaign_id = $12 and lease_until is not null) as "isUnsettled", exists (
+  where campaign_id = $16 and lease_until is not null) as "isUnsettled", exists (
   select
   from mail_routing inner_routing
   where inner_routing.project_id = (
     select project_id
     from campaign
-    where id = $13)) as "isRouted"
+    where id = $17)) as "isRouted"
 
 select content.subject, content.body, topic.key as "topicKey", content.utm, content.utm_hosts as
     "utmHosts", campaign.name as "campaignName", template.name as "templateName"
@@ -788,6 +799,10 @@ select max_per_minute as "maxPerMinute", (campaign.message_class = 'MARKETING' a
 from campaign
 where id = $1
 
+select retry as retry
+from campaign
+where id = $1 and status = $2 and retry_look_at <= now()
+
 select step.step_id as "stepId", email.status = 'FAILED' as "isFailed", case when email.status =
     'FAILED' then case when coalesce(email.refusal, email.error) in ('provider_refused',
     'recipient_refused', 'provider_unavailable', 'contact_unsubscribed', 'topic_unsubscribed',
@@ -1068,10 +1083,11 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
     campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
     campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.scheduled_for, campaign.segment_id,
-    campaign.sent_at, campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject,
-    campaign.template_id, campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
-    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy, (
+    campaign.rendered_plainly_count, campaign.reply_to, campaign.retry, campaign.retry_look_at,
+    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
+    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
+    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
+    campaign.updated_at, campaign.utm, campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
   from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.warm_up,
       queued.unsettled + (
@@ -1179,7 +1195,8 @@ select count(*)::int as count
 from page
 
 with page as materialized (
-  select id, status, case status when 'SENDING' then not (campaign.audience_fixed and not exists (
+  select id, status, case status when 'SENDING' then not (campaign.audience_fixed and
+      coalesce(campaign.retry_look_at > now(), true) and not exists (
       select
       from campaign_chunk inner_handed
       where inner_handed.campaign_id = campaign.id and inner_handed.attempt_id is not null) and not
