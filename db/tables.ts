@@ -228,6 +228,11 @@ export interface CampaignTally {
   count: number;
   fresh: Generated<boolean>;
   gone: Generated<number>;
+  gone_clicked: Generated<number>;
+  gone_delivered: Generated<number>;
+  gone_human_clicked: Generated<number>;
+  gone_human_opened: Generated<number>;
+  gone_opened: Generated<number>;
   project_id: string;
   sent: number;
 }
@@ -813,6 +818,7 @@ export interface LinkTally {
   emails: Int8;
   first_at: Timestamp | null;
   fresh: Generated<boolean>;
+  gone: Generated<Int8>;
   human_clicks: Int8;
   human_emails: Int8;
   last_at: Timestamp | null;
@@ -1570,7 +1576,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "experiment", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "goal", "human_clicked_count", "human_opened_count", "id", "late", "left_topic", "left_unsubscribed", "local_time", "machine_clicked_count", "machine_opened_count", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "retry", "retry_look_at", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "routed", "waits_for"],
   campaign_content: ["arm", "body", "campaign_id", "created_at", "from_email", "from_name", "project_id", "reply_to", "subject", "template_id", "utm", "utm_hosts", "version"],
-  campaign_tally: ["campaign_id", "code", "count", "fresh", "gone", "project_id", "sent"],
+  campaign_tally: ["campaign_id", "code", "count", "fresh", "gone", "gone_clicked", "gone_delivered", "gone_human_clicked", "gone_human_opened", "gone_opened", "project_id", "sent"],
   consent: ["action", "actor", "at", "contact_id", "id", "ip", "project_id", "source", "text", "topic", "user_agent"],
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
@@ -1612,7 +1618,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   job: ["caused_by", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
   late_mail: ["contact_id", "email_id", "sent_at"],
-  link_tally: ["clicks", "emails", "first_at", "fresh", "human_clicks", "human_emails", "last_at", "link_id", "machine_clicks", "owner_id"],
+  link_tally: ["clicks", "emails", "first_at", "fresh", "gone", "human_clicks", "human_emails", "last_at", "link_id", "machine_clicks", "owner_id"],
   mail_provider: ["created_at", "domains", "enabled", "feedback", "feedback_secret", "feedback_token_hash", "former_token_hash", "former_token_until", "id", "kind", "max_message_mb", "name", "own_signing", "project_id", "rate_per_second", "revision", "secret", "settings", "updated_at"],
   mail_routing: ["project_id", "routes", "updated_at"],
   mailbox_message: ["id", "raw", "received_at", "recipient", "sender", "subject"],

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { openEnd } from '../../domain/outcomes/hold.ts';
 import type { CampaignTally } from '../../domain/outcomes/tally.ts';
-import { references } from '../columns.ts';
+import { references, snakeCase } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { columns } from '../tables.ts';
 import type { CampaignRow } from './campaigns.ts';
@@ -86,12 +86,32 @@ export async function findCampaignTally(
   return { campaign: row, tally };
 }
 
-/** Returns the number of messages of a campaign, fast also with a million. */
-export async function countCampaignMail(db: Database, id: string): Promise<number> {
+/** Events of the messages of a campaign that its row counts. */
+export const countedEvents = [
+  'delivered',
+  'opened',
+  'clicked',
+  'humanOpened',
+  'humanClicked',
+] as const;
+export type CountedEvent = (typeof countedEvents)[number];
+
+/**
+ * Returns how many messages of a campaign there are, or how many of them something has happened to.
+ * Those of a large campaign are not read.
+ */
+export async function countCampaignMail(
+  db: Database,
+  id: string,
+  event?: CountedEvent,
+): Promise<number> {
+  const name = event && snakeCase(event);
+  const [all, gone] = name ? [`${name}_count`, `gone_${name}`] : ['frozen_count', 'gone'];
+  const happened = name ? sql`and ${sql.ref(`${name}_at`)} is not null` : sql``;
   const { rows } = await sql<{ count: number }>`
-    select case when frozen_count > ${countedMax} then frozen_count
-          - coalesce((select sum(gone) from campaign_tally where campaign_id = ${id}), 0)::int
-        else (select count(*)::int from email where campaign_id = ${id}) end as count
+    select case when frozen_count > ${countedMax} then ${sql.ref(all)}
+          - coalesce((select sum(${sql.ref(gone)}) from campaign_tally where campaign_id = ${id}), 0)::int
+        else (select count(*)::int from email where campaign_id = ${id} ${happened}) end as count
       from campaign where id = ${id}`.execute(db);
   return rows[0]?.count ?? 0;
 }
@@ -111,30 +131,34 @@ type Counted = Pick<
 /**
  * Subtracts messages from the failed ones, because they were sent although their rows had been
  * deleted with their contacts.
+ * @param count how many, and how many of them were delivered at once
  * @param isClaimed true: they were counted as `contact_deleted`; false: as `delivery_unknown`,
  * because the lease of their attempt had expired.
  */
 export async function restoreDeparted(
   tx: Database,
   campaign: { id: string; projectId: string },
-  count: number,
+  count: { sent: number; delivered: number },
   isClaimed: boolean,
 ): Promise<void> {
-  if (count === 0) return;
+  if (count.sent === 0) return;
   await tx
     .insertInto('campaign_tally')
     .values({
       campaign_id: campaign.id,
       project_id: campaign.projectId,
       code: isClaimed ? 'contact_deleted' : 'delivery_unknown',
-      count: -count,
+      count: -count.sent,
       sent: 0,
+      gone_delivered: count.delivered,
     })
     .execute();
 }
 
 /** Maximum number of fresh rows that one statement merges. */
 const foldedAtOnce = 20_000;
+
+const tally = (table: string) => references(columns.campaign_tally, table);
 
 /**
  * Merges new rows into one for each campaign and code, and deletes exactly the merged ones. Rows of
@@ -147,16 +171,18 @@ export async function foldCampaignTally(db: Database): Promise<boolean> {
       select ctid as row, campaign_id, code from campaign_tally where fresh limit ${foldedAtOnce}
     ), unfolded as (
       delete from campaign_tally where ctid = any(array(select row from page))
-        returning campaign_id, project_id, code, count, sent, gone
+        returning ${tally('campaign_tally')}
     ), folded as (
       delete from campaign_tally tally using (select distinct campaign_id, code from page) touched
         where (tally.campaign_id, tally.code) = (touched.campaign_id, touched.code) and not fresh
-        returning tally.campaign_id, project_id, tally.code, count, sent, gone
+        returning ${tally('tally')}
     ), sums as (
-      insert into campaign_tally (campaign_id, project_id, code, count, sent, gone, fresh)
-        select campaign_id, project_id, code, sum(count), sum(sent), sum(gone), false
-          from (select campaign_id, project_id, code, count, sent, gone from unfolded
-            union all select campaign_id, project_id, code, count, sent, gone from folded) row
+      insert into campaign_tally (campaign_id, project_id, code, count, sent, gone, gone_delivered,
+          gone_opened, gone_clicked, gone_human_opened, gone_human_clicked, fresh)
+        select campaign_id, project_id, code, sum(count), sum(sent), sum(gone), sum(gone_delivered),
+            sum(gone_opened), sum(gone_clicked), sum(gone_human_opened), sum(gone_human_clicked), false
+          from (select ${tally('unfolded')} from unfolded
+            union all select ${tally('folded')} from folded) row
           where exists (select from campaign where id = campaign_id)
           group by 1, 2, 3 having sum(count) <> 0 or sum(sent) <> 0 or sum(gone) <> 0
     )

@@ -26,9 +26,9 @@ export async function foldLinkTally(db: Database): Promise<boolean> {
         returning ${tally('tally')}
     ), sums as (
       insert into link_tally (owner_id, link_id, clicks, emails, human_clicks, human_emails,
-          machine_clicks, first_at, last_at, fresh)
+          machine_clicks, first_at, last_at, gone, fresh)
         select owner_id, link_id, sum(clicks), sum(emails), sum(human_clicks), sum(human_emails),
-            sum(machine_clicks), min(first_at), max(last_at), false
+            sum(machine_clicks), min(first_at), max(last_at), sum(gone), false
           from (select ${tally('gone')} from gone union all select ${tally('folded')} from folded) row
           where exists (select from tracked_link kept where kept.owner_id = row.owner_id)
           group by 1, 2

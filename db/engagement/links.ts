@@ -147,3 +147,14 @@ export async function listClickedLinks(db: Database, ownerId: string): Promise<C
   );
   return rows;
 }
+
+/** Returns in how many of the messages that there are a link was clicked. It reads none of them. */
+export async function countClickedMail(
+  db: Database,
+  { ownerId, linkId }: { ownerId: string; linkId: string },
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce(sum(emails) - sum(gone), 0)::float8 as count from link_tally
+      where owner_id = ${ownerId} and link_id = ${linkId}`.execute(db);
+  return rows[0]?.count ?? 0;
+}

@@ -255,6 +255,12 @@ create table campaign_tally (
   sent integer not null,
   -- Number of deleted messages, with any outcome.
   gone integer not null default 0,
+  -- How many of these had been delivered, opened or clicked.
+  gone_delivered integer not null default 0,
+  gone_opened integer not null default 0,
+  gone_clicked integer not null default 0,
+  gone_human_opened integer not null default 0,
+  gone_human_clicked integer not null default 0,
   fresh boolean not null default true
 );
 comment on table campaign_tally is 'How many messages of a campaign have failed, by refusal or error, and how many of them were '
@@ -403,6 +409,8 @@ create table link_tally (
   machine_clicks bigint not null,
   first_at timestamptz(3),
   last_at timestamptz(3),
+  -- How many of these messages were deleted.
+  gone bigint not null default 0,
   fresh boolean not null default true
 );
 comment on table link_tally is 'The number of clicks on a link of a campaign, template or step, and of messages with such clicks; '

@@ -232,10 +232,13 @@ const followers = {
       return [
         [
           'campaign_counted',
-          sql`insert into campaign_tally (campaign_id, project_id, code, count, sent, gone)
+          sql`insert into campaign_tally (campaign_id, project_id, code, count, sent, gone,
+              gone_delivered, gone_opened, gone_clicked, gone_human_opened, gone_human_clicked)
             select campaign_id, project_id, case when status = 'SENDING' and lease_until < now()
                   then 'delivery_unknown' else 'contact_deleted' end,
-                count(*) filter (where status in ('PENDING', 'SENDING')), 0, count(*)
+                count(*) filter (where status in ('PENDING', 'SENDING')), 0, count(*),
+                count(delivered_at), count(opened_at), count(clicked_at), count(human_opened_at),
+                count(human_clicked_at)
               from ${sql.table(was!)} where campaign_id is not null group by 1, 2, 3`,
         ],
       ];
@@ -333,6 +336,12 @@ const followers = {
       [
         'links_gone',
         sql`delete from email_link where email_id = any(${ids}) returning owner_id, link_id`,
+      ],
+      [
+        'links_counted',
+        sql`insert into link_tally (owner_id, link_id, clicks, emails, human_clicks, human_emails,
+            machine_clicks, gone)
+          select owner_id, link_id, 0, 0, 0, 0, 0, count(*) from ledger_links_gone group by 1, 2`,
       ],
       [
         'links_forgotten',

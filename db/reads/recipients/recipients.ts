@@ -10,8 +10,9 @@ import {
   selectionOf,
 } from '../../../domain/outcomes/selection.ts';
 import { references, snakeCase } from '../../columns.ts';
-import { countCampaignMail } from '../../campaigns/tally.ts';
+import { countCampaignMail, countedEvents } from '../../campaigns/tally.ts';
 import type { Database } from '../../database.ts';
+import { countClickedMail } from '../../engagement/links.ts';
 import { anyOf } from '../../expressions.ts';
 import {
   allClicked,
@@ -180,6 +181,8 @@ interface Search {
   readsAddress: boolean;
   /** True if the link is the only condition. */
   isWhole: boolean;
+  /** An event that is its only condition. */
+  onlyEvent: RecipientEvent | undefined;
   link: LinkOf | null;
 }
 
@@ -219,10 +222,13 @@ async function searchFor(
     ]),
     isExact,
     readsAddress: text !== undefined,
-    isWhole: [outcome, reason, text, arm].every((filter) => filter === undefined),
+    onlyEvent: [reason, text, arm, linkId].every(isAbsent) ? event : undefined,
+    isWhole: [outcome, reason, text, arm].every(isAbsent),
     link,
   };
 }
+
+const isAbsent = (filter: unknown) => filter === undefined;
 
 /** Moments that few messages have: an index of campaigns contains only these. */
 const rareEvents: ReadonlySet<RecipientEvent> = new Set(['bounced', 'complained', 'unsubscribed']);
@@ -313,15 +319,19 @@ async function findLastChecked(db: Database, source: RawBuilder<unknown>, max: n
 async function countRecipients(
   db: Database,
   scope: RecipientScope,
-  { matches, readsAddress, isWhole, link }: Search,
+  { matches, readsAddress, isWhole, onlyEvent, link }: Search,
 ): Promise<number> {
-  if (isWhole && !link && scope.column === 'campaign_id') return countCampaignMail(db, scope.id);
+  if (link && isWhole) return countClickedMail(db, link);
+  const isOfCampaign = scope.column === 'campaign_id';
+  if (isOfCampaign && isWhole) return countCampaignMail(db, scope.id);
+  const event = countedEvents.find((one) => one === onlyEvent);
+  if (isOfCampaign && event) return countCampaignMail(db, scope.id, event);
   const joined = readsAddress
     ? sql`left join contact receiver
         on receiver.id = email.contact_id and receiver.project_id = email.project_id`
     : sql``;
   const all = link ? sql`(${allClicked(link)}) clicked` : sql`email`;
-  const read = link && !isWhole ? sql`join email on email.id = clicked.id` : sql``;
+  const read = link ? sql`join email on email.id = clicked.id` : sql``;
   const { rows } = await sql<{ total: number }>`
     select count(*)::int as total from ${all} ${read} ${joined}
       where ${link ? sql`true` : isOf(scope, 'email')} and ${matches}`.execute(db);

@@ -87,7 +87,9 @@ export async function recordDeliveryOutcomes(db: Database, attempt: Attempt): Pr
         isSent: true,
       }));
       const isClaimed = chunkIds !== undefined;
-      await restoreDeparted(tx, { id: campaign.id, projectId }, gone.length, isClaimed);
+      const delivered = sent.filter(({ status }) => status === 'DELIVERED').length;
+      const departed = { sent: sent.length, delivered };
+      await restoreDeparted(tx, { id: campaign.id, projectId }, departed, isClaimed);
       const waiting = await recordCampaignProgress(tx, { plainly, ...campaign }, outcomes, [
         ...emails,
         ...sent,

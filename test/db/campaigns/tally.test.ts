@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { recordSingleReport } from '../../../db/transactions/mail/record-feedback.ts';
 import { startCampaign } from '../../../db/transactions/mail/advance-campaign.ts';
 import { failCampaignEmails } from '../../../db/campaigns/chunks.ts';
 import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts';
@@ -94,6 +95,40 @@ it('counts the mail of a large campaign without reading it, also when contacts a
     withheld: recipients - left,
     pending: left,
   });
+});
+
+it('counts who clicked in a large campaign without reading its mail', async () => {
+  const id = await started();
+  const clicked = sql`select id from email where campaign_id = ${id} and to_email like '%7@people.test'`;
+  await writeMail(db, (tx) =>
+    sql`update email set status = 'SENT', sent_at = now(), due_at = null
+      where id in (${clicked})`.execute(tx),
+  );
+  const { rows: mails } = await sql<{ id: string }>`${clicked} order by to_email limit 40`.execute(
+    db,
+  );
+  for (const { id: emailId } of mails) {
+    const feedback = {
+      kind: 'click' as const,
+      at: new Date(),
+      link: 'https://a.test/',
+      linkId: 'a',
+    };
+    const report = { emailId, messageId: null, feedback: [feedback], acceptedAt: null };
+    await recordSingleReport(db, { ...report, receipt: null }, { judge: null });
+  }
+  const ask = () => countCampaignMail(db, id, 'clicked');
+  expect(await ask()).toBe(40);
+  expect(await rowsRead(db, ask)).toBeLessThanOrEqual(recipients / 50);
+  const gone = mails.slice(0, 3).map((mail) => mail.id);
+  await dropContacts(
+    db,
+    sql<boolean>`id in (select contact_id from email where id = any(${gone}::uuid[]))`,
+  );
+  expect(await ask()).toBe(37);
+  while (await foldCampaignTally(db));
+  expect(await ask()).toBe(37);
+  expect(await countCampaignMail(db, id, 'delivered')).toBe(0);
 });
 
 it('goes with its campaign, also what is counted after that', async () => {

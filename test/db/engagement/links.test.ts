@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { transact } from '../../../db/database.ts';
 import {
+  countClickedMail,
   countLinkClicks,
   type JudgedClick,
   listClickedLinks,
@@ -97,6 +98,25 @@ describe('counting clicks by link', () => {
     expect(await linksOf(owner)).toMatchObject([none]);
     await fold();
     expect(await linksOf(owner)).toMatchObject([none]);
+  });
+
+  it('counts the mails in which a link was clicked without reading them', async () => {
+    const ownerId = randomUUID();
+    const mails = [];
+    for (let n = 0; n < 30; n += 1) mails.push(await newMail({ template_id: ownerId }));
+    await count(...mails.map((mail) => click(mail)), click(mails[0]!));
+    await fold();
+    await sql`analyze link_tally`.execute(db);
+    const ask = () => countClickedMail(db, { ownerId, linkId: linkIdOf(sale) });
+    expect(await ask()).toBe(30);
+    expect(await rowsRead(db, ask)).toBeLessThan(10);
+    await dropContacts(
+      db,
+      sql<boolean>`id = (select contact_id from email where id = ${mails[0]})`,
+    );
+    expect(await ask()).toBe(29);
+    await fold();
+    expect(await ask()).toBe(29);
   });
 
   it('keeps the sums when a contact is deleted, and nothing of its mail', async () => {
