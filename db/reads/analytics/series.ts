@@ -136,18 +136,28 @@ async function countOfProject<Kind extends SeriesKind>(
   return rows;
 }
 
+/**
+ * Groups the messages by the parts in which things happened to them, and then counts each kind. To take
+ * the messages apart first takes four times as long.
+ */
 async function countOfOwner(
   tx: Database,
   projectId: string,
   owner: MailOwner,
   parts: readonly SeriesPart[],
 ): Promise<MailCounts[]> {
+  const afterLast = new Date(parts.at(-1)!.to.getTime() + 1);
+  const starts = [...parts.map(({ from }) => from), afterLast];
   const { rows } = await sql<{ part: number; kind: SeriesKind; count: number }>`
-    select ${partOf(sql`moment.at`, parts)} as part,
-        moment.kind, count(*)::float8 as count
-      from email cross join lateral (values ${momentsOfMail}) as moment(kind, at)
-      where ${isOf(projectId, owner)} and moment.at between ${parts[0]!.from} and ${parts.at(-1)!.to}
-      group by 1, 2`.execute(tx);
+    with bounds as materialized (
+      select ${starts}::timestamptz[] as starts
+    ), grouped as materialized (
+      select ${partsOfMail}, count(*) as count from email where ${isOf(projectId, owner)}
+        group by ${sql.join(seriesKinds.map((_, index) => sql.lit(index + 1)))}
+    )
+    select moment.part, moment.kind, sum(count)::float8 as count
+      from grouped cross join lateral (values ${unfolded}) as moment(kind, part)
+      where moment.part between 1 and ${parts.length} group by 1, 2`.execute(tx);
   const counts = parts.map(
     () => Object.fromEntries(seriesKinds.map((kind) => [kind, 0])) as MailCounts,
   );
@@ -155,8 +165,14 @@ async function countOfOwner(
   return counts;
 }
 
-const momentsOfMail = sql.join(
-  seriesKinds.map((kind) => sql`(${sql.lit(kind)}, ${columnOf(kind)})`),
+const partsOfMail = sql.join(
+  seriesKinds.map(
+    (kind) => sql`width_bucket(${columnOf(kind)}, (select starts from bounds)) as ${sql.ref(kind)}`,
+  ),
+);
+
+const unfolded = sql.join(
+  seriesKinds.map((kind) => sql`(${sql.lit(kind)}, ${sql.ref(`grouped.${kind}`)})`),
 );
 
 function isOf(projectId: string, { column, ids }: MailOwner): RawBuilder<boolean> {
