@@ -68,9 +68,10 @@ async function oneOfEach(
   given: object = {},
 ): Promise<Record<string, string>> {
   const ids: Record<string, string> = {};
+  const newestAt = Date.now();
   for (const [index, [kind, fields]] of Object.entries(kinds).entries()) {
     const { id: contactId } = await contact();
-    const created_at = new Date(Date.now() - index * 1000);
+    const created_at = new Date(newestAt - index * 1000);
     ids[kind] = await insertTestEmail(
       db,
       { projectId, contactId, ...(campaignId && { campaignId }) },
