@@ -22,11 +22,14 @@ export const track: Benchmark = {
     parallel: '32',
     /** Number of existing contacts. */
     contacts: '500',
+    /** Number of goals of the project, all with other events. */
+    goals: '0',
     ...stackOptions,
   },
   async run(run) {
     const stack = await startStack(run);
     const project = await createProject(stack.apiUrl);
+    await insertGoals(stack, project, run.count('goals', 0));
     const workflowId = await createWorkflow(project, 'signed_up', ['EXIT']);
     const client = await stack.startProgram('track-client', 'bench/measuring/track-client.ts');
     const subjects = [
@@ -52,6 +55,15 @@ export const track: Benchmark = {
     print(results);
   },
 };
+
+async function insertGoals({ pool }: Stack, { id }: Project, count: number): Promise<void> {
+  await pool.query(
+    `insert into goal (project_id, event_name, owner_id, window_days, touch)
+      select $1, 'goal ' || n, gen_random_uuid(), 7, 'click' from generate_series(1, $2::int) n`,
+    [id, count],
+  );
+  await pool.query('analyze goal');
+}
 
 interface Round extends LoadResult {
   /** CPU seconds of one request, until the last one was acknowledged. */
