@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { addressDomain, isoTime } from '../expressions.ts';
-import type { TraceEntry } from './mail-trace.ts';
+import type { StoredEntry, TraceEntry } from './mail-trace.ts';
 
 /**
  * SQL that is true if a message that had to wait has lost its sender: the domain is no longer
@@ -97,17 +97,19 @@ export interface RoutedPart {
   providerId: string | null;
   /** Entries that their traces get with their outcomes. */
   trace: readonly TraceEntry[];
+  /** The same, if the first attempt is accepted: see `shortRouted`. */
+  plain: readonly StoredEntry[];
   emailIds: readonly string[];
 }
 
 /**
  * SQL that selects the providers that chunks name for their messages, as a subquery with the columns
- * `id` (of the message), `provider_id` and `trace`.
+ * `id` (of the message), `provider_id`, `trace` and `plain`.
  * @param chunks SQL of a table or query with the column `routed`
  */
 export function routedIn(chunks: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select inner_routed_id::uuid as id, inner_part ->> 'providerId' as provider_id,
-      inner_part -> 'trace' as trace
+      inner_part -> 'trace' as trace, inner_part -> 'plain' as plain
     from ${chunks} as inner_chunk cross join jsonb_array_elements(inner_chunk.routed) as inner_part
       cross join jsonb_array_elements_text(inner_part -> 'emailIds') as inner_routed_id)`;
 }

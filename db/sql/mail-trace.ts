@@ -73,6 +73,22 @@ export function throttled(since: string | RawBuilder<string>): RawBuilder<unknow
     else jsonb_set(${traceEntry('throttled')}, '{0,at}', to_jsonb(${since}::text)) end`;
 }
 
+/** An entry as it is stored, without what the columns of the message show: see `shortRouted`. */
+export type StoredEntry = Partial<Pick<TraceEntry, 'at'>> & Omit<TraceEntry, 'at'>;
+
+/** Properties of an entry `routed` of most messages. */
+const usualRoute = { why: 'chosen', skipped: [] } as const;
+
+/**
+ * Returns what is stored of an entry `routed` of a message whose first attempt is accepted. Its columns
+ * have the time and the provider, and most messages have `usualRoute`; each row would have them again.
+ */
+export function shortRouted({ state, detail }: TraceEntry): StoredEntry {
+  const { providerId: _, why, skipped, ...rest } = detail ?? {};
+  const isUsual = why === usualRoute.why && Array.isArray(skipped) && skipped.length === 0;
+  return { state, detail: isUsual ? rest : { ...rest, why, skipped } };
+}
+
 /** Columns with the states of a message whose first attempt was accepted. */
 interface PlainSteps {
   handed_over_at: Date | null;
@@ -80,7 +96,7 @@ interface PlainSteps {
   delivered_at: Date | null;
   message_id: string | null;
   provider_id: string | null;
-  trace: readonly TraceEntry[];
+  trace: readonly StoredEntry[];
 }
 
 /** Trace entries of a message before it is given to the mail provider. */
@@ -98,8 +114,17 @@ const beforeHandOver: readonly string[] = [
  */
 export function traceOf(email: PlainSteps): TraceEntry[] {
   const { trace, handed_over_at: handedOverAt, sent_at: sentAt, delivered_at: deliveredAt } = email;
-  if (!handedOverAt) return [...trace];
+  if (!handedOverAt) return trace.filter(isWhole);
   const { message_id: messageId, provider_id: providerId } = email;
+  const stored = trace.map((entry) =>
+    isWhole(entry)
+      ? entry
+      : {
+          at: handedOverAt.toISOString(),
+          state: entry.state,
+          detail: { providerId, ...usualRoute, ...entry.detail },
+        },
+  );
   const steps = [
     { at: handedOverAt, state: 'handed_over', detail: { attempt: 1 } },
     { at: sentAt, state: 'accepted', detail: { messageId, ...(providerId && { providerId }) } },
@@ -111,13 +136,17 @@ export function traceOf(email: PlainSteps): TraceEntry[] {
       : [],
   );
   const isBefore = ({ state }: TraceEntry) => beforeHandOver.includes(state);
-  const before = trace.filter(isBefore);
-  const after = trace.filter((entry) => !isBefore(entry));
+  const before = stored.filter(isBefore);
+  const after = stored.filter((entry) => !isBefore(entry));
   // Feedback may have arrived before the provider's response.
   const ordered = [...plain, ...after].sort((one, other) =>
     one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
   );
   return [...before, ...ordered];
+}
+
+function isWhole(entry: StoredEntry): entry is TraceEntry {
+  return entry.at !== undefined;
 }
 
 /**

@@ -1,10 +1,12 @@
+const encoder = new TextEncoder();
+
 /**
  * MurmurHash3 (x86, 32 bits) of a text as UTF-8: fast, even, and not for secrets. By Austin Appleby,
  * https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp
  * @returns an integer from 0 to 2³² − 1
  */
 export function hashText(text: string, seed = 0): number {
-  const bytes = new TextEncoder().encode(text);
+  const bytes = encoder.encode(text);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const wholeEnd = bytes.length - (bytes.length % 4);
   let hash = seed;

@@ -118,7 +118,7 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
     columns: isRouted
       ? sql`provider_id = case when part.id is null then email.provider_id else part.provider_id end,
           trace = case when part.id is null then email.trace
-            else (${unrouted(sql`email.trace`)}) || part.trace end,`
+            else (${unrouted(sql`email.trace`)}) || part.plain end,`
       : sql``,
   };
   const isWanted = sql`exists (select from derivable where "subscriptionIds" is not null)`;

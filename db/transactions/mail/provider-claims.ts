@@ -4,7 +4,7 @@ import { type Database, transact } from '../../database.ts';
 import { moveInRamps, type RampedEmail, type RampGate } from '../../ramps/admission.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { type RoutedPart, routedIn } from '../../sql/mail-claims.ts';
-import { handedOver, traceEntry, unrouted } from '../../sql/mail-trace.ts';
+import { handedOver, shortRouted, traceEntry, unrouted } from '../../sql/mail-trace.ts';
 import { hasRamp } from '../../sql/send-policy.ts';
 import { suppressionReason } from '../../../domain/mail/send-decision.ts';
 import type {
@@ -146,7 +146,11 @@ export async function recordRouted(
   if (assigned.length === 0) return;
   const parts = new Map<string, RoutedPart & { emailIds: string[] }>();
   for (const { id, providerId, detail } of assigned) {
-    const key = JSON.stringify(detail);
+    // Nearly all messages have skipped no provider, and JSON of each would take longer.
+    const key =
+      detail?.skipped.length === 0
+        ? `${detail.providerId} ${detail.route} ${detail.why}`
+        : JSON.stringify(detail);
     const part = parts.get(key);
     if (part) {
       part.emailIds.push(id);
@@ -155,7 +159,7 @@ export async function recordRouted(
     const trace = detail
       ? [{ at: claimedAt, state: 'routed', detail: { ...detail } } as const]
       : [];
-    parts.set(key, { providerId, trace, emailIds: [id] });
+    parts.set(key, { providerId, trace, plain: trace.map(shortRouted), emailIds: [id] });
   }
   await sql`update campaign_chunk set routed = ${JSON.stringify([...parts.values()])}::jsonb
     where attempt_id = ${attemptId}`.execute(tx);
