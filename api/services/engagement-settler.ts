@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 import { settleDue } from '../../db/transactions/engagement/settle.ts';
 
-/** Milliseconds between two looks at what is due. */
+/** Milliseconds between two checks for due opens and clicks. */
 const pauseMs = 2_000;
 /**
  * Milliseconds after the last open or click for which this process keeps checking. They are due

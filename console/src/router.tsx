@@ -20,7 +20,7 @@ import { PlainLayout } from './shell/plain-layout.tsx';
 import { ProjectLayout } from './shell/project-layout.tsx';
 import { SessionLayout } from './shell/session-layout.tsx';
 
-/** The pages of the console, by address. Each page is loaded when it is opened first. */
+/** The pages of the console, by address. Each page is loaded when it is first opened. */
 
 const root = createRootRoute({
   component: Outlet,
@@ -69,7 +69,7 @@ const tree = root.addChildren([
   ]),
 ]);
 
-/** Values in addresses are plain texts: `?search=ann&page=2`. */
+/** Query parameters are texts, without JSON: `?search=ann&page=2`. */
 function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
 }

@@ -10,32 +10,34 @@ import { traceEntry } from '../sql/mail-trace.ts';
 import type { CampaignRef } from './campaigns.ts';
 import { queueing } from './chunks.ts';
 
-/** Tries failed messages of a finished campaign again: at most once each. */
+/** Sends failed messages of a finished campaign again: each at most once. */
 
-/** Failed and withheld messages that are not tried again. */
+/** Counts of failed and suppressed messages that are not sent again. */
 export interface NotRetried {
-  /** Their reason does not change by another attempt, or a person has decided about them. */
+  /**
+   * Their reason would be the same at another attempt, or a person decided that they are not sent.
+   */
   cannotChange: number;
   alreadyRetried: number;
-  /** The provider may have accepted them. */
+  /** The provider may have accepted these messages. */
   unknown: number;
 }
 
 /**
- * SQL that is true if a provider may have accepted a message in one of its attempts, although its
+ * SQL that is true if a provider may have accepted a message in one of its attempts, although the
  * last attempt has failed.
  */
 const mayBeAccepted = sql<boolean>`(email.error = 'delivery_unknown'
   or email.trace @> '[{"state": "uncertain"}]' or email.trace @> '[{"state": "settled"}]')`;
 
-/** SQL that is true if a message was accepted, and refused by its provider afterwards. */
+/** SQL that is true if a message was first accepted by its provider, and then refused. */
 const wasAccepted = sql<boolean>`(email.sent_at is not null or email.message_id is not null)`;
 
 const isRetriable = sql<boolean>`(email.retried_at is null and not ${wasAccepted}
   and not ${mayBeAccepted})`;
 
 /**
- * Counts the messages that `retryPage` leaves as they are.
+ * Counts the messages that `retryPage` does not queue again.
  * @throws Problem STATS_TOO_HEAVY
  */
 export async function countNotRetried(
@@ -71,9 +73,10 @@ export async function countNotRetried(
 const checkedPage = 2_000;
 
 /**
- * Puts the next messages that have failed by a reason back into the queue of their campaign. Two calls
- * at once retry each message once. The caller locks the campaign after it.
- * @returns how many are retried, and the position of the last one that was checked; null: no more
+ * Puts the next messages that failed for a reason back into the queue of their campaign. Two
+ * concurrent calls retry each message once. The caller locks the campaign after this call.
+ * @returns the number of queued messages, and the position of the last one that was checked; null:
+ * no more
  */
 export async function retryPage(
   tx: Database,
@@ -118,8 +121,8 @@ export async function retryPage(
 }
 
 /**
- * SQL assignments for a message that is decided about and sent as if it was new. Only its attempts and
- * its trace stay. It takes a new allowance, since it has returned the former one when it failed.
+ * SQL assignments that reset a message as if it was new, except its attempts and trace. The message
+ * uses allowance again, because the first use was given back when it failed.
  */
 const waitingAgain: RawBuilder<unknown> = sql`status = 'PENDING', error = null, refusal = null,
   retried_at = now(), due_at = null, retry_at = null, hold_reason = null, held_until = null,

@@ -101,7 +101,7 @@ export interface DueMail {
 /** Messages of some projects. */
 export interface DuePage {
   mails: DueMail[];
-  /** The last project that was looked at; null: there is none after it. */
+  /** The last project that was checked; null: no project comes after it. */
   last: string | null;
 }
 

@@ -3,18 +3,19 @@ import { type ErrorAnswer, Everpost, EverpostError } from '../../../client/everp
 export { etagOf, EverpostError } from '../../../client/everpost.ts';
 export type * from '../../../client/api.ts';
 
-/** Keys of requests whose answer was lost, by the request. */
+/** Idempotency keys of requests whose response was lost, by request. */
 const lostKeys = new Map<string, string>();
 
-/** Returns a random text that is unique in practice, also on a page without HTTPS. */
+/** Returns a random text that is unique in practice. It also works on a page without HTTPS. */
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /**
- * Sends a request with the session of the browser. A POST has an `Idempotency-Key`. If the answer was
- * lost and the user sends the same again, it has the same key, so the work is done once.
+ * Sends a request with the session of the browser. A POST has an `Idempotency-Key`. If its response
+ * was lost and the user sends the same request again, the key is the same, so the work is done
+ * once.
  */
 function senderFor(projectId: string | null) {
   return async (url: string, init: RequestInit): Promise<Response> => {
@@ -32,7 +33,7 @@ function senderFor(projectId: string | null) {
   };
 }
 
-/** `retries: 0`: reads are repeated by their queries, writes only by the user. */
+/** `retries: 0`, because queries repeat reads, and only the user repeats writes. */
 const clientFor = (projectId: string | null) =>
   new Everpost({
     baseUrl: location.origin,
@@ -41,12 +42,12 @@ const clientFor = (projectId: string | null) =>
     fetch: senderFor(projectId),
   });
 
-/** The API without a project: accounts and the list of projects. */
+/** The API for requests without a project: accounts and the list of projects. */
 export const accountApi = clientFor(null);
 
 const clients = new Map<string, Everpost>();
 
-/** The API of one project. */
+/** Returns the API for requests in one project. */
 export function apiOf(projectId: string): Everpost {
   const client = clients.get(projectId) ?? clientFor(projectId);
   clients.set(projectId, client);

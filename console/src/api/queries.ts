@@ -8,10 +8,13 @@ import {
 import { EverpostError } from './api.ts';
 import { leaveForLogIn } from './session.ts';
 
-/** Pauses between two readings of a page that shows what goes on, in milliseconds. */
+/** Milliseconds between two reads of a page that shows changing data. */
 const pauses = [2_000, 4_000, 8_000, 16_000, 30_000];
 
-/** An error that the next try may not have: no answer, a busy server, a server error. */
+/**
+ * Returns true for an error that may disappear at the next attempt: no response, a busy server, a
+ * server error.
+ */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof EverpostError)) return false;
   return error.status === 0 || error.status === 429 || error.status >= 500;
@@ -38,17 +41,17 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** How often the data of a query were read without a change, by the query. */
+/** By query: its last data, and how often they were read again without a change. */
 const unchanged = new WeakMap<object, { data: unknown; times: number; readAt: number }>();
 
 /**
- * Reads again and again: every 2 seconds while the data change, then after 4, 8, 16 and 30 seconds.
- * Never while the window is hidden, at once when it comes to the front.
+ * Reads data repeatedly: every 2 seconds while they change, then after 4, 8, 16 and 30 seconds. It
+ * does not read while the window is hidden, and reads at once when the window comes to the front.
  */
 export function useLive<T>(options: {
   key: QueryKey;
   read: () => Promise<T>;
-  /** False: read once, for example because what it shows is over. */
+  /** False: the data are read once, for example because they cannot change any more. */
   isLive?: boolean | ((data: T) => boolean);
   isEnabled?: boolean;
 }): UseQueryResult<T> {
@@ -72,7 +75,10 @@ export function useLive<T>(options: {
   });
 }
 
-/** Reads once, and again when the window comes to the front or the data were changed here. */
+/**
+ * Reads data once, and again when the window comes to the front or the console has changed the
+ * data.
+ */
 export function useRead<T>(
   key: QueryKey,
   read: () => Promise<T>,
@@ -86,7 +92,7 @@ export function useRead<T>(
   });
 }
 
-/** Reads again what begins with this key, because it was changed. */
+/** Reads again all data whose query key begins with this key, because they were changed. */
 export function readAgain(...key: QueryKey): Promise<void> {
   return queryClient.invalidateQueries({ queryKey: key });
 }

@@ -3,7 +3,7 @@ import { accountApi, EverpostError } from './api.ts';
 /** Path of the console. */
 export const base = import.meta.env.BASE_URL.replace(/\/$/, '');
 
-/** Opens the log-in page, which leads back to the present page. */
+/** Opens the log-in page. After the log-in, the current page is opened again. */
 export function leaveForLogIn(): void {
   const path = location.pathname.slice(base.length);
   if (path.startsWith('/auth/')) return;
@@ -11,13 +11,16 @@ export function leaveForLogIn(): void {
   location.assign(`${base}/auth/login?next=${next}`);
 }
 
-/** Returns a page of the console from the address of the log-in page, by default the first page. */
+/**
+ * Returns the path in the log-in page's parameter `next`, if it is a page of the console; by
+ * default the first page.
+ */
 export function nextPage(next: unknown): string {
   const isPage = typeof next === 'string' && /^\/(?![/\\])/.test(next);
   return isPage && !next.startsWith('/auth/') ? next : '/';
 }
 
-/** Returns the user of the session; null: there is none. */
+/** Returns the user of the session; null: there is no session. */
 export async function findUser() {
   try {
     return await accountApi.get('/users/@me');

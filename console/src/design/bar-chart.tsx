@@ -4,7 +4,7 @@ import { Button } from './button.tsx';
 import { Table } from './table.tsx';
 
 export interface Bar {
-  /** Name of the bar: a day, an hour. */
+  /** Name of the bar, for example a day or an hour. */
   name: string;
   value: number;
 }
@@ -12,7 +12,7 @@ export interface Bar {
 const height = 160;
 const foot = 1;
 
-/** Bars over time, which can be read as a table. `label` is the name of the figure. */
+/** A bar chart over time. Screen readers read it as a table. `label` names the values. */
 export function BarChart({
   label,
   bars,

@@ -5,16 +5,16 @@ type Kind = 'primary' | 'danger' | 'plain';
 interface ButtonProps extends Omit<ComponentProps<'button'>, 'disabled'> {
   kind?: Kind;
   isSmall?: boolean;
-  /** True: it waits for an answer, and a further press does nothing. */
+  /** True: the button waits for a response, and pressing it again has no effect. */
   isBusy?: boolean;
-  /** A sentence that says why it cannot be pressed; it is shown as its title. */
+  /** The reason why the button is disabled, as a sentence, shown as a tooltip. */
   disabledBecause?: string | false | null;
   children: ReactNode;
 }
 
 /**
- * A button. A disabled one keeps the focus and can be read, with the reason: browsers skip buttons
- * with the attribute `disabled`.
+ * A button. A disabled button can still have the focus, so that screen readers read the reason;
+ * browsers skip buttons with the attribute `disabled`.
  */
 export function Button({
   kind,

@@ -5,17 +5,17 @@ import { TextField } from './fields.tsx';
 import { ProblemAlert } from './problem-alert.tsx';
 
 interface Question {
-  /** The verb and what it takes along: `Delete project`. */
+  /** The action and its object: `Delete project`. */
   title: string;
-  /** Says what is lost, with numbers. */
+  /** The text that names what will be lost, with numbers. */
   text: ReactNode;
-  /** Name of the button that does it; it repeats the verb. */
+  /** Name of the button that confirms. It repeats the verb of the title. */
   verb: string;
-  /** A name that has to be typed first. */
+  /** A name that the user must type to confirm. */
   typed?: string;
-  /** False: nothing is lost. */
+  /** False: the action loses no data. */
   isDangerous?: boolean;
-  /** The work. If it fails, the dialog shows why and stays open. */
+  /** The action. If it fails, the dialog shows the error and stays open. */
   send: () => Promise<unknown>;
 }
 
@@ -23,7 +23,7 @@ type Ask = (question: Question) => void;
 
 const Context = createContext<Ask>(() => {});
 
-/** Asks before something is done that cannot be taken back. */
+/** Asks the user to confirm actions that cannot be undone. */
 export function Confirmations({ children }: { children: ReactNode }) {
   const [question, setQuestion] = useState<Question | null>(null);
   return (

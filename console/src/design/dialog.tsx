@@ -2,8 +2,8 @@ import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 
 /**
- * A dialog over the page. It holds the focus and gives it back; Escape closes it. `size: 'side'` is
- * the navigation of a phone.
+ * A dialog over the page. It keeps the focus inside, and returns the focus when it closes; Escape
+ * closes it. `size: 'side'` is the navigation on a phone.
  */
 export function Dialog({
   title,

@@ -7,11 +7,11 @@ interface About {
   hint?: ReactNode;
   /** The error of this field, from the API. */
   error?: string | undefined;
-  /** True: the label is read aloud but not shown, because the place says it. */
+  /** True: the label is only for screen readers, because its place makes the field clear. */
   hidesLabel?: boolean;
 }
 
-/** The attributes of a control with an error and a hint. */
+/** Returns the attributes of a control with an error and a hint. */
 function useDescribed({ error, hint }: Pick<About, 'error' | 'hint'>) {
   const id = useId();
   const ids = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ');
@@ -189,7 +189,7 @@ export function CheckField({
   );
 }
 
-/** One choice of a few, all of them shown. */
+/** A choice of one option from a few, all of which are shown. */
 export function RadioGroup({
   label,
   options,

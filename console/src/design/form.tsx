@@ -2,11 +2,11 @@ import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'r
 import { EverpostError } from '../api/api.ts';
 import { ProblemAlert } from './problem-alert.tsx';
 
-/** The state of a form: its values, the errors of its fields, and how it is sent. */
+/** The state of a form: its values, the errors of its fields, and whether it is being sent. */
 export interface FormState<Values extends object> {
   values: Values;
   set: (changes: Partial<Values>) => void;
-  /** The attributes of the control of a value. */
+  /** Returns the attributes of the control for a value. */
   field: <Key extends keyof Values & string>(
     key: Key,
   ) => {
@@ -15,24 +15,24 @@ export interface FormState<Values extends object> {
     onChange: (value: Values[Key]) => void;
     error: string | undefined;
   };
-  /** The error of a field, or of what is in it: `data` has that of `data.plan`. */
+  /** Returns the error of a field, or of a part of it: for `data` also the error of `data.plan`. */
   errorOf: (field: string) => string | undefined;
   isBusy: boolean;
   isChanged: boolean;
   error: unknown;
   send: () => Promise<void>;
-  /** Starts again with these values. */
+  /** Replaces all values and removes errors. */
   reset: (values: Values) => void;
 }
 
-/** Returns the errors of an answer by field. */
+/** Returns the errors in an error response, by field. */
 function faultsOf(error: unknown): readonly { field: string; message: string }[] {
   return error instanceof EverpostError ? error.errors : [];
 }
 
 /**
- * Holds the values of a form and sends them with `send`. If the API refuses them, what was typed
- * stays, and each field shows its error.
+ * Keeps the values of a form and sends them with `send`. If the API refuses them, the values stay,
+ * and each field shows its error.
  */
 export function useForm<Values extends object>(
   initial: Values,
@@ -82,8 +82,8 @@ export function useForm<Values extends object>(
 }
 
 /**
- * The form itself. Errors of fields that it does not show are in its alert, with all others. After an
- * error the first invalid field has the focus.
+ * A form. Its alert shows other errors, and errors of fields that the form does not have. After an
+ * error, the first invalid field gets the focus.
  */
 export function Form<Values extends object>({
   form,

@@ -18,13 +18,13 @@ interface Notice {
 }
 
 interface Notify {
-  /** Says that something was done. */
+  /** Shows that an action succeeded. */
   say: (text: ReactNode) => void;
-  /** Says that something failed. */
+  /** Shows that an action failed. */
   fail: (error: unknown) => void;
   /**
-   * Says that something is gone, with `Undo` for 8 seconds. `send` does it after that time, or when
-   * the page is left.
+   * Shows that an object was deleted, with `Undo` for 8 seconds. `send` deletes it after this time,
+   * or when the page is left.
    */
   undoable: (text: ReactNode, send: () => Promise<unknown>, undo?: () => void) => void;
 }
@@ -34,7 +34,7 @@ const shownMs = 6_000;
 
 const Context = createContext<Notify | null>(null);
 
-/** Short messages in the corner. */
+/** Short messages in a corner of the window. */
 export function Notices({ children }: { children: ReactNode }) {
   const [notices, setNotices] = useState<readonly Notice[]>([]);
   const next = useRef(0);

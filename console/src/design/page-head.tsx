@@ -3,8 +3,8 @@ import { type ReactNode, useEffect, useRef } from 'react';
 let lastPath = '';
 
 /**
- * The heading of a page with its actions. It names the browser's tab, and has the focus when the page
- * was opened from another one.
+ * The heading of a page, with its actions. It sets the title of the browser tab, and gets the focus
+ * when the page is opened from another page.
  */
 export function PageHead({
   title,
@@ -16,9 +16,9 @@ export function PageHead({
   title: string;
   /** Name of the project, for the title of the tab. */
   project?: string | undefined;
-  /** The way back to the list. */
+  /** A link back to the list. */
   trail?: ReactNode;
-  /** The state of what the page shows. */
+  /** The state of the record on the page. */
   state?: ReactNode;
   actions?: ReactNode;
 }) {

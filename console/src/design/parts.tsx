@@ -15,7 +15,7 @@ const signs: Record<Tone, ReactNode> = {
   neutral: <circle cx="7" cy="7" r="2.5" />,
 };
 
-/** A state: a colour, a sign and a word, because not everybody sees colours. */
+/** A state, as a colour, a symbol and a word, because some people cannot distinguish colours. */
 export function State({ tone, children }: { tone: Tone; children: ReactNode }) {
   return (
     <span className={`state ${tone}`}>
@@ -34,7 +34,7 @@ export function State({ tone, children }: { tone: Tone; children: ReactNode }) {
   );
 }
 
-/** A time as it is said, with the whole time as its title. */
+/** A relative time (`5 minutes ago`), with the absolute time as a tooltip. */
 export function Time({ at }: { at: string | null | undefined }) {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -49,7 +49,7 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
-/** A part of a page under a heading of its own. `label` is the name of the region. */
+/** A part of a page with its own heading. `label` is the name of the region. */
 export function Card({
   label,
   actions,
@@ -71,7 +71,7 @@ export function Card({
   );
 }
 
-/** A list without items: what it is, and the way to the first one. */
+/** The content of an empty list: what its items are, and how to create the first one. */
 export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }) {
   return (
     <div className="empty">
@@ -81,7 +81,7 @@ export function Empty({ children, action }: { children: ReactNode; action?: Reac
   );
 }
 
-/** The shape of lines that are being loaded. It shows after 150 ms. */
+/** Placeholder lines while data are being loaded. They appear after 150 ms. */
 export function Bones({ lines = 4 }: { lines?: number }) {
   return (
     <div className="bones" role="status" aria-label="Loading">
@@ -92,7 +92,10 @@ export function Bones({ lines = 4 }: { lines?: number }) {
   );
 }
 
-/** Shows the data of a query; a skeleton before they come; its error. Old data stay during an error. */
+/**
+ * Shows the data of a query: placeholders while they load, and then the data or the error. If
+ * reading again fails, the old data stay.
+ */
 export function Loaded<T>({
   query,
   lines,
@@ -111,7 +114,7 @@ export function Loaded<T>({
   );
 }
 
-/** Numbers beside each other, each with its name. */
+/** Numbers next to each other, each with its name. */
 export function Figures({
   figures,
 }: {
@@ -139,7 +142,7 @@ function Figure({ name, value, note }: { name: string; value: number | string; n
   );
 }
 
-/** Copies a text. `children` is the name of the button. */
+/** A button that copies a text. `children` is the name of the button. */
 export function CopyButton({ text, children }: { text: string; children: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
@@ -159,7 +162,7 @@ export function CopyButton({ text, children }: { text: string; children: string 
   );
 }
 
-/** How far something is, in percent. */
+/** A progress bar, in percent. */
 export function Progress({ label, value }: { label: string; value: number }) {
   return (
     <div

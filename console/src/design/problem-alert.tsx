@@ -2,7 +2,7 @@ import { EverpostError } from '../api/api.ts';
 import { textOfProblem } from '../words/problems.ts';
 import { Button } from './button.tsx';
 
-/** An error: what failed, what to do, and the id by which operators find the request. */
+/** An error: what failed, what to do, and the request id with which operators find the request. */
 export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const { message, suggestion, requestId, code } = textOfProblem(error);
   return (

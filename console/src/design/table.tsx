@@ -2,19 +2,19 @@ import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
 
 export interface Column<Row> {
-  /** The head of the column. */
+  /** The heading of the column. */
   name: string;
   cell: (row: Row) => ReactNode;
   /** Shown in the head instead of the name: a box that chooses all rows. */
   head?: ReactNode;
   isNumber?: boolean;
-  /** True: the head is read aloud but not shown. */
+  /** True: the heading is only for screen readers. */
   hidesName?: boolean;
-  /** The way of sorting by this column; the head becomes a button. */
+  /** How the table is sorted by this column. If present, the heading is a button. */
   sort?: { direction: 'asc' | 'desc' | null; onSort: () => void };
 }
 
-/** A table of rows. `label` is its name. */
+/** A table. `label` is its name for screen readers. */
 export function Table<Row>({
   label,
   columns,
@@ -76,7 +76,7 @@ function Head<Row>({ column: { name, head, isNumber, hidesName, sort } }: { colu
   );
 }
 
-/** Says which part of a list is shown, and leads on. */
+/** Shows which part of a list is on the page, with links to other pages. */
 export function Pager({
   shown,
   onFirst,
@@ -84,10 +84,10 @@ export function Pager({
   onNext,
 }: {
   shown: ReactNode;
-  /** Null: this is the first page. */
+  /** null: this is the first page. */
   onFirst?: (() => void) | null;
   onPrevious?: (() => void) | null;
-  /** Null: this is the last page. */
+  /** null: this is the last page. */
   onNext: (() => void) | null;
 }) {
   return (

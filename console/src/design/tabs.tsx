@@ -1,7 +1,7 @@
 import { Tabs as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 
-/** Tabs. The chosen one may be held in the address: give `value` and `onChange`. */
+/** Tabs. To keep the chosen tab in the address, give `value` and `onChange`. */
 export function Tabs({
   label,
   tabs,

@@ -2,8 +2,9 @@ import { useState } from 'react';
 import { useNotify } from './notices.tsx';
 
 /**
- * Something that a button does. While it runs, the button is busy. An error is shown in the corner.
- * @returns `run`: does it, and resolves with true if it was done.
+ * Runs the action of a button. While it runs, the button is busy. An error is shown in the corner
+ * of the window.
+ * @returns `run`, which resolves with true if the action succeeded
  */
 export function useAction<Input extends unknown[]>(
   work: (...input: Input) => Promise<unknown>,

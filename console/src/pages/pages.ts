@@ -1,4 +1,4 @@
 import type { ComponentType } from 'react';
 
-/** Pages of a room: how each address below its parent loads the module with its `Page`. */
+/** The pages below one address: for each path, a function that loads the module with its `Page`. */
 export type Pages = Record<string, () => Promise<{ Page: ComponentType }>>;

@@ -1,15 +1,18 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 
-/** Returns a part of the page's path: `useParam('contactId')` for a page at `contacts/$contactId`. */
+/**
+ * Returns a parameter in the page's path: `useParam('contactId')` on a page at
+ * `contacts/$contactId`.
+ */
 export function useParam(name: string): string {
   const params = useParams({ strict: false }) as Record<string, string | undefined>;
   return params[name] ?? '';
 }
 
 /**
- * The filters and the order of a list, which are in the address, so that Back and a sent link show
- * the same. A value that equals its default is left out. A change of a filter leads to the first
- * page.
+ * The filters and the order of a list. They are in the address, so that the Back button and a
+ * shared link show the same list. Values that equal their default are left out, and changing a
+ * filter opens the first page.
  */
 export function useAddress<Key extends string>(
   defaults: Record<Key, string>,

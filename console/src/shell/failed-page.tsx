@@ -1,7 +1,7 @@
 import { PageHead } from '../design/page-head.tsx';
 import { ProblemAlert } from '../design/problem-alert.tsx';
 
-/** A page whose own code has failed. */
+/** The page that is shown when the code of a page has thrown an error. */
 export function FailedPage({ error }: { error: unknown }) {
   return (
     <div className="plain">

@@ -4,7 +4,7 @@ import { queryClient } from '../api/queries.ts';
 
 const cache = queryClient.getQueryCache();
 
-/** True while the last try of a query on this page had no answer. */
+/** Returns true if the last attempt of a query on this page got no response. */
 function isAnyLost(): boolean {
   return cache
     .getAll()
@@ -13,7 +13,10 @@ function isAnyLost(): boolean {
     );
 }
 
-/** Says that the server does not answer. Reading goes on by itself; writing is left to the user. */
+/**
+ * Shows that the server does not respond. Reads are repeated automatically, writes only by the
+ * user.
+ */
 export function LostConnection() {
   const isShown = useSyncExternalStore((changed) => cache.subscribe(changed), isAnyLost);
   return isShown ? (

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { PageHead } from '../design/page-head.tsx';
 
-/** A page that does not exist, or belongs to a project of others. */
+/** The page for an address that does not exist, or that belongs to a project of other users. */
 export function NotFoundPage() {
   return (
     <div className="plain">

@@ -1,6 +1,8 @@
 import { Outlet } from '@tanstack/react-router';
 
-/** Pages without navigation: log-in, sign-up and what mails lead to. */
+/**
+ * Layout of pages without navigation: log-in, sign-up and the pages to which links in mail lead.
+ */
 export function PlainLayout() {
   return (
     <div className="plain">

@@ -13,7 +13,10 @@ import { SideBar } from './side-bar.tsx';
 
 const readProjects = () => accountApi.get('/users/@me/projects');
 
-/** All pages of a project: its navigation beside the page, on a phone behind a button. */
+/**
+ * Layout of all pages of a project: the navigation is next to the page; on a phone, a button opens
+ * it.
+ */
 export function ProjectLayout() {
   const projectId = useParam('projectId');
   const { data: projects, error, refetch } = useRead(['projects'], readProjects);

@@ -4,17 +4,20 @@ import type { Project } from '../api/api.ts';
 
 interface ProjectContext {
   project: Project;
-  /** The API with the rights of the user in this project. */
+  /** The API for requests in this project, with the user's rights. */
   api: Everpost;
   /** Returns the address of a page of the project: `path('contacts')`. */
   path: (page: string) => string;
-  /** Why this user may not do what only administrators may; null: the user may. */
+  /**
+   * The reason why this user may not do what only administrators may; null: the user is an
+   * administrator.
+   */
   adminOnly: string | null;
 }
 
 export const ProjectContext = createContext<ProjectContext | null>(null);
 
-/** The project of the page. */
+/** Returns the project of the page. */
 export function useProject(): ProjectContext {
   return useContext(ProjectContext)!;
 }

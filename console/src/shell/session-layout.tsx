@@ -7,7 +7,10 @@ import { ProblemAlert } from '../design/problem-alert.tsx';
 import { LostConnection } from './lost-connection.tsx';
 import { UserContext } from './user.ts';
 
-/** Pages that need a session. Without one, the log-in page opens, and leads back. */
+/**
+ * Layout of pages that need a session. Without a session, the log-in page opens, which leads back
+ * afterwards.
+ */
 export function SessionLayout() {
   const { data: user, error, refetch } = useRead(['user'], findUser);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system is. Kept in the browser. */
+/** The colour theme: light, dark, or that of the system. The choice is stored in the browser. */
 
 export type Theme = 'system' | 'light' | 'dark';
 

@@ -3,7 +3,7 @@ import type { User } from '../api/api.ts';
 
 export const UserContext = createContext<User | null>(null);
 
-/** The user of the session. */
+/** Returns the user of the session. */
 export function useUser(): User {
   return useContext(UserContext)!;
 }

@@ -1,15 +1,15 @@
 import { EverpostError } from '../api/api.ts';
 
 export interface ProblemText {
-  /** The thing that failed. */
+  /** The failure, as a sentence. */
   message: string;
-  /** The next thing to do. */
+  /** The next step for the user, as a sentence. */
   suggestion: string | null;
   code: string | null;
   requestId: string | null;
 }
 
-/** An error in words. The API's own sentences are used; only a missing answer is said here. */
+/** Returns the text of an error. The text comes from the API, except when there was no response. */
 export function textOfProblem(error: unknown): ProblemText {
   if (!(error instanceof EverpostError)) {
     const message = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** Times in the zone of the browser. */
+/** Formats times in the time zone of the browser. */
 
 const full = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
@@ -17,7 +17,7 @@ export const fullTime = (at: string | Date): string => full.format(new Date(at))
 /** `25 Nov 2026` */
 export const fullDay = (at: string | Date): string => day.format(new Date(at));
 
-/** The zone of the browser: `Europe/Vienna`. */
+/** Returns the time zone of the browser: `Europe/Vienna`. */
 export const timeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const units = [
@@ -28,7 +28,7 @@ const units = [
   ['minute', 60],
 ] as const;
 
-/** `5 minutes ago`, `in 2 days`. */
+/** Formats a time relative to now: `5 minutes ago`, `in 2 days`. */
 export function relativeTime(at: string | Date, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000;
   const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['second', 1];
@@ -37,7 +37,7 @@ export function relativeTime(at: string | Date, now = Date.now()): string {
   return relative.format(Math.round(seconds / size), unit);
 }
 
-/** A length of time in words: `2 h 30 min`. */
+/** Formats a duration: `2 h 30 min`. */
 export function duration(seconds: number): string {
   const parts = [
     [Math.floor(seconds / 86_400), 'd'],

@@ -25,7 +25,7 @@ const rows = [
   { email: 'cleo@shop.test', sent: 31, tone: 'bad', state: 'Bounced' },
 ] as const;
 
-/** All parts of the console beside each other, for those who build it. */
+/** All design components on one page, for developers of the console. */
 export function Page() {
   return (
     <>

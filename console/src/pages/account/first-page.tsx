@@ -4,7 +4,7 @@ import { accountApi } from '../../api/api.ts';
 import { useRead } from '../../api/queries.ts';
 import { Bones } from '../../design/parts.tsx';
 
-/** Leads to the user's first project, or to the page that creates one. */
+/** Opens the user's first project, or the page that creates a project. */
 export function Page() {
   const navigate = useNavigate();
   const { data: projects } = useRead(['projects'], () => accountApi.get('/users/@me/projects'));

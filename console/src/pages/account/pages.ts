@@ -1,6 +1,6 @@
 import type { Pages } from '../pages.ts';
 
-/** Pages about the user: some are open to everybody, the others need a session. */
+/** Pages without a project. Those in `open` need no session. */
 export const accountPages = {
   open: {
     'auth/login': () => import('./log-in.tsx'),
