@@ -19,6 +19,7 @@ import { NotFoundPage } from './shell/not-found-page.tsx';
 import { PlainLayout } from './shell/plain-layout.tsx';
 import { ProjectLayout } from './shell/project-layout.tsx';
 import { SessionLayout } from './shell/session-layout.tsx';
+import { workflowPages } from './pages/workflows/pages.ts';
 
 /** The pages of the console, by address. Each page is loaded when it is first opened. */
 
@@ -65,7 +66,9 @@ const tree = root.addChildren([
   open.addChildren(routesOf(asParent(open), accountPages.open)),
   session.addChildren([
     ...routesOf(asParent(session), accountPages.session),
-    project.addChildren(routesOf(asParent(project), { ...projectPages, ...campaignPages })),
+    project.addChildren(
+      routesOf(asParent(project), { ...projectPages, ...campaignPages, ...workflowPages }),
+    ),
   ]),
 ]);
 

@@ -1,0 +1,55 @@
+import { branchesOf, findStep, findWay, type Journey, type Step, triggerKey } from './graph.ts';
+
+export interface OutlineItem {
+  step: Step;
+  /** Number of branches around it. */
+  depth: number;
+  /** Name of the branch that leads to it; null: the step before has one way only. */
+  branch: string | null;
+  /** Names of the steps that follow it, but are listed elsewhere: ways that come together. */
+  leadsTo: string[];
+  isReached: boolean;
+}
+
+interface Open extends Pick<OutlineItem, 'step' | 'depth' | 'branch'> {
+  from: OutlineItem | null;
+}
+
+/** Returns the steps in the order of their ways, each once; those that no way reaches come last. */
+export function outlineOf(journey: Journey): OutlineItem[] {
+  const items: OutlineItem[] = [];
+  const listed = new Set<string>();
+  const visit = (start: Step, isReached: boolean) => {
+    const open: Open[] = [{ step: start, depth: 0, branch: null, from: null }];
+    for (let next = open.pop(); next; next = open.pop()) {
+      const { step, depth, branch, from } = next;
+      if (listed.has(step.key)) {
+        from?.leadsTo.push(branch === null ? step.name : `${branch}: ${step.name}`);
+        continue;
+      }
+      listed.add(step.key);
+      const item: OutlineItem = { step, depth, branch, leadsTo: [], isReached };
+      items.push(item);
+      const isForked = branchesOf(journey, step).length > 1;
+      const followers = followersOf(journey, step).map(({ to, name }) => ({
+        step: to,
+        depth: depth + (isForked ? 1 : 0),
+        branch: isForked ? name : null,
+        from: item,
+      }));
+      open.push(...followers.toReversed());
+    }
+  };
+  const trigger = findStep(journey, triggerKey);
+  if (trigger) visit(trigger, true);
+  for (const step of journey.steps) if (!listed.has(step.key)) visit(step, false);
+  return items;
+}
+
+function followersOf(journey: Journey, step: Step): { to: Step; name: string }[] {
+  return branchesOf(journey, step).flatMap(({ id, name }) => {
+    const way = findWay(journey, step.key, id);
+    const to = way && findStep(journey, way.to);
+    return to ? [{ to, name }] : [];
+  });
+}

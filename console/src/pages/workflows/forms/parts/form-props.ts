@@ -1,0 +1,43 @@
+import type { Dispatch } from 'react';
+import type { EditAction } from '../../../../journey/editing.ts';
+import type { Config, Journey, Step } from '../../../../journey/graph.ts';
+
+/** The form of a step has these, whatever its type. */
+export interface StepFormProps {
+  journey: Journey;
+  step: Step;
+  config: Config;
+  /** Changes the config. A value that is undefined is left out. */
+  set: (changes: Config) => void;
+  /** Replaces the config. */
+  replace: (config: Config, field: string) => void;
+  /** The error of a field: `config.amount`. */
+  errorOf: (field: string) => string | undefined;
+  dispatch: Dispatch<EditAction>;
+}
+
+export function without(config: Config): Config {
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
+}
+
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+
+/** Returns a number from a number field; undefined: it is empty. */
+export const numberOf = (text: string): number | undefined =>
+  text.trim() === '' || Number.isNaN(Number(text)) ? undefined : Number(text);
+
+/** A comparison as it is stored. */
+interface Comparison {
+  operator: unknown;
+  value: unknown;
+  /** The field to compare with, in place of `value`. */
+  operand: unknown;
+}
+
+/** Returns the parts of a comparison. Every object inherits a `valueOf`, which is no part of it. */
+export function comparisonOf(config: Config): Comparison {
+  const { operator, value } = config;
+  const operand = Object.hasOwn(config, 'valueOf') ? config['valueOf'] : undefined;
+  return { operator, value, operand };
+}

@@ -1,0 +1,151 @@
+import { Link } from '@tanstack/react-router';
+import type { CountedWorkflow } from '../../../../../client/everpost.ts';
+import { useLive, useRead } from '../../../api/queries.ts';
+import { SelectField, TextField } from '../../../design/fields.tsx';
+import { PageHead } from '../../../design/page-head.tsx';
+import { Empty, Loaded, State, Time } from '../../../design/parts.tsx';
+import { Pager, Table } from '../../../design/table.tsx';
+import { useAddress } from '../../../shell/address.ts';
+import { useProject } from '../../../shell/project.ts';
+import { count, counted } from '../../../words/numbers.ts';
+import { WorkflowState } from '../shared/workflow-state.tsx';
+
+const pageSize = 50;
+
+/** All workflows of the project. */
+export function Page() {
+  const { api, project, path } = useProject();
+  const [address, set] = useAddress({ search: '', status: '', page: '1' });
+  const { search, status, page } = address;
+  const list = useLive({
+    key: [project.id, 'workflows', 'list', address],
+    read: () =>
+      api.get('/workflows', {
+        query: {
+          page: Number(page),
+          pageSize,
+          ...(search && { search }),
+          ...(status && { status: status as 'active' | 'disabled' }),
+        },
+      }),
+  });
+  return (
+    <>
+      <PageHead
+        title="Workflows"
+        project={project.name}
+        actions={
+          <Link className="button primary" to={path('workflows/new')}>
+            New workflow
+          </Link>
+        }
+      />
+      <div className="toolbar">
+        <TextField
+          label="Search workflows"
+          type="search"
+          value={search}
+          onChange={(text) => set({ search: text }, true)}
+        />
+        <SelectField
+          label="Status"
+          options={[
+            { value: '', text: 'all' },
+            { value: 'active', text: 'enabled' },
+            { value: 'disabled', text: 'disabled' },
+          ]}
+          value={status}
+          onChange={(text) => set({ status: text })}
+        />
+      </div>
+      <Loaded query={list}>
+        {({ data, total, totalPages }) =>
+          data.length === 0 ? (
+            <NoWorkflows isFiltered={search !== '' || status !== ''} />
+          ) : (
+            <>
+              <Rows workflows={data} />
+              <Pager
+                shown={counted(total, 'workflow')}
+                onPrevious={Number(page) > 1 ? () => set({ page: String(Number(page) - 1) }) : null}
+                onNext={
+                  Number(page) < totalPages ? () => set({ page: String(Number(page) + 1) }) : null
+                }
+              />
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function NoWorkflows({ isFiltered }: { isFiltered: boolean }) {
+  const { path } = useProject();
+  if (isFiltered) return <Empty>No workflow fits this search.</Empty>;
+  return (
+    <Empty
+      action={
+        <Link className="button primary" to={path('workflows/new')}>
+          Choose a workflow
+        </Link>
+      }
+    >
+      A workflow leads each contact from an event through mails and waits, for example a welcome
+      series.
+    </Empty>
+  );
+}
+
+function Rows({ workflows }: { workflows: readonly CountedWorkflow[] }) {
+  const { api, project, path } = useProject();
+  const groups = useRead([project.id, 'executions', 'groups', { kind: 'failed' }], () =>
+    api.get('/executions/groups', { query: { kind: 'failed' } }),
+  );
+  const failed = (id: string) =>
+    groups.data
+      ?.filter(({ workflow }) => workflow.id === id)
+      .reduce((sum, group) => sum + group.count, 0) ?? 0;
+  return (
+    <Table
+      label="Workflows"
+      rows={workflows}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          name: 'Name',
+          cell: ({ id, name }) => <Link to={path(`workflows/${id}`)}>{name}</Link>,
+        },
+        { name: 'State', cell: (workflow) => <WorkflowState {...workflow} /> },
+        { name: 'Trigger', cell: triggerText },
+        { name: 'Steps', isNumber: true, cell: ({ _count: { steps } }) => count(steps) },
+        { name: 'Inside', isNumber: true, cell: (workflow) => <Inside workflow={workflow} /> },
+        {
+          name: 'Failed',
+          isNumber: true,
+          cell: ({ id }) =>
+            failed(id) === 0 ? '0' : <State tone="bad">{count(failed(id))}</State>,
+        },
+        { name: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+      ]}
+    />
+  );
+}
+
+function triggerText({ triggerType, triggerConfig }: CountedWorkflow) {
+  if (triggerType === 'MANUAL') return 'by hand';
+  const text = triggerType === 'EVENT' ? triggerConfig.eventName : triggerConfig.cron;
+  return text ? <code>{text}</code> : <span className="second">not chosen</span>;
+}
+
+/** Number of contacts that are inside now. */
+function Inside({ workflow: { id, _count } }: { workflow: CountedWorkflow }) {
+  const { api, project } = useProject();
+  const { data } = useRead(
+    [project.id, 'workflows', id, 'inside'],
+    () =>
+      api.get('/executions', { query: { workflowId: id, status: 'RUNNING,WAITING', limit: 1 } }),
+    { isEnabled: _count.executions > 0 },
+  );
+  return _count.executions === 0 ? '0' : data ? count(data.total) : '…';
+}

@@ -1,0 +1,44 @@
+import { useEffect, useMemo } from 'react';
+import { useLive } from '../../../api/queries.ts';
+import { Loaded } from '../../../design/parts.tsx';
+import { useProject } from '../../../shell/project.ts';
+
+/** The picture of a workflow, which the server draws; with the numbers of its steps, live. */
+export function Picture({
+  id,
+  name,
+  version,
+  isStats = false,
+}: {
+  id: string;
+  name: string;
+  /** Absent: the current one. */
+  version?: number;
+  isStats?: boolean;
+}) {
+  const { api, project } = useProject();
+  const query = useLive({
+    key: [project.id, 'workflows', id, 'picture', version ?? 'current', isStats],
+    read: () =>
+      api.get('/workflows/{id}/graph.svg', {
+        path: { id },
+        query: { ...(version !== undefined && { version }), ...(isStats && { stats: 'true' }) },
+      }),
+    isLive: isStats,
+  });
+  return (
+    <Loaded query={query} lines={6}>
+      {(svg) => <Svg svg={svg} name={name} />}
+    </Loaded>
+  );
+}
+
+function Svg({ svg, name }: { svg: string; name: string }) {
+  const url = useMemo(() => URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' })), [svg]);
+  useEffect(() => () => URL.revokeObjectURL(url), [url]);
+  return (
+    <div className="workflow-picture" role="region" aria-label="Picture" tabIndex={0}>
+      <img src={url} alt={`Steps and ways of ${name}, with the numbers of the table of steps`} />
+    </div>
+  );
+}
