@@ -7,19 +7,19 @@ import {
 } from '@tanstack/react-router';
 import { base } from './api/session.ts';
 import { accountPages } from './pages/account/pages.ts';
+import { campaignPages } from './pages/campaigns/pages.ts';
 import { contactPage } from './pages/contact/pages.ts';
 import { contactPages } from './pages/contacts/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
-import { campaignPages } from './pages/campaigns/pages.ts';
 import type { Pages } from './pages/pages.ts';
 import { segmentPages } from './pages/segments/pages.ts';
 import { templatePages } from './pages/templates/pages.ts';
+import { workflowPages } from './pages/workflows/pages.ts';
 import { FailedPage } from './shell/failed-page.tsx';
 import { NotFoundPage } from './shell/not-found-page.tsx';
 import { PlainLayout } from './shell/plain-layout.tsx';
 import { ProjectLayout } from './shell/project-layout.tsx';
 import { SessionLayout } from './shell/session-layout.tsx';
-import { workflowPages } from './pages/workflows/pages.ts';
 
 /** The pages of the console, by address. Each page is loaded when it is first opened. */
 
@@ -48,6 +48,8 @@ const projectPages: Pages = {
   ...contactPage,
   ...segmentPages,
   ...templatePages,
+  ...campaignPages,
+  ...workflowPages,
 };
 
 function routesOf(parent: typeof root, pages: Pages) {
@@ -66,9 +68,7 @@ const tree = root.addChildren([
   open.addChildren(routesOf(asParent(open), accountPages.open)),
   session.addChildren([
     ...routesOf(asParent(session), accountPages.session),
-    project.addChildren(
-      routesOf(asParent(project), { ...projectPages, ...campaignPages, ...workflowPages }),
-    ),
+    project.addChildren(routesOf(asParent(project), projectPages)),
   ]),
 ]);
 

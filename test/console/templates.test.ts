@@ -114,7 +114,7 @@ describe.runIf(browser)('the templates in the console', () => {
     faults.push(...found);
   });
 
-  it('are overwritten by nobody unseen, and unsaved work outlives a reload', async () => {
+  it('are never overwritten unseen, and unsaved work outlives a reload', async () => {
     const { page, open, template, call } = await openProject();
     const { id } = await template('Welcome');
     await open(`templates/${id}`);

@@ -1,12 +1,11 @@
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { count } from '../words/numbers.ts';
+import type { Tone } from '../words/tone.ts';
 import { fullTime, relativeTime } from '../words/times.ts';
 import { Button } from './button.tsx';
 import { ProblemAlert } from './problem-alert.tsx';
 
 /** Small parts that many pages use. */
-
-export type Tone = 'good' | 'warning' | 'bad' | 'neutral';
 
 const signs: Record<Tone, ReactNode> = {
   good: <path d="M3 7.5 6 10.5 11.5 4" />,

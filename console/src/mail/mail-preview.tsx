@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { TemplatePreview } from '../api/api.ts';
 import { Button } from '../design/button.tsx';
-import { MailFrame } from '../design/mail-frame.tsx';
+import { MailFrame } from './mail-frame.tsx';
 import { Bones, State } from '../design/parts.tsx';
 import { ProblemAlert } from '../design/problem-alert.tsx';
 import { counted } from '../words/numbers.ts';

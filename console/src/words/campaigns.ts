@@ -1,5 +1,5 @@
 import type { Campaign, GetCampaignStatsProgress, Recipient } from '../api/api.ts';
-import type { Tone } from '../design/parts.tsx';
+import type { Tone } from './tone.ts';
 
 export type CampaignStatus = Campaign['status'];
 type Reason = NonNullable<Recipient['reasonCode']>;

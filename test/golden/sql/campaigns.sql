@@ -149,7 +149,7 @@ select case when frozen_count > $1 then frozen_count - coalesce((
     where campaign_id = $2), 0)::int else (
   select count(*)::int
   from email
-  where campaign_id = $3) end as count
+  where campaign_id = $3 ) end as count
 from campaign
 where id = $4
 
@@ -1138,19 +1138,31 @@ with page as (
   where ctid = any(array(
       select row
       from page))
-  returning campaign_id, project_id, code, count, sent, gone ), folded as (
+  returning campaign_tally.campaign_id, campaign_tally.code, campaign_tally.count,
+      campaign_tally.fresh, campaign_tally.gone, campaign_tally.gone_clicked,
+      campaign_tally.gone_delivered, campaign_tally.gone_human_clicked,
+      campaign_tally.gone_human_opened, campaign_tally.gone_opened, campaign_tally.project_id,
+      campaign_tally.sent ), folded as (
   delete from campaign_tally tally using (
     select distinct campaign_id, code
     from page) touched
   where (tally.campaign_id, tally.code) = (touched.campaign_id, touched.code) and not fresh
-  returning tally.campaign_id, project_id, tally.code, count, sent, gone ), sums as (
-  insert into campaign_tally (campaign_id, project_id, code, count, sent, gone, fresh)
-  select campaign_id, project_id, code, sum(count), sum(sent), sum(gone), false
+  returning tally.campaign_id, tally.code, tally.count, tally.fresh, tally.gone, tally.gone_clicked,
+      tally.gone_delivered, tally.gone_human_clicked, tally.gone_human_opened, tally.gone_opened,
+      tally.project_id, tally.sent ), sums as (
+  insert into campaign_tally (campaign_id, project_id, code, count, sent, gone, gone_delivered,
+      gone_opened, gone_clicked, gone_human_opened, gone_human_clicked, fresh)
+  select campaign_id, project_id, code, sum(count), sum(sent), sum(gone), sum(gone_delivered),
+      sum(gone_opened), sum(gone_clicked), sum(gone_human_opened), sum(gone_human_clicked), false
   from (
-    select campaign_id, project_id, code, count, sent, gone
+    select unfolded.campaign_id, unfolded.code, unfolded.count, unfolded.fresh, unfolded.gone,
+        unfolded.gone_clicked, unfolded.gone_delivered, unfolded.gone_human_clicked,
+        unfolded.gone_human_opened, unfolded.gone_opened, unfolded.project_id, unfolded.sent
     from unfolded
     union all
-    select campaign_id, project_id, code, count, sent, gone
+    select folded.campaign_id, folded.code, folded.count, folded.fresh, folded.gone,
+        folded.gone_clicked, folded.gone_delivered, folded.gone_human_clicked,
+        folded.gone_human_opened, folded.gone_opened, folded.project_id, folded.sent
     from folded) row
   where exists (
     select

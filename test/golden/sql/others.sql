@@ -228,26 +228,27 @@ with page as (
       select row
       from page))
   returning link_tally.clicks, link_tally.emails, link_tally.first_at, link_tally.fresh,
-      link_tally.human_clicks, link_tally.human_emails, link_tally.last_at, link_tally.link_id,
-      link_tally.machine_clicks, link_tally.owner_id ), folded as (
+      link_tally.gone, link_tally.human_clicks, link_tally.human_emails, link_tally.last_at,
+      link_tally.link_id, link_tally.machine_clicks, link_tally.owner_id ), folded as (
   delete from link_tally tally using (
     select distinct owner_id, link_id
     from page) touched
   where (tally.owner_id, tally.link_id) = (touched.owner_id, touched.link_id) and not fresh
-  returning tally.clicks, tally.emails, tally.first_at, tally.fresh, tally.human_clicks,
+  returning tally.clicks, tally.emails, tally.first_at, tally.fresh, tally.gone, tally.human_clicks,
       tally.human_emails, tally.last_at, tally.link_id, tally.machine_clicks, tally.owner_id ), sums
       as (
   insert into link_tally (owner_id, link_id, clicks, emails, human_clicks, human_emails,
-      machine_clicks, first_at, last_at, fresh)
+      machine_clicks, first_at, last_at, gone, fresh)
   select owner_id, link_id, sum(clicks), sum(emails), sum(human_clicks), sum(human_emails),
-      sum(machine_clicks), min(first_at), max(last_at), false
+      sum(machine_clicks), min(first_at), max(last_at), sum(gone), false
   from (
-    select gone.clicks, gone.emails, gone.first_at, gone.fresh, gone.human_clicks,
+    select gone.clicks, gone.emails, gone.first_at, gone.fresh, gone.gone, gone.human_clicks,
         gone.human_emails, gone.last_at, gone.link_id, gone.machine_clicks, gone.owner_id
     from gone
     union all
-    select folded.clicks, folded.emails, folded.first_at, folded.fresh, folded.human_clicks,
-        folded.human_emails, folded.last_at, folded.link_id, folded.machine_clicks, folded.owner_id
+    select folded.clicks, folded.emails, folded.first_at, folded.fresh, folded.gone,
+        folded.human_clicks, folded.human_emails, folded.last_at, folded.link_id,
+        folded.machine_clicks, folded.owner_id
     from folded) row
   where exists (
     select

@@ -527,7 +527,7 @@ describe('a campaign', { timeout: 120_000 }, () => {
 
     const hold = await frozen();
     await writeMail(db, (tx) =>
-      sql`update email set held_until = now() - interval '1 minute' where campaign_id = ${hold}`.execute(
+      sql`update email set held_until = now() - interval '1 min' where campaign_id = ${hold}`.execute(
         tx,
       ),
     );

@@ -4,7 +4,7 @@ import { useLive } from '../../api/queries.ts';
 import { Button } from '../../design/button.tsx';
 import { SelectField } from '../../design/fields.tsx';
 import { Empty, Loaded, State, Time } from '../../design/parts.tsx';
-import { SearchField } from '../../design/search-field.tsx';
+import { SearchField } from '../../design/lists/search-field.tsx';
 import { Pager, Table } from '../../design/table.tsx';
 import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';

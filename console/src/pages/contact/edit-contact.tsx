@@ -1,7 +1,7 @@
 import { useRef } from 'react';
 import { type Contact, etagOf } from '../../api/api.ts';
 import { Button } from '../../design/button.tsx';
-import { ChangedElsewhere, isConflict } from '../../shell/changed-elsewhere.tsx';
+import { ChangedElsewhere, isConflict } from '../../editing/changed-elsewhere.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import { CheckField, TextField } from '../../design/fields.tsx';
 import { Form, useForm } from '../../design/form.tsx';

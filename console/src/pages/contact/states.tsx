@@ -1,5 +1,6 @@
 import type { EmailSummary, Execution } from '../../api/api.ts';
-import { State, type Tone } from '../../design/parts.tsx';
+import { State } from '../../design/parts.tsx';
+import type { Tone } from '../../words/tone.ts';
 import { textOfReason } from '../../words/reasons.ts';
 
 const executions: Record<Execution['status'], [Tone, string]> = {

@@ -6,7 +6,7 @@ import { Button } from '../../design/button.tsx';
 import { SelectField } from '../../design/fields.tsx';
 import { PageHead } from '../../design/page-head.tsx';
 import { Empty, Loaded } from '../../design/parts.tsx';
-import { SearchField } from '../../design/search-field.tsx';
+import { SearchField } from '../../design/lists/search-field.tsx';
 import { saveFile } from '../../shell/save-file.ts';
 import { Pager } from '../../design/table.tsx';
 import { useAction } from '../../design/use-action.ts';

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { EverpostError, etagOf, type Segment } from '../../api/api.ts';
 import { readAgain } from '../../api/queries.ts';
 import { Button } from '../../design/button.tsx';
-import { ChangedElsewhere, isConflict } from '../../shell/changed-elsewhere.tsx';
+import { ChangedElsewhere, isConflict } from '../../editing/changed-elsewhere.tsx';
 import { Form, useForm } from '../../design/form.tsx';
 import { useNotify } from '../../design/notices.tsx';
 import { PageHead } from '../../design/page-head.tsx';

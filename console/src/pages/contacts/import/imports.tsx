@@ -1,6 +1,7 @@
 import type { ImportJob } from '../../../api/api.ts';
 import { useLive } from '../../../api/queries.ts';
-import { Card, Loaded, Progress, State, Time, type Tone } from '../../../design/parts.tsx';
+import { Card, Loaded, Progress, State, Time } from '../../../design/parts.tsx';
+import type { Tone } from '../../../words/tone.ts';
 import { useProject } from '../../../shell/project.ts';
 import { isEnded, textOfJobState } from '../../../words/jobs.ts';
 import { count } from '../../../words/numbers.ts';

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useReducer, useState } from 'react';
 import { type Draft, dropDraft, keepDraft } from '../../../api/drafts.ts';
 import { Button } from '../../../design/button.tsx';
-import { LeaveGuard } from '../../../design/leave-guard.tsx';
+import { LeaveGuard } from '../../../editing/leave-guard.tsx';
 import { ProblemAlert } from '../../../design/problem-alert.tsx';
 import { edit, startEditing } from '../../../journey/editing.ts';
 import { findStep, type Journey, triggerKey } from '../../../journey/graph.ts';

@@ -3,7 +3,7 @@ import { etagOf, type WorkflowGraphInput } from '../../../../../client/everpost.
 import { EverpostError } from '../../../api/api.ts';
 import { type Draft, dropDraft } from '../../../api/drafts.ts';
 import { readAgain } from '../../../api/queries.ts';
-import { Conflict } from '../../../design/conflict.tsx';
+import { Conflict } from '../../../editing/conflict.tsx';
 import { useNotify } from '../../../design/notices.tsx';
 import type { EditAction } from '../../../journey/editing.ts';
 import type { Journey } from '../../../journey/graph.ts';

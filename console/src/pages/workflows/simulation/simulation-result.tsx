@@ -1,4 +1,5 @@
-import { State, type Tone } from '../../../design/parts.tsx';
+import { State } from '../../../design/parts.tsx';
+import type { Tone } from '../../../words/tone.ts';
 import { duration, fullTime } from '../../../words/times.ts';
 import type { Played } from './play.ts';
 

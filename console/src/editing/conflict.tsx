@@ -1,5 +1,5 @@
-import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
+import { Button } from '../design/button.tsx';
+import { Dialog } from '../design/dialog.tsx';
 
 /** Asks what to do if another user has saved meanwhile. */
 export function Conflict({

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { TextField } from './fields.tsx';
+import { TextField } from '../fields.tsx';
 
 const pauseMs = 250;
 

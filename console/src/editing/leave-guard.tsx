@@ -1,6 +1,6 @@
 import { useBlocker } from '@tanstack/react-router';
-import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
+import { Button } from '../design/button.tsx';
+import { Dialog } from '../design/dialog.tsx';
 
 /** Asks before a page with unsaved work is left. */
 export function LeaveGuard({ isChanged }: { isChanged: boolean }) {

@@ -1,5 +1,5 @@
-import { counted } from '../words/numbers.ts';
-import { Pager } from './table.tsx';
+import { counted } from '../../words/numbers.ts';
+import { Pager } from '../table.tsx';
 
 /** Items of a list that is read by page. */
 export const pageSize = 50;
