@@ -527,9 +527,7 @@ describe('a campaign', { timeout: 120_000 }, () => {
 
     const hold = await frozen();
     await writeMail(db, (tx) =>
-      sql`update email set held_until = now() - interval '1 min' where campaign_id = ${hold}`.execute(
-        tx,
-      ),
+      sql`update email set held_until = 'yesterday' where campaign_id = ${hold}`.execute(tx),
     );
     await sql`update domain set status = 'failed' where project_id = ${projectId}`.execute(db);
     await finished(hold);
