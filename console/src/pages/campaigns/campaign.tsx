@@ -16,7 +16,7 @@ import { Engagement, ExperimentCard, LinksCard } from './campaign-parts.tsx';
 import { NotReached } from './not-reached.tsx';
 import { Recipients } from './recipients.tsx';
 import type { Stats } from './stats.ts';
-import './campaigns.css';
+import './look/campaigns.css';
 
 /** A campaign: how far it is, and what became of its mail. */
 export function Page() {

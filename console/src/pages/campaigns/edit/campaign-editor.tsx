@@ -15,7 +15,7 @@ import { ContentStep } from './content-step.tsx';
 import { ReviewStep } from './review-step.tsx';
 import { TimeStep } from './time-step.tsx';
 import { type Opened, useCampaignForm } from './use-campaign-form.ts';
-import '../campaigns.css';
+import '../look/campaigns.css';
 import '../../../mail/mail.css';
 
 const steps = ['Content', 'Audience', 'Time', 'Review'] as const;
