@@ -1360,7 +1360,7 @@ export interface Api {
       };
       answer: UploadList;
     };
-    /** List the sender domains of the own project */
+    /** List the sender domains of the caller's project */
     '/domains': {
       request: {};
       answer: Array<Domain>;
@@ -2489,7 +2489,7 @@ export interface Api {
         ignored: number;
       };
     };
-    /** Record an event: like /v1/track, or by name for a contact, an email or neither */
+    /** Record an event of a contact, of an email, or of neither */
     '/events/track': {
       request: {
         body: TrackEventRequest;
@@ -4277,7 +4277,7 @@ export type Campaign = {
     campaignId: string;
     outcome: 'not_opened' | 'not_clicked' | 'failed' | 'not_sent';
     ignoreMachines: boolean;
-    /** When its recipients were chosen */
+    /** When the recipients of the follow-up were chosen. Opens and clicks after it do not count */
     asOf: string;
   };
   messageType: 'MARKETING' | 'TRANSACTIONAL' | 'HEADLESS';
@@ -4293,7 +4293,7 @@ export type Campaign = {
   maxPerMinute: number | null;
   /** UTM parameters of its links, over those of the link policy */
   utm?: CampaignUtm;
-  /** The event that it is sent for */
+  /** The event that its mail should lead to */
   goal?: Goal;
   /** Versions of the campaign, and how one is chosen */
   experiment?: CampaignExperiment;
@@ -4403,7 +4403,7 @@ export type UtmInput = {
 };
 
 export type GoalInput = {
-  /** The event that the mail is sent for */
+  /** The event that the mail should lead to, such as a purchase */
   eventName: string;
   /** A number in the event's data, such as order.total, which is summed up */
   valueField?: string;
@@ -5296,7 +5296,7 @@ export type SegmentOfContact = {
 export type ContactField = {
   field: string;
   type: 'string' | 'number' | 'boolean' | 'date';
-  /** Percent of all contacts with the field */
+  /** How many percent of all contacts have the field */
   coverage: number;
 };
 
@@ -5461,7 +5461,7 @@ export type EventSubscription = {
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
-  /** Since when every matching event has a delivery; null while disabled */
+  /** From this time on, a delivery is created for every matching event; null while disabled */
   from: string | null;
   /** Start of the first failed request since the last success */
   failingSince: string | null;
@@ -5508,7 +5508,7 @@ export type NewEventSubscription = {
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
-  /** Since when every matching event has a delivery; null while disabled */
+  /** From this time on, a delivery is created for every matching event; null while disabled */
   from: string | null;
   /** Start of the first failed request since the last success */
   failingSince: string | null;
@@ -5534,7 +5534,7 @@ export type CountedEventSubscription = {
   enabled: boolean;
   disabledReason: 'requested' | 'gone' | 'failing' | null;
   paused: boolean;
-  /** Since when every matching event has a delivery; null while disabled */
+  /** From this time on, a delivery is created for every matching event; null while disabled */
   from: string | null;
   /** Start of the first failed request since the last success */
   failingSince: string | null;
@@ -5587,7 +5587,7 @@ export type EventDelivery = {
   status: 'pending' | 'delivered' | 'failed' | 'skipped';
   /** Why it was skipped */
   reason: 'disabled' | 'contact_deleted' | 'event_deleted' | 'expired' | null;
-  /** The `webhook-id` of its last batch */
+  /** The `webhook-id` of the last batch with this event; null: it was in no batch */
   batchId: string | null;
   /** Due time while it is pending */
   nextAttemptAt: string | null;
@@ -5905,7 +5905,7 @@ export type MoveWaitsRequest = {
   /** WAIT_FOR_EVENT only: remove the timeout */
   forever?: true;
   versions?: Array<number>;
-  /** A condition on their contacts */
+  /** Only executions whose contact meets this condition */
   filter?: ConditionInput;
 };
 
@@ -5963,7 +5963,7 @@ export type CheckWorkflowRequest = {
 export type WorkflowWarning = {
   code: 'unreachable_step' | 'timeout_never' | 'unconnected_branch' | 'early_event' | 'unknown_field' | 'not_by_key' | 'key_never_seen';
   message: string;
-  /** Its id, or its key if the request has keys */
+  /** The id of the step, or its key if the graph in the request names its steps by keys */
   step: string;
 };
 
@@ -7283,7 +7283,7 @@ export type SetRoutingRequest = {
       messageClass?: Array<'TRANSACTIONAL' | 'MARKETING' | 'HEADLESS'>;
       /** Domains of the sender */
       domains?: Array<string>;
-      /** A topic that was deleted since matches nothing */
+      /** Topics of the mail; a topic that has been deleted matches nothing */
       topicIds?: Array<string>;
       /** Domains of the recipient; *.edu: each name below edu */
       receivers?: Array<string>;
@@ -8018,7 +8018,7 @@ export type CountedWorkflow = {
   versionBy: Actor | null;
   /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
-  /** The event that its mail is sent for */
+  /** The event that its mail should lead to */
   goal?: Goal;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;
@@ -8166,7 +8166,7 @@ export type Workflow = {
   versionBy: Actor | null;
   /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
-  /** The event that its mail is sent for */
+  /** The event that its mail should lead to */
   goal?: Goal;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;
@@ -8219,7 +8219,7 @@ export type WorkflowGraph = {
   versionBy: Actor | null;
   /** Events that end an execution at any step */
   exitRules: Array<ExitRule>;
-  /** The event that its mail is sent for */
+  /** The event that its mail should lead to */
   goal?: Goal;
   /** Since then, no step of its executions begins */
   pausedAt: string | null;

@@ -129,7 +129,7 @@ async function waitForMails(to: string, count: number): Promise<MailSummary[]> {
     if (found.length >= count) return found;
     if (Date.now() > giveUpAt) {
       console.error(
-        `Only ${found.length} of ${count} mails to ${to} arrived within a minute. See ${api}/local/mailbox.`,
+        `Only ${found.length} of ${count} mails to ${to} arrived within a minute. The terminal of "npm start" shows errors.`,
       );
       process.exit(1);
     }

@@ -111,7 +111,7 @@ export function refuseSource(source: string, runId: string | undefined): void {
   const isRunId: boolean = runId === undefined || isUuid(runId);
   if (!isRunId) {
     throw new NoHistory(
-      `${runId} is not a run id. The API shows it as "temporalRunId", the Temporal UI as "Run ID".`,
+      `"${runId}" is not a run id. Give the "temporalRunId" of the API or the "Run ID" of the Temporal UI.`,
     );
   }
   if (/["\s]/.test(source))

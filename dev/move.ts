@@ -106,7 +106,12 @@ async function* readRows(
       const trimmed = cells.map((cell) => cell.trim());
       if (names === null) {
         if (fault !== null) throw new Error(fault);
-        if (!trimmed.includes('email')) throw new Error('The file has no column "email".');
+        if (!trimmed.includes('email')) {
+          const found = trimmed.join(', ');
+          throw new Error(
+            `The first line must name a column "email". It names ${found}; columns are separated by commas.`,
+          );
+        }
         names = trimmed;
         continue;
       }

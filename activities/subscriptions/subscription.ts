@@ -156,8 +156,8 @@ async function sendEvents(
         sending.add(entry);
         entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
-      // The page may have had deliveries of only one contact, which hid those of other contacts. So
-      // read again.
+      // All deliveries that were read may be of one contact and hide others, or the pace may have let
+      // fewer requests begin than there were places.
       if (units > 0 && (units < free || free < places)) continue;
       if (sending.size === 0 && isBehind) continue;
       if (sending.size === 0) {

@@ -54,7 +54,10 @@ export function zonedBounds(
 ): { from: Date | undefined; to: Date | undefined } {
   const from = startDate && startOf(zone, startDate);
   const to = endDate && endOf(zone, endDate);
-  if (from && to && from > to) throw invalidField('startDate', 'custom', isAfterEnd);
+  if (from && to && from > to) {
+    const start = `in ${zone} it begins at ${from.toISOString()}`;
+    throw invalidField('startDate', 'custom', `Must not be after \`endDate\`: ${start}.`);
+  }
   return { from, to };
 }
 

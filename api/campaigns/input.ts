@@ -347,7 +347,8 @@ function refuseFollowUp({ audience_type: before }: CampaignRow, body: Given): vo
   if (!isOther && !choosesOthers) return;
   const field = given !== undefined && !body.audienceType ? 'type' : 'audienceType';
   const message = isOne
-    ? 'The recipients of a follow-up cannot be changed. Leave the audience out.'
+    ? 'The recipients of a follow-up cannot be changed. Leave out `audienceType`, `segmentId`, ' +
+      '`audienceFilter` and `audienceCondition`.'
     : 'A follow-up can only be created with POST /campaigns/{id}/follow-up.';
   throw invalidField(isOther ? field : 'audienceType', 'not_allowed', message);
 }

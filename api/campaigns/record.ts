@@ -28,7 +28,9 @@ const FollowUpRecord = z.object({
   campaignId: z.uuid().describe('The campaign that is followed up; it may be deleted'),
   outcome: z.enum(followUpOutcomes),
   ignoreMachines: z.boolean(),
-  asOf: Time.describe('When its recipients were chosen'),
+  asOf: Time.describe(
+    'When the recipients of the follow-up were chosen. Opens and clicks after it do not count',
+  ),
 });
 
 export const MessageType = z.enum(['MARKETING', 'TRANSACTIONAL', 'HEADLESS']);
@@ -74,7 +76,7 @@ export const Campaign = named('Campaign', {
   utm: CampaignUtm.optional().describe(
     'UTM parameters of its links, over those of the link policy',
   ),
-  goal: Goal.optional().describe('The event that it is sent for'),
+  goal: Goal.optional().describe('The event that its mail should lead to'),
   experiment: CampaignExperiment.optional().describe(
     'Versions of the campaign, and how one is chosen',
   ),

@@ -11,7 +11,7 @@ import { pageHeaders, pathIn, plainLayout, projectLayout } from './layout.ts';
 import { logInPage, proveAgainPage } from './log-in-page.ts';
 import { factorNeededPage } from './second-factor-page.ts';
 
-/** Messages after an action. */
+/** Notices that a page shows after an action, by the name in its query. */
 const doneTexts = {
   verificationSent: 'If your address is not verified yet, a mail is on its way.',
   policySaved: 'Saved. It applies at once.',

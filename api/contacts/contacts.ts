@@ -59,8 +59,8 @@ export const listContacts = endpoint({
   summary: 'List contacts, newest first; search them by a part of their address',
   description:
     'A cursor list: pass the `cursor` of a response to get the next page. `search` takes at ' +
-    'most 255 characters. `total` counts all matches on the first page and is 0 on later ' +
-    'ones.',
+    'most 255 characters. On the first page `total` is the number of ' +
+    'all matches; on later pages it is 0.',
   access: 'secret',
   query: z.object({
     limit: queryInt(1, limits.pageSize, limits.pageSizeDefault),

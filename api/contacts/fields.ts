@@ -18,7 +18,7 @@ import { named, queryInt } from '../http/schemas.ts';
 const Field = named('ContactField', {
   field: z.string(),
   type: z.enum(['string', 'number', 'boolean', 'date']),
-  coverage: z.int().min(0).max(100).describe('Percent of all contacts with the field'),
+  coverage: z.int().min(0).max(100).describe('How many percent of all contacts have the field'),
 });
 
 const createdAt = { field: 'createdAt', type: 'date', coverage: 100 } as const;

@@ -68,8 +68,8 @@ export const getTimeline = endpoint({
     'GET /campaigns/{id}/recipients/{contactId}. For these and for mail, `detail.reasonCode` ' +
     'says why it was not sent; null: it was sent. `detail.explanation` says which event an execution ' +
     'waits for, if that has conditions. A page can have fewer items than `limit`, ' +
-    'or none, although `hasMore` is true. `total` counts all matches on the first page and is ' +
-    '0 on later ones.',
+    'or none, although `hasMore` is true. On the first page `total` is the number of ' +
+    'all matches; on later pages it is 0.',
   access: 'secret',
   params: ById,
   query: cursorQuery(newestFirst).extend({ types: Types }),

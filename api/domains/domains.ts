@@ -60,7 +60,7 @@ export const listOwnDomains = endpoint({
   id: 'listDomains',
   method: 'GET',
   path: '/domains',
-  summary: 'List the sender domains of the own project',
+  summary: "List the sender domains of the caller's project",
   description: "Like GET /domains/project/{projectId}, for the caller's project.",
   access: 'secret',
   response: z.array(Domain),

@@ -110,7 +110,8 @@ export const listEmails = endpoint({
   summary: 'List the mail of the project, newest first',
   description:
     'A cursor list of all mail, without bodies: mail of campaigns, workflows and /v1/send, ' +
-    'and received mail. `total` counts all matches on the first page and is 0 on later ones. ' +
+    'and received mail. On the first page `total` is the number of ' +
+    'all matches; on later pages it is 0. ' +
     'STATS_TOO_HEAVY: the search for a text took longer than 20 seconds.',
   access: 'secret',
   problems: ['STATS_TOO_HEAVY'],

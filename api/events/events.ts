@@ -58,7 +58,7 @@ export const trackEvent = endpoint({
   id: 'trackEvent',
   method: 'POST',
   path: '/events/track',
-  summary: 'Record an event: like /v1/track, or by name for a contact, an email or neither',
+  summary: 'Record an event of a contact, of an email, or of neither',
   description:
     'With `event` in the body it works like POST /v1/track and returns 200. With `name` it ' +
     'records an event of a contact, of an email or of neither, and returns 201. `data` is at ' +

@@ -32,7 +32,9 @@ export const moveWaitsOfStep = endpoint({
   body: selection({
     ...waitMoveFields,
     versions: Versions.optional(),
-    filter: ConditionInput.optional().describe('A condition on their contacts'),
+    filter: ConditionInput.optional().describe(
+      'Only executions whose contact meets this condition',
+    ),
   }).superRefine(...oneMove),
   response: JobAccepted,
   problems: ['WORKFLOW_NOT_FOUND', 'STEP_NOT_FOUND'],

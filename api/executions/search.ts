@@ -65,7 +65,8 @@ export const findExecutions = endpoint({
   description:
     'A cursor list. All filters must hold; an id that is not of this project finds nothing. ' +
     '`stepId` is the step that an execution is at, or ended at; `error` is a part of its ' +
-    'error, in any case. `total` counts all matches on the first page and is 0 on later ones.',
+    'error, in any case. On the first page `total` is the number of ' +
+    'all matches; on later pages it is 0.',
   access: 'secret',
   query: cursorQuery(newestStart).extend({
     status: Statuses.optional(),

@@ -25,7 +25,7 @@ export const ValueField = z
 export const GoalInput = z
   .object({
     eventName: EventName.superRefine(refuseUnmadeEvent).describe(
-      'The event that the mail is sent for',
+      'The event that the mail should lead to, such as a purchase',
     ),
     valueField: ValueField.optional().describe(
       "A number in the event's data, such as order.total, which is summed up",

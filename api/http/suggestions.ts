@@ -72,10 +72,11 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Choose another step. To repeat a workflow for a contact, start a new execution.',
   TRANSITION_FROM_EXIT:
     'Let the transition begin at the step before the EXIT step, or delete the EXIT step.',
-  TRANSITION_TO_TRIGGER: 'Choose another target, such as the step after the trigger.',
+  TRANSITION_TO_TRIGGER:
+    'Choose another target. A contact enters the workflow again by a new execution.',
   TRANSITION_EXISTS: 'Delete the existing transition, or insert a step into it.',
   TRANSITION_BRANCH_EXISTS: 'Delete the transition of this branch, or use another branch.',
-  TRANSITION_LOOP: 'Choose a target step from which no path leads back to this step.',
+  TRANSITION_LOOP: 'Choose a `toStepId` from which no path leads to `fromStepId`.',
   FIELD_NOT_DELETABLE: 'Only fields inside `data` can be deleted, such as `data.plan`.',
   CONSENT_SENDER_REQUIRED: 'Set its sender (`from`) with PUT /consent-policy.',
   RAMP_LIMIT: 'Delete a ramp that is DONE; GET /ramps lists the ramps.',

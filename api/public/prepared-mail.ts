@@ -171,7 +171,7 @@ export async function checkBesideMessage(
       if (!id || from) return;
       const template = await findTemplate(db, projectId, id);
       if (template && !template.from_email) {
-        throw invalidField('from', noSender.params.code, noSender.message);
+        throw senderlessTemplate();
       }
     },
     () => {
@@ -181,9 +181,18 @@ export async function checkBesideMessage(
   );
 }
 
+const missingSender = () => invalidField('from', noSender.params.code, noSender.message);
+
+const senderlessTemplate = () =>
+  invalidField(
+    'from',
+    noSender.params.code,
+    'The template has no sender. Send `from`, or give the template a sender.',
+  );
+
 function senderOf(request: SendBody, template: TemplateRow | null, projectName: string) {
   const email = request.from?.email ?? template?.from_email;
-  if (!email) throw invalidField('from', noSender.params.code, noSender.message);
+  if (!email) throw template ? senderlessTemplate() : missingSender();
   const own = request.from?.asText ? request.name : undefined;
   const given = own || request.from?.name;
   return { email, name: given || template?.from_name || projectName };

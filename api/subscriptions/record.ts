@@ -30,7 +30,9 @@ export const Subscription = named('EventSubscription', {
     .meta({ examples: [null] }),
   paused: z.boolean(),
   from: Time.nullable()
-    .describe('Since when every matching event has a delivery; null while disabled')
+    .describe(
+      'From this time on, a delivery is created for every matching event; null while disabled',
+    )
     .meta({ examples: ['2026-11-21T08:00:00.000Z'] }),
   failingSince: Time.nullable().describe(
     'Start of the first failed request since the last success',
@@ -111,7 +113,7 @@ export const Delivery = named('EventDelivery', {
   batchId: z
     .string()
     .nullable()
-    .describe('The `webhook-id` of its last batch')
+    .describe('The `webhook-id` of the last batch with this event; null: it was in no batch')
     .meta({ examples: [null] }),
   nextAttemptAt: Time.nullable()
     .describe('Due time while it is pending')

@@ -84,8 +84,8 @@ const getSuppressions = endpoint({
   path: '/suppression-list',
   summary: 'List the addresses that the project must not send to, newest first',
   description:
-    'A cursor list. `search` finds a part of the addresses that are kept in plain text. `total` ' +
-    'counts all matches on the first page and is 0 on later ones.',
+    'A cursor list. `search` finds a part of the addresses that are kept in plain text. On the first page `total` is the number of ' +
+    'all matches; on later pages it is 0.',
   access: 'secret',
   query: cursorQuery(newestFirst).extend({
     search: z

@@ -13,8 +13,8 @@ export const getTemplateUsage = endpoint({
   path: '/templates/{id}/usage',
   summary: 'List the uses of a template',
   description:
-    '`campaigns` also lists those that have not ended and use it in an arm of their experiment. ' +
-    '`emailsSent` counts all mail made from it.',
+    '`campaigns` includes unfinished ones with the template in an arm of their experiment. ' +
+    '`emailsSent` counts the mail from the template that was sent.',
   access: 'secret',
   params: ById,
   response: z.object({

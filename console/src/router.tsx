@@ -10,6 +10,8 @@ import { accountPages } from './pages/account/pages.ts';
 import { campaignPages } from './pages/campaigns/pages.ts';
 import { contactPage } from './pages/contact/pages.ts';
 import { contactPages } from './pages/contacts/pages.ts';
+import { emailPages } from './pages/emails/pages.ts';
+import { failurePages } from './pages/failures/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
 import type { Pages } from './pages/pages.ts';
 import { segmentPages } from './pages/segments/pages.ts';
@@ -50,6 +52,8 @@ const projectPages: Pages = {
   ...templatePages,
   ...campaignPages,
   ...workflowPages,
+  ...failurePages,
+  ...emailPages,
 };
 
 function routesOf(parent: typeof root, pages: Pages) {

@@ -9,7 +9,7 @@ import type { SegmentRow } from '../segments/segments.ts';
 export interface MembersQuery {
   page: number;
   pageSize: number;
-  /** Absent: newest member first in a STATIC segment, newest contact first in others. */
+  /** Absent: by the time of joining in a STATIC segment, by the creation of the contact in others. */
   sort?: 'createdAt' | 'email' | undefined;
   dir: 'asc' | 'desc';
 }

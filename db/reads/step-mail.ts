@@ -10,7 +10,7 @@ interface StepMailQuery {
   projectId: string;
   contactId: string;
   templateId: string | null;
-  /** Topic of the step; undefined: the template's topic. */
+  /** The topic of the step; null: no topic; undefined: the template's topic. */
   topicId: string | null | undefined;
 }
 

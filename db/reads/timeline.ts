@@ -44,7 +44,7 @@ const typeOfMail = sql<string>`case
     and error is distinct from 'delivery_unknown' then 'not_reached'
   else 'email' end`;
 
-/** A reference to the row of an item. Items are sorted by `at` and `id`, newest first. */
+/** Fields of all items of the timeline; `id` is that of their row. Sorted by `at` and `id`, newest first. */
 interface Item {
   type: TimelineType;
   id: string;

@@ -117,7 +117,13 @@ function serverFaults(given: GivenProvider, known: KnownProvider | undefined): F
     hasPassword && security === 'none' && host !== undefined && !isLoopbackHost(host);
   const errors: FieldProblem[] = [];
   if (hasPassword && !user) {
-    errors.push(fault('user', 'required', 'Is required when a password is set.'));
+    errors.push(
+      fault(
+        'user',
+        'required',
+        'Is required because the provider has a password. Send a `user`, or set `password` to null.',
+      ),
+    );
   }
   if (isReadable) {
     const message = `Must be tls or starttls: without encryption, others in the network could read the password for ${host}.`;

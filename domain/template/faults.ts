@@ -77,7 +77,9 @@ const syntaxMessages: readonly (readonly [RegExp, string])[] = [
   [/^tag (.+) not closed$/s, 'The tag $1 is not closed.'],
   [/^output "(.+)" not closed$/s, 'The placeholder $1 is not closed.'],
   [/^undefined filter: (.+)$/, 'There is no filter "$1".'],
-  [/^unexpected token (.+)$/s, 'The tag cannot be read at $1.'],
+  [/^unexpected token "", value expected$/s, 'A value is missing at the end.'],
+  [/^unexpected token (.+), value expected$/s, 'A value is missing before $1.'],
+  [/^unexpected token (.+)$/s, 'It cannot be read at $1.'],
 ];
 
 function syntaxText(written: string): string {

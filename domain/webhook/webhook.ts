@@ -117,7 +117,10 @@ export function buildWebhook(
     return { url, method, headers, body };
   } catch (error) {
     if (error instanceof RangeError)
-      return { fault: 'The body is nested too deeply to be written as JSON.' };
+      return {
+        fault:
+          'The body is nested too deeply to be written as JSON. Simplify the `body` of the step or its data, then retry the execution.',
+      };
     throw error;
   }
 }

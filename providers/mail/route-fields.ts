@@ -62,7 +62,9 @@ const Match = z.object({
     .max(3)
     .optional(),
   domains: list(DomainName).optional().describe('Domains of the sender'),
-  topicIds: list(TopicId).optional().describe('A topic that was deleted since matches nothing'),
+  topicIds: list(TopicId)
+    .optional()
+    .describe('Topics of the mail; a topic that has been deleted matches nothing'),
   receivers: list(Receiver)
     .optional()
     .describe('Domains of the recipient; *.edu: each name below edu'),

@@ -129,7 +129,11 @@ it('waits where the API asks for it, and repeats what failed', async () => {
 
 it('ends with a reason when nothing can be moved', async () => {
   const { move } = await useMove('address\nada@shop.example\n');
-  expect(await move('plunk')).toMatchObject({ code: 1, stderr: 'The file has no column "email".' });
+  expect(await move('plunk')).toMatchObject({
+    code: 1,
+    stderr:
+      'The first line must name a column "email". It names address; columns are separated by commas.',
+  });
   expect((await move('mailchimp')).stderr).toContain('Usage:');
   expect((await move('plunk', '--nope')).stderr).toContain("Unknown option '--nope'");
 

@@ -244,7 +244,7 @@ export function requireArm(experiment: Experiment | null, arm: string) {
   const ids = (experiment?.arms ?? []).map(({ id }) => id).join(', ');
   const message =
     ids === ''
-      ? 'The campaign has no experiment, so it has no arms.'
+      ? 'The campaign has no experiment, so it has no arms. Leave `arm` out.'
       : `Must be one of the arms: ${ids}.`;
   throw invalidField('arm', 'invalid_enum_value', message, arm);
 }
@@ -269,7 +269,7 @@ async function requireUndecided(db: Database, campaign: Tested): Promise<void> {
   // Before the audience is fixed, the test group is not complete.
   if (!isFixed) {
     throw new Problem('EXPERIMENT_NOT_RUNNING', {
-      message: 'The audience is still being fixed, so the test group is not complete.',
+      message: 'The recipients are still being collected, so the test group is not complete.',
       suggestion: 'Try again in a few seconds.',
       details: { state },
     });

@@ -56,7 +56,11 @@ export const GraphWarnings = z
     named('WorkflowWarning', {
       code: z.enum(graphWarningCodes),
       message: z.string(),
-      step: z.string().describe('Its id, or its key if the request has keys'),
+      step: z
+        .string()
+        .describe(
+          'The id of the step, or its key if the graph in the request names its steps by keys',
+        ),
     }),
   )
   .describe('Probable mistakes in the graph, at most 100');
@@ -86,7 +90,7 @@ export const Workflow = named('Workflow', {
   }),
   versionBy: Actor.nullable().describe('Who made this version; null: not known'),
   exitRules: z.array(ExitRule).describe('Events that end an execution at any step'),
-  goal: Goal.optional().describe('The event that its mail is sent for'),
+  goal: Goal.optional().describe('The event that its mail should lead to'),
   pausedAt: Time.nullable().describe('Since then, no step of its executions begins'),
   warnings: GraphWarnings.optional().describe(
     'Probable mistakes in the graph, when it is read, stored or enabled; absent: none',

@@ -48,3 +48,12 @@ export function duration(seconds: number): string {
   const shown = parts.filter(([amount]) => amount > 0).slice(0, 2);
   return shown.length === 0 ? '0 s' : shown.map(([amount, unit]) => `${amount} ${unit}`).join(' ');
 }
+
+/**
+ * Returns the first moment of a day (`2026-11-25`) in the zone of the browser, or of a day `after` it,
+ * as an ISO 8601 time.
+ */
+export function startOfDay(date: string, after = 0): string {
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number);
+  return new Date(year, month - 1, day + after).toISOString();
+}

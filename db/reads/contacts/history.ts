@@ -63,7 +63,7 @@ function latestOf(times: readonly [string, string | null][]): Map<string, Date> 
   return latest;
 }
 
-/** Times of last occurrences, as texts; null: never. */
+/** By name, the time at which something last happened to the contact, as a text; null: never. */
 interface Seen {
   events: Record<string, string | null>;
   /** Events that are derived from messages. */

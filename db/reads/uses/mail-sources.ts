@@ -4,7 +4,7 @@ import { isUuid } from '../../../domain/ids.ts';
 import type { Database } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 
-/** Returns the ids of those campaigns and templates that belong to the project. */
+/** Returns the ids of the mentioned campaigns and templates that exist in the project. */
 export async function listKnownSources(
   db: Database,
   projectId: string,

@@ -5,7 +5,7 @@ import { joinTopics } from './choose-topics.ts';
 
 /** Topics that a request asks for, beside the contact's own subscription. */
 export interface ConsentRequest {
-  /** True if nothing is granted before the owner of the address has confirmed it. */
+  /** True: subscription and topics begin only when the owner of the address has confirmed the request. */
   isOptIn: boolean;
   /** The ids of the requested topics. */
   topics: readonly string[];

@@ -17,7 +17,7 @@ export interface TrackedEvent {
   email: string;
   subscribed: boolean | undefined;
   subscribedWhenNew: boolean;
-  /** True if nothing is granted before the owner of the address has confirmed it. */
+  /** True: subscription and topics begin only when the owner of the address has confirmed the request. */
   isOptIn: boolean;
   change: ContactDataChange;
   name: string;

@@ -50,7 +50,10 @@ export type DeliveryOutcome = {
   | { kind: 'released'; delayMs?: number }
 );
 
-/** Attempts and their outcomes, in the order in which they happened. */
+/**
+ * The attempts of one batch, one id for each claimed chunk or message, and the outcomes of its messages
+ * in the order in which they happened. The two lists are not parallel.
+ */
 export interface Attempt {
   projectId: string;
   attemptIds: readonly string[];

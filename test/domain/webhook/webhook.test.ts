@@ -166,7 +166,8 @@ describe('the request of a WEBHOOK step', () => {
     let body: unknown = 'x';
     for (let level = 0; level < 100_000; level += 1) body = [body];
     expect(buildAny({ body })).toEqual({
-      fault: 'The body is nested too deeply to be written as JSON.',
+      fault:
+        'The body is nested too deeply to be written as JSON. Simplify the `body` of the step or its data, then retry the execution.',
     });
   });
 });

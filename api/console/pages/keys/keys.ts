@@ -226,8 +226,9 @@ const showRotation = projectPage({
 function refuseOldForm(key: Key, form: URLSearchParams): void {
   if (form.get('updatedAt') === key.updatedAt) return;
   throw new Problem('CONFLICT', {
-    message: 'The key has changed since this form was opened, and was not rotated.',
-    suggestion: 'Open the page of the key, and rotate it there.',
+    message:
+      'The key has changed since this form was opened, perhaps by this form. It was not rotated again.',
+    suggestion: 'Rotate it again only if its new value was not copied.',
   });
 }
 

@@ -1,0 +1,72 @@
+import { useState } from 'react';
+import type { ExecutionGroup } from '../../api/api.ts';
+import { readAgain } from '../../api/queries.ts';
+import { Button } from '../../design/button.tsx';
+import { Card, State, Time } from '../../design/parts.tsx';
+import { useAction } from '../../design/use-action.ts';
+import { useProject } from '../../shell/project.ts';
+import { counted } from '../../words/numbers.ts';
+import type { Tone } from '../../words/tone.ts';
+import { People } from './people.tsx';
+
+const states: Record<ExecutionGroup['kind'], { tone: Tone; text: string }> = {
+  failed: { tone: 'bad', text: 'Failed' },
+  stuck: { tone: 'bad', text: 'Stuck' },
+  warning: { tone: 'warning', text: 'Ended with a warning' },
+};
+
+/** Longest text by which `retry-all` chooses executions, in characters. */
+const errorLengthMax = 200;
+
+/** Executions with one reason: how many, since when, and what can be done with all of them. */
+export function Group({ group }: { group: ExecutionGroup }) {
+  const { api, project } = useProject();
+  const [isOpen, setOpen] = useState(false);
+  const { kind, workflow, step, error, count, firstAt, lastAt } = group;
+  const retryAll = useAction(async () => {
+    await api.post('/workflows/{id}/executions/retry-all', {
+      path: { id: workflow.id },
+      body: {
+        ...(step && { stepId: step.id }),
+        ...(error && { errorContains: error.slice(0, errorLengthMax) }),
+      },
+    });
+    await readAgain(project.id, 'executions');
+  }, 'They are being retried, at most 100 a second.');
+  const pause = useAction(async () => {
+    await api.patch('/workflows/{id}', { path: { id: workflow.id }, body: { paused: true } });
+    await readAgain(project.id, 'workflows');
+  }, `${workflow.name} is paused. No execution begins a step until it is resumed.`);
+  return (
+    <Card
+      label={step ? `${workflow.name}: ${step.name}` : workflow.name}
+      actions={
+        <>
+          {kind === 'failed' && (
+            <Button kind="primary" isBusy={retryAll.isBusy} onClick={() => void retryAll.run()}>
+              Retry all
+            </Button>
+          )}
+          <Button isBusy={pause.isBusy} onClick={() => void pause.run()}>
+            Pause workflow
+          </Button>
+        </>
+      }
+    >
+      <p className="actions">
+        <State tone={states[kind].tone}>{states[kind].text}</State>
+        <strong>{counted(count, 'execution')}</strong>
+        <span className="second">
+          first <Time at={firstAt} />, last <Time at={lastAt} />
+        </span>
+      </p>
+      {error && <p className="code">{error}</p>}
+      <div className="actions">
+        <Button isSmall aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          Show people
+        </Button>
+      </div>
+      {isOpen && <People group={group} />}
+    </Card>
+  );
+}
