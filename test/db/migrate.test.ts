@@ -64,7 +64,7 @@ it('accepts what a newer version has applied, and refuses a gap before it', asyn
   );
   await add({ '0004-fourth.sql': 'select 1;' });
   await expect(migrate()).rejects.toThrow(
-    'The database has the migration 0003-newer, but this version has 0002-second in its place',
+    'The database has the migration 0003-newer where this version has 0002-second',
   );
 });
 

@@ -193,6 +193,7 @@ describe('released after its campaign was cancelled, a mail', () => {
     expect(await rowOf(emailId)).toMatchObject({ status: 'PENDING', attempts: 0 });
     expect(await findCampaignWork(api.db, campaignId)).toEqual({
       nextDueMs: 0,
+      retryMs: null,
       isUnsettled: false,
       isRouted: false,
     });
