@@ -115,9 +115,7 @@ const Environment = z.object({
   WEBAUTHN_RP_ID: z.hostname('must be a host name').optional(),
   SECURITY_LOG_RETENTION_DAYS: number(365, 1),
   IDEMPOTENCY_KEY_TTL_HOURS: number(24, 1),
-  PLATFORM_FROM_ADDRESS: z
-    .email('must be an email address without a name, such as no-reply@shop.example')
-    .optional(),
+  PLATFORM_FROM_ADDRESS: z.email('must be an address such as no-reply@shop.example').optional(),
   VERIFY_EMAIL_ON_SIGNUP: flag(false),
   OIDC_PROVIDERS_FILE: text,
   PASSWORD_SIGN_IN: flag(true),
