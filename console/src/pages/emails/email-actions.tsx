@@ -10,7 +10,7 @@ import { useNotify } from '../../design/notices.tsx';
 import { useProject } from '../../shell/project.ts';
 import { timeZone } from '../../words/times.ts';
 
-/** What can be done with a mail that was not sent yet. */
+/** The actions on a mail that was not sent yet: cancel it, or send it at another time. */
 export function EmailActions({ email }: { email: Email }) {
   const { api, project } = useProject();
   const { say } = useNotify();
