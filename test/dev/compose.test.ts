@@ -77,15 +77,19 @@ it('copies what the .dockerignore lets through, and all that it imports', () => 
         )
       : [name],
   );
-  const { dependencies } = JSON.parse(read('package.json')) as {
-    dependencies: Record<string, string>;
-  };
+  const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<
+    'dependencies' | 'devDependencies',
+    Record<string, string>
+  >;
+  // The console and what builds it are only in the stage that builds, which has all packages.
+  const packagesOf = (file: string) =>
+    /^(console|dev)\//.test(file) ? { ...dependencies, ...devDependencies } : dependencies;
   const missing = files
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file) && !/\/dist\//.test(file))
     .flatMap((file) => importsOf(file, read(file)).map((one) => ({ file, ...one })))
-    .filter(({ target, isPackage, isType }) => {
+    .filter(({ file, target, isPackage, isType }) => {
       const name = /^(@[^/]+\/)?[^/]+/.exec(target)![0];
-      if (isPackage) return !isType && !target.startsWith('node:') && !(name in dependencies);
+      if (isPackage) return !isType && !target.startsWith('node:') && !(name in packagesOf(file));
       return !isType && !files.includes(target);
     })
     .map(({ file, target }) => `${file} imports ${target}`);

@@ -126,7 +126,7 @@ describe('npm run replay', { timeout: 120_000 }, () => {
     [[randomUUID()], 'Temporal has no run of '],
     [['campaign-nowhere'], 'Temporal has no run of campaign-nowhere.'],
     [[randomUUID(), '--run', randomUUID()], 'one of the two ids is wrong'],
-    [[randomUUID(), '--run', 'x'], 'x is no run id'],
+    [[randomUUID(), '--run', 'x'], '"x" is not a run id'],
     [['ada@people.test'], 'Temporal holds no mail addresses'],
   ])('says in a sentence why %j cannot be replayed', async (args, sentence) => {
     const { code, stdout, stderr } = await replay(...args);
