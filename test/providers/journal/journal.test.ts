@@ -87,7 +87,8 @@ describe('the journal of a worker', () => {
     const [left] = await take(dir);
     expect(left?.attempts[0]?.begun.get('one')).toMatchObject({ code: '550 5.1.1' });
     const [name = ''] = await readdir(dir);
-    expect(await readFile(join(dir, name), 'latin1')).not.toContain('ada');
+    // A shorter word may be in a random id.
+    expect(await readFile(join(dir, name), 'latin1')).not.toContain('shop.example');
   });
 
   it('is done when all its attempts have ended, and left when not', async () => {

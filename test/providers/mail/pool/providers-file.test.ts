@@ -101,7 +101,7 @@ describe('MAIL_PROVIDERS_FILE', () => {
       routes: [{ match: {}, providers: [{ id: 'default' }, { id: 'lost' }] }],
     };
     expect(await problemsOf(file)).toEqual([
-      'MAIL_PROVIDERS_FILE providers.0.user is required when a password is set.',
+      'MAIL_PROVIDERS_FILE providers.0.user is required because the provider has a password. Send a `user`, or set `password` to null.',
       expect.stringMatching(/^MAIL_PROVIDERS_FILE providers.0.security must be tls or starttls/),
       'MAIL_PROVIDERS_FILE providers.1.host is required.',
       'MAIL_PROVIDERS_FILE providers.1.name is used twice: BACKUP',
