@@ -135,7 +135,8 @@ describe.runIf(browser)('the pages of operators', () => {
     await page.getByRole('link', { name: 'Later' }).click();
     await page.getByRole('button', { name: 'Cancel email' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel email' }).click();
-    await page.getByRole('list', { name: 'Trace' }).getByText('It was not sent.').waitFor();
+    const trace = page.getByRole('list', { name: 'Trace' });
+    await trace.getByText('It was not sent. The mail was cancelled.').waitFor();
     faults.push(...user.faults);
   });
 

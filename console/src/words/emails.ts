@@ -1,5 +1,5 @@
 import type { Email } from '../api/api.ts';
-import { reasonText } from './campaigns.ts';
+import { textOfReason } from './reasons.ts';
 import { fullTime } from './times.ts';
 import type { Tone } from './tone.ts';
 
@@ -53,7 +53,7 @@ const sentences: Record<TraceEntry['state'], string> = {
 /** An entry of a trace in a sentence, with its reason or time if it has one. */
 export function traceSentence({ state, detail }: TraceEntry): string {
   const { reason, until, providerId } = detail ?? {};
-  const why = typeof reason === 'string' ? ` ${reasonText(reason)}.` : '';
+  const why = typeof reason === 'string' ? ` ${textOfReason(reason)}` : '';
   const time = typeof until === 'string' ? ` Until ${fullTime(until)}.` : '';
   const by = typeof providerId === 'string' ? ` Provider: ${providerId}.` : '';
   return sentences[state] + why + time + by;

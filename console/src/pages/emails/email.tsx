@@ -6,8 +6,8 @@ import { PageHead } from '../../design/page-head.tsx';
 import { Card, Loaded, State, Time } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { reasonText } from '../../words/campaigns.ts';
 import { emailSources, emailStates, traceSentence } from '../../words/emails.ts';
+import { textOfReason } from '../../words/reasons.ts';
 import { fullTime } from '../../words/times.ts';
 import { EmailActions } from './email-actions.tsx';
 import { EmailBody } from './email-body.tsx';
@@ -64,7 +64,7 @@ function Facts({ email }: { email: Email }) {
       'Why not sent',
       email.reasonCode && (
         <>
-          {reasonText(email.reasonCode)} <code className="second">{email.reasonCode}</code>
+          {textOfReason(email.reasonCode)} <code className="second">{email.reasonCode}</code>
         </>
       ),
     ],
