@@ -25,6 +25,9 @@ export async function buildConsole(onBuild: () => void = () => {}): Promise<void
   // Built next to the current one, so that a running API never reads an incomplete console.
   const target = join(root, `console/dist-${process.pid}`);
   const configFile = join(root, 'console/vite.config.ts');
+  const environment = process.env.NODE_ENV;
+  // Vite bundles React for developers in any other environment, such as that of the tests.
+  process.env.NODE_ENV = 'production';
   try {
     await build({ configFile, logLevel: 'error', build: { outDir: target, emptyOutDir: true } });
     await compressAll(join(target, 'assets'));
@@ -32,6 +35,8 @@ export async function buildConsole(onBuild: () => void = () => {}): Promise<void
     await rm(folder, { recursive: true, force: true });
     await rename(target, folder);
   } finally {
+    if (environment === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = environment;
     await rm(target, { recursive: true, force: true });
   }
 }
@@ -43,7 +48,10 @@ async function hashOfSources(): Promise<string> {
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
     .filter((file) => !file.startsWith(join(root, 'console/dist')));
-  const others = ['client/api.ts', 'client/everpost.ts', 'client/error.ts', 'package-lock.json'];
+  const others = [
+    ...['client/api.ts', 'client/everpost.ts', 'client/error.ts'],
+    ...['dev/builds/console.ts', 'package-lock.json'],
+  ];
   const all = [...sources, ...others.map((file) => join(root, file))].toSorted();
   const hash = createHash('sha256');
   for (const file of all) hash.update(file.slice(root.length)).update(await readFile(file));
