@@ -10,6 +10,7 @@ import { accountPages } from './pages/account/pages.ts';
 import { campaignPages } from './pages/campaigns/pages.ts';
 import { contactPage } from './pages/contact/pages.ts';
 import { contactPages } from './pages/contacts/pages.ts';
+import { domainPages } from './pages/domains/pages.ts';
 import { emailPages } from './pages/emails/pages.ts';
 import { failurePages } from './pages/failures/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
@@ -54,6 +55,7 @@ const projectPages: Pages = {
   ...workflowPages,
   ...failurePages,
   ...emailPages,
+  ...domainPages,
 };
 
 function routesOf(parent: typeof root, pages: Pages) {

@@ -14,14 +14,19 @@ export interface Column<Row> {
   sort?: { direction: 'asc' | 'desc' | null; onSort: () => void };
 }
 
-/** A table. `label` is its name for screen readers. */
+/**
+ * A table. `label` is its name for screen readers. `place` distinguishes tables of the same name on
+ * a page.
+ */
 export function Table<Row>({
   label,
+  place,
   columns,
   rows,
   keyOf,
 }: {
   label: string;
+  place?: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
@@ -31,7 +36,7 @@ export function Table<Row>({
       className="table-room"
       tabIndex={0}
       role="region"
-      aria-label={`${label}, scrolls sideways`}
+      aria-label={`${place ? `${label} of ${place}` : label}, scrolls sideways`}
     >
       <table aria-label={label}>
         <thead>
