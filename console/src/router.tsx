@@ -16,6 +16,7 @@ import { failurePages } from './pages/failures/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
 import type { Pages } from './pages/pages.ts';
 import { segmentPages } from './pages/segments/pages.ts';
+import { settingsPages } from './pages/settings/pages.ts';
 import { templatePages } from './pages/templates/pages.ts';
 import { workflowPages } from './pages/workflows/pages.ts';
 import { FailedPage } from './shell/failed-page.tsx';
@@ -44,6 +45,12 @@ const project = createRoute({
   component: ProjectLayout,
 });
 
+const settings = createRoute({
+  getParentRoute: () => project,
+  id: 'settings',
+  component: lazyRouteComponent(() => import('./pages/settings/layout.tsx'), 'SettingsLayout'),
+});
+
 /** All pages of projects, one list per room. */
 const projectPages: Pages = {
   ...overviewPages,
@@ -56,6 +63,11 @@ const projectPages: Pages = {
   ...failurePages,
   ...emailPages,
   ...domainPages,
+};
+
+/** All pages below the navigation `Settings`; their paths begin with `settings`. */
+const settingPages: Pages = {
+  ...settingsPages,
 };
 
 function routesOf(parent: typeof root, pages: Pages) {
@@ -74,7 +86,10 @@ const tree = root.addChildren([
   open.addChildren(routesOf(asParent(open), accountPages.open)),
   session.addChildren([
     ...routesOf(asParent(session), accountPages.session),
-    project.addChildren(routesOf(asParent(project), projectPages)),
+    project.addChildren([
+      ...routesOf(asParent(project), projectPages),
+      settings.addChildren(routesOf(asParent(settings), settingPages)),
+    ]),
   ]),
 ]);
 

@@ -19,12 +19,6 @@ const sections = [
   ['workflows', 'Workflows'],
   ['failures', 'Failures'],
   ['emails', 'Emails'],
-] as const;
-
-/** Pages that only the first console has so far. */
-const elsewhere = [
-  ['domains', 'Domains'],
-  ['keys', 'API keys'],
   ['settings', 'Settings'],
 ] as const;
 
@@ -93,12 +87,6 @@ function Navigation({ onLeave }: { onLeave: (() => void) | undefined }) {
           <span>{name}</span>
           {page === 'failures' && failed > 0 && <span className="number"> {count(failed)}</span>}
         </Link>
-      ))}
-      <p className="group">In the first console</p>
-      {elsewhere.map(([page, name]) => (
-        <a key={page} href={`/console/${project.id}/${page}`}>
-          {name}
-        </a>
       ))}
     </nav>
   );
