@@ -96,8 +96,15 @@ const rooms: readonly Room[] = [
   // The console is one of the API's clients, and knows nothing else of the server.
   {
     prefix: 'console/',
-    // It reads a contact file as the server does, so that the preview shows what will be stored.
-    uses: ['console/', 'client/', 'domain/contact/csv.ts', 'domain/contact/csv-lines.ts'],
+    // It reads a contact file as the server does, so that the preview shows what will be stored,
+    // and offers the scopes that the server knows.
+    uses: [
+      'console/',
+      'client/',
+      'domain/contact/csv.ts',
+      'domain/contact/csv-lines.ts',
+      'domain/access/scopes.ts',
+    ],
     packages: /./,
   },
   {

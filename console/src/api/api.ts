@@ -54,15 +54,20 @@ export function apiOf(projectId: string): Everpost {
   return client;
 }
 
-/** Requests a file of a project: an endpoint whose response is not JSON. */
-export async function readFile(projectId: string, path: string, body: object): Promise<Blob> {
-  const init = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
+/**
+ * Requests a file of a project: an endpoint whose response is not JSON. With a body, it is a POST.
+ */
+export async function readFile(projectId: string, path: string, body?: object): Promise<Blob> {
+  const init =
+    body === undefined
+      ? { method: 'GET' }
+      : {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        };
   const response = await senderFor(projectId)(`${location.origin}${path}`, init).catch(() => {
-    throw new EverpostError(`POST ${path}: no answer`, { code: 'CONNECTION_FAILED' });
+    throw new EverpostError(`${init.method} ${path}: no answer`, { code: 'CONNECTION_FAILED' });
   });
   if (response.ok) return response.blob();
   throw EverpostError.of(response, (await response.json()) as ErrorAnswer);

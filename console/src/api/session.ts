@@ -3,12 +3,16 @@ import { accountApi, EverpostError } from './api.ts';
 /** Path of the console. */
 export const base = import.meta.env.BASE_URL.replace(/\/$/, '');
 
+const pagePath = () => location.pathname.slice(base.length);
+
+/** Returns the address of the log-in page that leads back to the current page. */
+export function logInAddress(): string {
+  return `${base}/auth/login?next=${encodeURIComponent(pagePath() + location.search)}`;
+}
+
 /** Opens the log-in page. After the log-in, the current page is opened again. */
 export function leaveForLogIn(): void {
-  const path = location.pathname.slice(base.length);
-  if (path.startsWith('/auth/')) return;
-  const next = encodeURIComponent(path + location.search);
-  location.assign(`${base}/auth/login?next=${next}`);
+  if (!pagePath().startsWith('/auth/')) location.assign(logInAddress());
 }
 
 /**

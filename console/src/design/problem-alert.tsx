@@ -1,4 +1,5 @@
 import { EverpostError } from '../api/api.ts';
+import { logInAddress } from '../api/session.ts';
 import { textOfProblem } from '../words/problems.ts';
 import { Button } from './button.tsx';
 
@@ -19,6 +20,13 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
         <span className="second small">
           {code && <code>{code}</code>} {requestId && `Request ${requestId}`}
         </span>
+      )}
+      {code === 'REAUTHENTICATION_REQUIRED' && (
+        <div className="actions">
+          <a className="button small" href={logInAddress()}>
+            Log in again
+          </a>
+        </div>
       )}
       {onRetry && (
         <div className="actions">

@@ -1,6 +1,9 @@
 import { Tabs as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 
+/** The ids of tabs and panels contain this, so it has no spaces. */
+const keyOf = (name: string) => name.replaceAll(' ', '-');
+
 /** Tabs. To keep the chosen tab in the address, give `value` and `onChange`. */
 export function Tabs({
   label,
@@ -16,19 +19,21 @@ export function Tabs({
   return (
     <Radix.Root
       className="tabs"
-      defaultValue={tabs[0]?.name}
-      {...(value !== undefined && { value })}
-      {...(onChange && { onValueChange: onChange })}
+      defaultValue={keyOf(tabs[0]?.name ?? '')}
+      {...(value !== undefined && { value: keyOf(value) })}
+      {...(onChange && {
+        onValueChange: (key) => onChange(tabs.find(({ name }) => keyOf(name) === key)!.name),
+      })}
     >
       <Radix.List aria-label={label}>
         {tabs.map(({ name }) => (
-          <Radix.Trigger key={name} value={name}>
+          <Radix.Trigger key={name} value={keyOf(name)}>
             {name}
           </Radix.Trigger>
         ))}
       </Radix.List>
       {tabs.map(({ name, content }) => (
-        <Radix.Content key={name} value={name}>
+        <Radix.Content key={name} value={keyOf(name)}>
           {content}
         </Radix.Content>
       ))}

@@ -9,6 +9,15 @@ export interface ProblemText {
   requestId: string | null;
 }
 
+/** What to do in the console, where the API names an endpoint: by code. */
+const suggestions: Partial<Record<EverpostError['code'], string>> = {
+  REAUTHENTICATION_REQUIRED: 'Log in again, and then do this once more.',
+  SUBSCRIPTION_REQUIRED: 'Subscribe with Checkout first.',
+  CUSTOMER_REQUIRED: 'Subscribe with Checkout first.',
+  SUBSCRIPTION_EXISTS: 'Change it in the billing portal.',
+  MEMBER_EXISTS: 'Change the role in the list of members.',
+};
+
 /** Returns the text of an error. The text comes from the API, except when there was no response. */
 export function textOfProblem(error: unknown): ProblemText {
   if (!(error instanceof EverpostError)) {
@@ -38,5 +47,6 @@ export function textOfProblem(error: unknown): ProblemText {
     };
   }
   const [own] = error.message.split(errors[0] ? ` ${errors[0].field}: ` : '\n');
-  return { message: own ?? error.message, suggestion: error.suggestion, code, requestId };
+  const suggestion = suggestions[code] ?? error.suggestion;
+  return { message: own ?? error.message, suggestion, code, requestId };
 }

@@ -1,0 +1,81 @@
+import type { ApiKey, CreateApiKeyRequest } from '../../../api/api.ts';
+import { typedOf, valueOf } from '../../../values/kinds.ts';
+
+/** The settings of a named key in a form: lists are texts with one item a line. */
+export interface KeyValues {
+  name: string;
+  kind: ApiKey['kind'];
+  scopes: readonly string[];
+  domains: string;
+  events: string;
+  cidrs: string;
+  expiresAt: string;
+}
+
+type Body = Required<CreateApiKeyRequest>;
+
+const linesOf = (items: readonly string[] | null) => items?.join('\n') ?? '';
+
+function itemsOf(text: string): string[] | null {
+  const items = text.split(/[\n,]/).map((item) => item.trim());
+  const given = items.filter((item) => item !== '');
+  return given.length > 0 ? given : null;
+}
+
+export const noKey: KeyValues = {
+  name: '',
+  kind: 'secret',
+  scopes: [],
+  domains: '',
+  events: '',
+  cidrs: '',
+  expiresAt: '',
+};
+
+export function valuesOfKey(key: ApiKey): KeyValues {
+  return {
+    name: key.name,
+    kind: key.kind,
+    scopes: key.scopes,
+    domains: linesOf(key.domains),
+    events: linesOf(key.events),
+    cidrs: linesOf(key.cidrs),
+    expiresAt: typedOf(key.expiresAt, 'moment'),
+  };
+}
+
+/** Returns a typed time as the API has it; null: none. A text that is no time stays as it is. */
+export function endOf(typed: string): string | null {
+  if (typed === '') return null;
+  return (valueOf(typed, 'moment') as string | undefined) ?? typed;
+}
+
+/** Returns the settings as the API has them: only those that this kind of key has. */
+export function bodyOfKey(values: KeyValues): CreateApiKeyRequest {
+  const { kind } = values;
+  return {
+    name: values.name,
+    kind,
+    cidrs: itemsOf(values.cidrs),
+    expiresAt: endOf(values.expiresAt),
+    ...(kind === 'public'
+      ? { events: itemsOf(values.events) }
+      : { scopes: [...values.scopes] as Body['scopes'], domains: itemsOf(values.domains) }),
+  };
+}
+
+/**
+ * Returns only the settings that were changed, because the API refuses an expiry that has passed even
+ * if it is the present one.
+ */
+export function changedSettings(
+  values: KeyValues,
+  before: KeyValues,
+): Partial<CreateApiKeyRequest> {
+  const old = bodyOfKey(before);
+  const entries = Object.entries(bodyOfKey(values)).filter(
+    ([field, value]) =>
+      JSON.stringify(value) !== JSON.stringify(old[field as keyof CreateApiKeyRequest]),
+  );
+  return Object.fromEntries(entries);
+}

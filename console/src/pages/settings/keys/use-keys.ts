@@ -1,0 +1,19 @@
+import type { ApiKey } from '../../../api/api.ts';
+import { useLive } from '../../../api/queries.ts';
+import { useProject } from '../../../shell/project.ts';
+
+/** Reads the named keys of the project, newest first: those that are valid, or the revoked ones. */
+export function useKeys({ revoked = false, isLive = false } = {}) {
+  const { api, project } = useProject();
+  return useLive({
+    key: [project.id, 'keys', { revoked }],
+    read: () => api.get('/api-keys', { query: { revoked: revoked ? 'true' : 'false' } }),
+    isLive,
+  });
+}
+
+/** Returns the keys that this key has made, at any depth. They end with it. */
+export function madeBy(id: string, keys: readonly ApiKey[]): readonly ApiKey[] {
+  const own = keys.filter(({ createdBy }) => createdBy?.type === 'key' && createdBy.id === id);
+  return own.flatMap((key) => [key, ...madeBy(key.id, keys)]);
+}
