@@ -4,4 +4,6 @@ export const settingsPages: Pages = {
   settings: () => import('./project/project.tsx'),
   'settings/keys': () => import('./keys/keys.tsx'),
   'settings/keys/$keyId': () => import('./keys/key.tsx'),
+  'settings/members': () => import('./members/members.tsx'),
+  'settings/secrets': () => import('./secrets/secrets.tsx'),
 };

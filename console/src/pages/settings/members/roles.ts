@@ -1,0 +1,7 @@
+import type { Project } from '../../../api/api.ts';
+
+export const roleNames: Record<Project['role'], string> = {
+  OWNER: 'Owner',
+  ADMIN: 'Administrator',
+  MEMBER: 'Member',
+};
