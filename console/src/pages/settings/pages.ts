@@ -6,4 +6,7 @@ export const settingsPages: Pages = {
   'settings/keys/$keyId': () => import('./keys/key.tsx'),
   'settings/members': () => import('./members/members.tsx'),
   'settings/secrets': () => import('./secrets/secrets.tsx'),
+  'settings/marketing': () => import('./marketing/marketing.tsx'),
+  'settings/files': () => import('./files/files.tsx'),
+  'settings/billing': () => import('./billing/billing.tsx'),
 };
