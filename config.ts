@@ -455,7 +455,7 @@ function chooseMail(env: Settings): { provider: MailProvider; sender: MailSender
     const sender = provider.configure(env, { isProduction: isProduction(env) });
     if (sender) return { provider, sender };
   }
-  throw new Error('The last provider needs no settings.');
+  throw new Error('No mail provider accepts the settings. This is a bug in Everpost: report it.');
 }
 
 function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sender: MailSender) {

@@ -1,4 +1,5 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { bug } from '../domain/errors.ts';
 
 /**
  * Returns SQL that matches any of the values, for the right side of `=`. The values are one
@@ -39,6 +40,16 @@ export async function countRows<D, T extends keyof D>(
     .$castTo<{ total: number }>()
     .executeTakeFirstOrThrow();
   return total;
+}
+
+/**
+ * Returns the row of a query that always returns one.
+ * @throws Error if there is none
+ */
+export function onlyRow<T>(rows: readonly T[]): T {
+  const [row] = rows;
+  if (row === undefined) throw bug('A query that always returns a row has returned none.');
+  return row;
 }
 
 /** The id and size of a row. They are read first, to decide which rows to read. */

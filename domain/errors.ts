@@ -388,3 +388,8 @@ export function foundAll<Row extends { id: string }>(
   const known = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => found(resource, id, known.get(id)));
 }
+
+/** An error that only a bug in Everpost can cause. @param what the rule that was broken, as a sentence */
+export function bug(what: string): Error {
+  return new Error(`${what} This is a bug in Everpost: please report it.`);
+}

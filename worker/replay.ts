@@ -7,6 +7,7 @@ import {
 } from '@temporalio/worker';
 import { type Divergence, explainDivergence } from './divergence.ts';
 import type { CommandSinks, IssuedCommands } from './issued-commands.ts';
+import { bug } from '../domain/errors.ts';
 
 /** A recorded history and the id of its run. */
 export interface RecordedRun {
@@ -28,7 +29,7 @@ export async function replayHistory(
   for await (const { divergence } of replayHistories(bundle, [{ workflowId, history }])) {
     return divergence;
   }
-  throw new Error('Temporal has ended the replay without a result.');
+  throw bug('Temporal has ended the replay without a result.');
 }
 
 /** Replays many histories one after the other, so that only one of them is in memory. */
@@ -53,7 +54,7 @@ export async function* replayHistories<R extends RecordedRun>(
   };
   const options: ReplayWorkerOptions = { workflowBundle: bundle, sinks };
   for await (const { error } of Worker.runReplayHistories(options, taken())) {
-    if (!run) throw new Error('Temporal has returned the result of a replay that was not begun.');
+    if (!run) throw bug('Temporal has returned the result of a replay that was not begun.');
     yield { run, divergence: error ? explainDivergence(run.history, error, issued) : null };
   }
 }

@@ -75,7 +75,11 @@ export async function streamed(
   }
   const stream = Readable.from(pieces(), { objectMode: false });
   signal?.addEventListener('abort', () =>
-    stream.destroy(new Error('Another request needed the connection.')),
+    stream.destroy(
+      new Error(
+        'The response was cut off, because its client reads slowly and another request needed the database connection.',
+      ),
+    ),
   );
   // This ends the text even if none of it was read, as for HEAD.
   stream.once('close', () => void text.return().catch(() => {}));

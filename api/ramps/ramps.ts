@@ -14,7 +14,7 @@ import {
   type RampRow,
   resumeRamp as resumeRow,
 } from '../../db/ramps/ramps.ts';
-import { found, Problem, whenRight } from '../../domain/errors.ts';
+import { found, Problem, whenRight, bug } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { normaliseDomainName } from '../../domain/sender/domain-name.ts';
 import type { ProjectCaller } from '../access/caller.ts';
@@ -160,7 +160,7 @@ function refuseFurther(
 
 async function onlyRecord(db: Database, row: RampRow, project: ProjectCaller['project']) {
   const [record] = await presentRamps(db, [row], project);
-  if (!record) throw new Error('Presenting a ramp has returned no record.');
+  if (!record) throw bug('Presenting a ramp has returned no record.');
   return record;
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
+import { anyOf, onlyRow } from '../expressions.ts';
 
 /** Sending limits in messages per second; 0: no limit. */
 export interface SendingRates {
@@ -45,8 +45,7 @@ async function takeTokens(
   const { rows } = await sql<{ granted: number; wait_ms: number }>`
     select granted, wait_ms from take_sending_tokens(${buckets.map(({ key }) => key)}::text[],
       ${buckets.map(({ rate }) => rate)}::float8[], ${wanted}, ${urgent})`.execute(db);
-  const [taken] = rows;
-  if (!taken) throw new Error('The database has returned no row of sending tokens.');
+  const taken = onlyRow(rows);
   return { granted: taken.granted, waitMs: taken.wait_ms };
 }
 

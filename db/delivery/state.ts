@@ -5,6 +5,7 @@ import { readCircuit } from './provider-circuit.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import { waitingOf } from '../sql/mail-queue.ts';
 import { openEnd } from '../../domain/outcomes/hold.ts';
+import { onlyRow } from '../expressions.ts';
 
 /** Reports the state of mail delivery: waiting messages, messages being sent, and the speed. */
 
@@ -101,9 +102,7 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
         (${count(held, sql`hold_reason = 'frequency_cap'`)})::int as "frequencyCap",
         (${count(held, sql`hold_reason = 'warm_up'`)})::int as "warmUp"
     `.execute(db);
-  const [waiting] = rows;
-  if (!waiting) throw new Error('The database has returned no row of counts.');
-  return waiting;
+  return onlyRow(rows);
 }
 
 /** Counts the unsent messages of a campaign. */

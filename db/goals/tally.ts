@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { GoalSums } from '../../domain/goals/goal.ts';
 import type { Database } from '../database.ts';
-import { finite } from '../expressions.ts';
+import { finite, onlyRow } from '../expressions.ts';
 
 /**
  * Sums of conversions by campaign and workflow. The sums stay when contacts and their mail are
@@ -15,8 +15,7 @@ export async function readGoalSums(db: Database, ownerId: string): Promise<GoalS
         coalesce(sum(conversions), 0)::float8 as conversions,
         coalesce(round(sum(value), 6), 0)::text as value
       from goal_tally where owner_id = ${ownerId}`.execute(db);
-  const [row] = rows;
-  if (!row) throw new Error('The database has returned no row of sums.');
+  const row = onlyRow(rows);
   return { ...row, value: finite(Number(row.value)) };
 }
 

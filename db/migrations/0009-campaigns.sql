@@ -255,8 +255,8 @@ create table campaign_chunk (
   -- Set while the messages wait for this mail provider, which cannot take mail.
   waits_for text,
   -- Set while it is claimed, if routes choose the mail providers of its messages: an array of
-  -- {providerId, trace, emailIds}. A message gets its provider and this part of its trace in its row
-  -- with its outcome, or when it leaves this provider for another one.
+  -- {providerId, trace, emailIds}. The provider and this part of the trace are copied to the row of a
+  -- message when its outcome is recorded, or when it moves to another provider.
   routed jsonb,
   primary key (campaign_id, number),
   check (routed is null or attempt_id is not null),

@@ -28,7 +28,7 @@ create table security_event (
 );
 comment on table security_event is 'Logins, refusals and changes: who, from where, when';
 create index security_event_user on security_event (user_id, id) where user_id is not null;
--- A user's own events, in the order of their list.
+-- The events of a user outside projects, sorted like the list of them.
 create index security_event_own on security_event (user_id, created_at, id)
   where user_id is not null and project_id is null;
 -- One index for each filter of the list, sorted like the list.

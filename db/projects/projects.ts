@@ -5,6 +5,7 @@ import type { Role } from '../../domain/roles.ts';
 import { columnsFrom, columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import type { Project } from '../tables.ts';
+import { onlyRow } from '../expressions.ts';
 
 export type MemberProjectRow = Selectable<Project> & { role: Role };
 
@@ -240,7 +241,5 @@ export async function findSetupState(db: Database, projectId: string) {
       (select max(sent_at) from campaign where project_id = ${projectId}) as "lastCampaignSentAt",
       exists (select from workflow
         where project_id = ${projectId} and enabled) as "hasEnabledWorkflow"`.execute(db);
-  const [state] = rows;
-  if (!state) throw new Error('The database has returned no row of the setup state.');
-  return state;
+  return onlyRow(rows);
 }

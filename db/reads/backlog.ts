@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { chunkSize } from '../campaigns/chunks.ts';
 import type { Database } from '../database.ts';
+import { onlyRow } from '../expressions.ts';
 
 /** Backlog of the whole installation. Ages are seconds; 0 when nothing waits. */
 export interface Backlog {
@@ -95,9 +96,7 @@ export async function readBacklog(db: Database): Promise<Backlog> {
       (select ${ageOf('min(stuck_since)')} from stuck) as "executionsStuckAge",
       (select count(*)::int from provider_circuit
         where opened_at is not null) as "circuitsOpen"`.execute(db);
-  const [backlog] = rows;
-  if (!backlog) throw new Error('The database has returned no row of counts.');
-  return backlog;
+  return onlyRow(rows);
 }
 
 /** SQL of the seconds since a time; 0 if it is null. */

@@ -55,8 +55,8 @@ export function ledgerColumns(email: string, more: readonly string[] = []): RawB
 /** Names of queries in the same statement, with the columns `ledgerColumns`. */
 export interface LedgerChange {
   /**
-   * The messages before the change. Absent: they are new, or wait; a message that waits has no moment,
-   * has not failed, and has no id from a provider.
+   * The messages before the change. Absent: they were new, or still waited to be sent. Such messages
+   * have no moments, no failure and no id from a provider, so nothing has to be taken back.
    */
   was?: string;
   /** The same messages after the change. Absent: they are deleted. */

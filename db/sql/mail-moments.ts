@@ -145,8 +145,9 @@ export function changingMoments(changes: readonly MomentChange[]): RawBuilder<un
 }
 
 /**
- * SQL that counts changes of moments (`project_id`, `kind`, `at`, `count`) on days that may be counted
- * already: two days after they are over, see `dayIsCountedAfter` in db/emails/moments.ts.
+ * SQL that adds changes of moments (`project_id`, `kind`, `at`, `count`) to `email_tally`, except those
+ * of the last 24 hours, whose days are not counted yet: see `dayIsCountedAfter` in
+ * db/emails/moments.ts.
  */
 export function countingMoments(changes: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`insert into email_tally (project_id, kind, day, count)

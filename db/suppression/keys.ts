@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { ownerOf } from '../commits.ts';
 import type { Database } from '../database.ts';
+import { bug } from '../../domain/errors.ts';
 
 /**
  * The keys with which projects hash addresses. With its key, a project finds the entry of an
@@ -114,7 +115,6 @@ export async function requireAddresses(tx: Database, projectId: string): Promise
 
 function requireKeys(db: Database): Keys {
   const keys = keysOf.get(ownerOf(db));
-  if (!keys)
-    throw new Error('This database has no cipher for address keys: call encryptAddressKeys.');
+  if (!keys) throw bug('This database has no cipher for address keys: call encryptAddressKeys.');
   return keys;
 }

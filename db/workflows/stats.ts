@@ -5,7 +5,7 @@ import { stepModules } from '../../domain/workflow/steps/registry.ts';
 import { limits } from '../../domain/limits.ts';
 import { withinTime } from '../bounded.ts';
 import type { Database } from '../database.ts';
-import { anyOf, finite } from '../expressions.ts';
+import { anyOf, finite, onlyRow } from '../expressions.ts';
 import { branchOf } from './branches.ts';
 import { countNotStarted } from './not-started.ts';
 import {
@@ -193,9 +193,7 @@ async function countExecutions(
         count(*) filter (where status = 'FAILED')::int as failed,
         count(*) filter (where status = 'CANCELLED')::int as cancelled
       from execution where ${counted}`.execute(tx);
-  const [row] = rows;
-  if (!row) throw new Error('The database has returned no row of counts.');
-  return row;
+  return onlyRow(rows);
 }
 
 type OfStep<T> = { stepId: string } & T;
@@ -340,7 +338,6 @@ async function countGoal(tx: Database, counted: RawBuilder<boolean>): Promise<Go
       left join lateral (select count(*) as conversions, sum(conversion.value) as value
         from conversion where conversion.email_id = email.id) led on email.converted_at is not null
       where ${counted}`.execute(tx);
-  const [row] = rows;
-  if (!row) throw new Error('The database has returned no row of counts.');
+  const row = onlyRow(rows);
   return { ...row, value: finite(Number(row.value)) };
 }

@@ -146,9 +146,9 @@ function namesOf(args: readonly string[]): string[] {
 }
 
 /**
- * Returns true if the namespace has its search attributes. The server listens before it has them,
- * and creates attributes only together with the namespace. So attributes that are newer than the
- * data directory are added here.
+ * Returns true if the namespace has all wanted search attributes; otherwise adds those that are
+ * missing. A Temporal server accepts connections before its attributes exist, and creates them only
+ * together with a namespace, so an older data directory may lack some.
  */
 export async function isComplete(
   address: string,

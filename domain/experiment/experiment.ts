@@ -37,7 +37,7 @@ export const experimentStates = ['DRAFT', 'TESTING', 'WAITING', 'DECIDED', 'CANC
 export type ExperimentState = (typeof experimentStates)[number];
 
 /**
- * Seconds after the start of the test. Then the test counts as sent, even if some mail still waits.
+ * This many seconds after its start, the test counts as sent, even if some of its mail still waits.
  */
 export const testSendingSecondsMax = 86_400;
 

@@ -2,6 +2,7 @@ import { domainOf } from '../email-address.ts';
 import { defaultProviderId } from '../provider/provider.ts';
 import { drawWeighted } from '../drawing/weighted-draw.ts';
 import type { MessageClass } from '../mail/headers.ts';
+import { bug } from '../errors.ts';
 
 /** Decides which mail provider sends which mail. */
 
@@ -144,7 +145,7 @@ function isReceiver(name: string, domain: string): boolean {
  */
 function drawTarget(targets: readonly RouteTarget[], mailId: string | null): RouteTarget {
   const [first] = targets;
-  if (!first) throw new Error('The route has no provider.');
+  if (!first) throw bug('The route has no provider.');
   if (mailId !== null) return drawWeighted(targets, 'mail provider', mailId) ?? first;
   return targets.reduce((most, target) => (target.weight > most.weight ? target : most), first);
 }

@@ -20,8 +20,8 @@ const fullyLateMs = 60_000;
 const restMaxMs = 1_000;
 
 /**
- * Returns the demand of other work, from 0 (none) to 1 (full). Full demand is mail of a campaign,
- * or one statement for every two processors.
+ * Returns the demand of other work, from 0 (none) to 1 (full). Demand is full while mail
+ * of a campaign is being sent, or while PostgreSQL runs a statement for every two processors.
  */
 export function pressureOf({ isMailLeaving, statements, processors }: Demand): number {
   return isMailLeaving ? 1 : Math.min(1, (2 * statements) / Math.max(1, processors));

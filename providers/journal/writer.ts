@@ -33,7 +33,7 @@ export interface AttemptNotes {
   end(): void;
 }
 
-/** Takes notes that are not written: after the death of the process, the outcomes are unknown. */
+/** Writes nothing. If the process dies, the outcomes of the attempt are unknown. */
 export const noNotes: AttemptNotes = {
   content() {},
   messageNotes: () => ({ begin: () => true, end() {} }),

@@ -27,6 +27,7 @@ import {
   signalOf,
 } from './circuit.ts';
 import type { ProjectRouting } from './routing.ts';
+import { bug } from '../../../domain/errors.ts';
 
 /** Milliseconds for which mail waits while a probe finds out whether its provider works again. */
 const probingMs = 5_000;
@@ -233,7 +234,7 @@ function batchRouting(routes: Routes, byId: ReadonlyMap<string, BatchProvider>):
     },
     providerOf({ choice, position }) {
       const found = byId.get(choice.candidates[position]?.providerId ?? '');
-      if (!found) throw new Error('The chosen provider does not belong to the batch');
+      if (!found) throw bug('The chosen provider does not belong to the batch.');
       return found;
     },
     next: (choice, position, messageBytes) => decide(choice, position + 1, messageBytes),

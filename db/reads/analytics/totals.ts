@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
+import { onlyRow } from '../../expressions.ts';
 
 /** Statistics over whole UTC days. `from` is the start of the first of `days`. */
 export interface Days {
@@ -71,9 +72,7 @@ export async function findCampaignStats(db: Database, projectId: string, days: D
         ${averageOf('clicked_count')} as "averageClickRate"
       from campaign
       where project_id = ${projectId} and ${isWithin('created_at', days)}`.execute(db);
-  const [row] = rows;
-  if (!row) throw new Error('The database has returned no row of campaign statistics.');
-  return row;
+  return onlyRow(rows);
 }
 
 function isWithin(column: string, { from, days }: Days) {

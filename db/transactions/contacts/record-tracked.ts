@@ -10,7 +10,7 @@ import { applyConsentRequest } from './consent-request.ts';
 import { recordContact } from './record-contact.ts';
 import { recordEvents } from '../events/record-events.ts';
 import type { ContactDataChange } from '../../../domain/contact/data.ts';
-import { notFound } from '../../../domain/errors.ts';
+import { notFound, bug } from '../../../domain/errors.ts';
 
 /** An event with its changes to the contact, which is created if needed. */
 export interface TrackedEvent {
@@ -62,7 +62,7 @@ export async function recordTracked(
     [{ contactId, name, data, causedBy: evidence.actor }],
     { contactsLocked: true },
   );
-  if (!event) throw new Error('The database has returned no row for a recorded event.');
+  if (!event) throw bug('A recorded event has no row.');
   return { contactId, eventId: event.id, createdAt: event.createdAt };
 }
 

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Database, transact } from '../../database.ts';
 import { leaveDigests } from '../../workflows/executions/digest-events.ts';
 import { noteLostEvents, reconcileRecorded } from '../../subscriptions/upkeep.ts';
+import { onlyRow } from '../../expressions.ts';
 
 /** Number of events deleted in one transaction, which takes some tens of milliseconds. */
 const deletedAtOnce = 10_000;
@@ -65,8 +66,7 @@ async function deletePage(
     select (select coalesce(jsonb_agg(gone), '[]') from gone) as gone,
         (select jsonb_build_object('at', created_at::text, 'id', id) from page
           order by created_at, id limit 1) as last`.execute(tx);
-  const [page] = rows;
-  if (!page) throw new Error('The database has returned no row for a page of events to delete.');
+  const page = onlyRow(rows);
   await leaveDigests(tx, page.gone);
   return page;
 }

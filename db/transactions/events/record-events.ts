@@ -23,6 +23,7 @@ import { limits } from '../../../domain/limits.ts';
 import { actorOfEvent } from '../../../domain/access/actor.ts';
 import type { EventEffects, StartChoice } from '../../../domain/workflow/event-effects.ts';
 import { notedSubscription } from '../../../domain/runs/runs.ts';
+import { bug } from '../../../domain/errors.ts';
 
 export interface NewEvent {
   contactId: string | null;
@@ -441,6 +442,6 @@ export async function recordContactEvent(
     if (!email) return { missing: 'EMAIL', id: emailId };
   }
   const [recorded] = await recordEvents(tx, projectId, [event], { contactsLocked: true });
-  if (!recorded) throw new Error('The database has returned no row for a recorded event.');
+  if (!recorded) throw bug('A recorded event has no row.');
   return { event: recorded };
 }

@@ -29,7 +29,7 @@ import type { FrequencyCap, SendPolicy } from '../../../domain/mail/send-policy.
 import type { Suppression } from '../../../domain/mail/suppression.ts';
 import { endOf, openEnd } from '../../../domain/outcomes/hold.ts';
 import type { PolicyHold } from '../../../domain/outcomes/policy-holds.ts';
-import { among } from '../../expressions.ts';
+import { among, onlyRow } from '../../expressions.ts';
 
 /**
  * Decides about claimed mail in the transaction of its claim, so that other transactions never see
@@ -189,8 +189,7 @@ async function lockRules(
       from (values (true)) as always left join policy on true left join holding on true`.execute(
     tx,
   );
-  const [row] = rows;
-  if (!row) throw new Error('The database has returned no row of the sending rules.');
+  const row = onlyRow(rows);
   const { policy, holdout, now } = row;
   const counted = new Map<string, Date[]>();
   for (const { contact_id: id, sent_at: at } of row.mail ?? []) {

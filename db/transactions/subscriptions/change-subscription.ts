@@ -138,7 +138,8 @@ export async function updateSubscription(
 }
 
 /**
- * Keeps the current settings for the events up to this moment. A disabled subscription covers none.
+ * Returns the columns that append the current settings to `earlier`. They apply to the events that
+ * were recorded until now and are not read yet; a disabled subscription skips these events.
  */
 function remembering({ enabled, events, epoch }: SubscriptionRow) {
   const held = JSON.stringify([{ events: enabled ? events : [], epoch }]);

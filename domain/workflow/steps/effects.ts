@@ -69,7 +69,10 @@ export interface Expectation {
 export interface DigestSettings {
   /** Number of events at which the DIGEST closes early; null: it never closes early. */
   max: number | null;
-  /** True: no digest closed for some time before this one, so it closes at once. */
+  /**
+   * True: `immediateFirst` is set, and no digest of this step closed within the length of a digest
+   * before this one, so it closes at once.
+   */
   isFirst: boolean;
   /** The time from which the length of the DIGEST counts, in ISO 8601. */
   countsFrom: string;

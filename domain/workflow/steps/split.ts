@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whenRight } from '../../errors.ts';
+import { whenRight, bug } from '../../errors.ts';
 import { selection } from '../../filter/selection.ts';
 import { limits } from '../../limits.ts';
 import { drawWeighted } from '../../drawing/weighted-draw.ts';
@@ -62,7 +62,7 @@ export const split: StepModule<SplitConfig> = {
  */
 export function drawArm(arms: readonly Arm[], salt: string, subject: string): Arm {
   const arm = drawWeighted(arms, salt, subject);
-  if (!arm) throw new Error('No arm has a weight above 0.');
+  if (!arm) throw bug('No arm has a weight above 0.');
   return arm;
 }
 

@@ -4,6 +4,7 @@ import type { DkimAlgorithm } from '../../../domain/sender/dkim-record.ts';
 import { ThreadPool } from '../../rendering/thread-pool.ts';
 import type { NewDkimKey } from './keys.ts';
 import type { SigningKeys } from './signature.ts';
+import { bug } from '../../../domain/errors.ts';
 
 /**
  * A task for a thread. `memory` is transferred to the thread until the thread returns it; see
@@ -58,12 +59,13 @@ export function createDkimThreads(): DkimThreads {
       const memory = await copyOf(raw);
       const task = { kind: 'sign', memory, keys, now: new Date() } as const;
       const signed = await threads.run(owner, task, taskMs, { transfer: [memory] });
-      if (typeof signed !== 'object') throw new Error('The message could not be signed (DKIM).');
+      if (typeof signed !== 'object')
+        throw new Error('The stored keys of its domain cannot sign. Rotate the keys.');
       return withHeaders(signed as SignedMemory);
     },
     async makeKey(algorithm, owner) {
       const made = await threads.run(owner, { kind: 'make', algorithm }, taskMs);
-      if (typeof made !== 'object') throw new Error('No DKIM key could be made.');
+      if (typeof made !== 'object') throw bug('The thread that makes DKIM keys has returned none.');
       return made as NewDkimKey;
     },
     close: () => threads.close(),

@@ -12,7 +12,7 @@ export interface TemplateValues {
   body: string;
 }
 
-/** The HTML of a new template: it is small, and nothing in it warns. */
+/** The HTML of a new template: short, and without template warnings. */
 const firstBody = `<!doctype html>
 <html lang="en">
   <body style="margin: 0; font-family: sans-serif; color: #1b1c1e">

@@ -5,7 +5,7 @@ import type { CampaignCounter, MessageState } from '../../../../domain/mail/feed
 
 /** A change of a message by feedback. */
 interface MessageChange {
-  /** The message before it. */
+  /** The message before the change. */
   email: Pick<MessageState, 'sent_at' | 'delivered_at' | 'bounced_at'> & {
     campaign_id: string | null;
     status: string;

@@ -5,7 +5,7 @@ import type { ClientSign } from '../../../../domain/engagement/verdict.ts';
 
 /** A change of a message by feedback. */
 interface MessageChange {
-  /** The message before it. */
+  /** The message before the change. */
   email: { id: string } & Pick<MessageState, 'delivered_at' | 'opens' | 'clicks'>;
   state: Pick<MessageState, 'delivered_at'>;
 }
