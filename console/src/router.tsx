@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { base } from './api/session.ts';
 import { accountPages } from './pages/account/pages.ts';
+import { authPages } from './pages/auth/pages.ts';
 import { campaignPages } from './pages/campaigns/pages.ts';
 import { contactPage } from './pages/contact/pages.ts';
 import { contactPages } from './pages/contacts/pages.ts';
@@ -17,8 +18,10 @@ import { overviewPages } from './pages/overview/pages.ts';
 import type { Pages } from './pages/pages.ts';
 import { segmentPages } from './pages/segments/pages.ts';
 import { settingsPages } from './pages/settings/pages.ts';
+import { startPages } from './pages/start/pages.ts';
 import { templatePages } from './pages/templates/pages.ts';
 import { workflowPages } from './pages/workflows/pages.ts';
+import { AccountLayout } from './shell/account-layout.tsx';
 import { FailedPage } from './shell/failed-page.tsx';
 import { NotFoundPage } from './shell/not-found-page.tsx';
 import { PlainLayout } from './shell/plain-layout.tsx';
@@ -39,6 +42,11 @@ const session = createRoute({
   id: 'session',
   component: SessionLayout,
 });
+const account = createRoute({
+  getParentRoute: () => session,
+  id: 'account',
+  component: AccountLayout,
+});
 const project = createRoute({
   getParentRoute: () => session,
   path: '$projectId',
@@ -54,6 +62,7 @@ const settings = createRoute({
 /** All pages of projects, one list per room. */
 const projectPages: Pages = {
   ...overviewPages,
+  ...startPages,
   ...contactPages,
   ...contactPage,
   ...segmentPages,
@@ -83,9 +92,11 @@ function routesOf(parent: typeof root, pages: Pages) {
 const asParent = (route: unknown) => route as typeof root;
 
 const tree = root.addChildren([
-  open.addChildren(routesOf(asParent(open), accountPages.open)),
+  open.addChildren(routesOf(asParent(open), { ...accountPages.open, ...authPages.open })),
   session.addChildren([
-    ...routesOf(asParent(session), accountPages.session),
+    account.addChildren(
+      routesOf(asParent(account), { ...accountPages.session, ...authPages.session }),
+    ),
     project.addChildren([
       ...routesOf(asParent(project), projectPages),
       settings.addChildren(routesOf(asParent(settings), settingPages)),

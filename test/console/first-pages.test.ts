@@ -29,8 +29,8 @@ describe.runIf(browser)('the first pages of the console', () => {
     await page.getByRole('heading', { name: 'Create a project' }).waitFor();
     await page.getByLabel('Name').fill('<img src=x onerror=alert(1)>');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    expect(await page.title()).toBe('Overview · <img src=x onerror=alert(1)> · Everpost');
+    await page.getByRole('heading', { name: 'Get started' }).waitFor();
+    expect(await page.title()).toBe('Get started · <img src=x onerror=alert(1)> · Everpost');
     expect(await page.getByRole('navigation', { name: 'Main' }).isVisible()).toBe(true);
   });
 

@@ -13,11 +13,25 @@ export function randomId(): string {
 }
 
 /**
- * Sends a request with the session of the browser. A POST has an `Idempotency-Key`. If its response
- * was lost and the user sends the same request again, the key is the same, so the work is done
- * once.
+ * Sends a request with the session of the browser. If it needs a recent sign-in, the user is asked
+ * to prove who they are, and it is sent again; the refused request has done nothing.
  */
 function senderFor(projectId: string | null) {
+  const send = sendOnceFor(projectId);
+  return async (url: string, init: RequestInit): Promise<Response> => {
+    const response = await send(url, init);
+    const methods = await neededProofs(response);
+    if (methods === null || !(await askForProof(methods))) return response;
+    // The first signal may have timed out while the user was asked.
+    return send(url, { ...init, signal: AbortSignal.timeout(30_000) });
+  };
+}
+
+/**
+ * Sends a request once. A POST has an `Idempotency-Key`. If its response was lost and the user sends
+ * the same request again, the key is the same, so the work is done once.
+ */
+function sendOnceFor(projectId: string | null) {
   return async (url: string, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);
     if (projectId !== null) headers.set('x-project-id', projectId);
@@ -31,6 +45,29 @@ function senderFor(projectId: string | null) {
     if (response.status < 500) lostKeys.delete(same);
     return response;
   };
+}
+
+type AskForProof = (methods: readonly string[]) => Promise<boolean>;
+
+let askForProof: AskForProof = async () => false;
+
+/**
+ * Sets the function that asks the user to prove who they are, by one of the methods: `password`,
+ * `totp`, `passkey`, `github`, `google` or `oidc:<id>`. It returns true when they have.
+ */
+export function setAskForProof(ask: AskForProof): void {
+  askForProof = ask;
+}
+
+/** Returns the methods if the response refuses a request for lack of a recent sign-in, else null. */
+async function neededProofs(response: Response): Promise<string[] | null> {
+  if (response.status !== 403) return null;
+  const { error } = (await response
+    .clone()
+    .json()
+    .catch(() => ({}))) as Partial<ErrorAnswer>;
+  if (error?.code !== 'REAUTHENTICATION_REQUIRED') return null;
+  return (error.details?.['methods'] ?? []) as string[];
 }
 
 /** `retries: 0`, because queries repeat reads, and only the user repeats writes. */

@@ -3,16 +3,22 @@ import { accountApi, EverpostError } from './api.ts';
 /** Path of the console. */
 export const base = import.meta.env.BASE_URL.replace(/\/$/, '');
 
-const pagePath = () => location.pathname.slice(base.length);
+/** Address of the current page below that of the console. */
+export const pageAddress = () => location.pathname.slice(base.length) + location.search;
 
 /** Returns the address of the log-in page that leads back to the current page. */
 export function logInAddress(): string {
-  return `${base}/auth/login?next=${encodeURIComponent(pagePath() + location.search)}`;
+  return `${base}/auth/login?next=${encodeURIComponent(pageAddress())}`;
+}
+
+/** Returns true for a page that works without a session: log-in, sign-up and links in mail. */
+function isOpen(path: string): boolean {
+  return path.startsWith('/auth/') && !/^\/auth\/(?:verify-email|linked)(?:\?|$)/.test(path);
 }
 
 /** Opens the log-in page. After the log-in, the current page is opened again. */
 export function leaveForLogIn(): void {
-  if (!pagePath().startsWith('/auth/')) location.assign(logInAddress());
+  if (!isOpen(pageAddress())) location.assign(logInAddress());
 }
 
 /**
@@ -21,7 +27,21 @@ export function leaveForLogIn(): void {
  */
 export function nextPage(next: unknown): string {
   const isPage = typeof next === 'string' && /^\/(?![/\\])/.test(next);
-  return isPage && !next.startsWith('/auth/') ? next : '/';
+  return isPage && !isOpen(next) ? next : '/';
+}
+
+const keptKey = 'everpost-next';
+
+/** Remembers the page to open after a sign-in at another site, which leads to the first page. */
+export function keepNext(next: string): void {
+  sessionStorage.setItem(keptKey, next);
+}
+
+/** Returns the page to open after a sign-in at another site, and forgets it; null: none. */
+export function takeNext(): string | null {
+  const next = sessionStorage.getItem(keptKey);
+  sessionStorage.removeItem(keptKey);
+  return next;
 }
 
 /** Returns the user of the session; null: there is no session. */

@@ -3,6 +3,7 @@ import { count } from '../words/numbers.ts';
 import type { Tone } from '../words/tone.ts';
 import { fullTime, relativeTime } from '../words/times.ts';
 import { Button } from './button.tsx';
+import { copyText } from './copy-text.ts';
 import { ProblemAlert } from './problem-alert.tsx';
 
 /** Small parts that many pages use. */
@@ -142,11 +143,20 @@ function Figure({ name, value, note }: { name: string; value: number | string; n
 }
 
 /** A button that copies a text. `children` is the name of the button. */
-export function CopyButton({ text, children }: { text: string; children: string }) {
+export function CopyButton({
+  text,
+  children,
+  onCopied,
+}: {
+  text: string;
+  children: string;
+  onCopied?: () => void;
+}) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    await copyText(text);
     setCopied(true);
+    onCopied?.();
     setTimeout(() => setCopied(false), 2_000);
   };
   return (

@@ -7,6 +7,7 @@ import { Dialog } from '../design/dialog.tsx';
 import { Bones } from '../design/parts.tsx';
 import { ProblemAlert } from '../design/problem-alert.tsx';
 import { useParam } from './address.ts';
+import { FactorNeeded } from './factor-needed.tsx';
 import { NotFoundPage } from './not-found-page.tsx';
 import { ProjectContext } from './project.ts';
 import { SideBar } from './side-bar.tsx';
@@ -44,6 +45,7 @@ export function ProjectLayout() {
   }
   if (!projects) return <Bones />;
   if (!context) return <NotFoundPage />;
+  if (context.project.secondFactorRequired) return <FactorNeeded />;
   return (
     <ProjectContext.Provider value={context}>
       <a className="skip" href="#main">

@@ -3,6 +3,7 @@ import type { Project } from '../api/api.ts';
 import { useLive } from '../api/queries.ts';
 import { base } from '../api/session.ts';
 import { accountApi } from '../api/api.ts';
+import { useIsStarting } from '../first-hour/steps.ts';
 import { Menu } from '../design/menu.tsx';
 import { useNotify } from '../design/notices.tsx';
 import { count } from '../words/numbers.ts';
@@ -10,6 +11,7 @@ import { useProject } from './project.ts';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
 import { useUser } from './user.ts';
 
+const start = ['start', 'Get started'] as const;
 const sections = [
   ['', 'Overview'],
   ['contacts', 'Contacts'],
@@ -70,13 +72,14 @@ function Navigation({ onLeave }: { onLeave: (() => void) | undefined }) {
     key: [project.id, 'executions', 'groups', {}],
     read: () => api.get('/executions/groups'),
   });
+  const isStarting = useIsStarting();
   const failed = failures?.reduce((sum, group) => sum + group.count, 0) ?? 0;
   const pathname = useRouterState({ select: (state) => state.location.pathname });
   const isAt = (page: string) =>
     page === '' ? pathname === path('') : `${pathname}/`.startsWith(`${path(page)}/`);
   return (
     <nav aria-label="Main">
-      {sections.map(([page, name]) => (
+      {(isStarting ? [start, ...sections] : sections).map(([page, name]) => (
         <Link
           key={page}
           to={path(page)}
@@ -104,7 +107,9 @@ export function AccountMenu() {
   const { fail } = useNotify();
   const logOut = async () => {
     try {
-      await accountApi.get('/auth/logout');
+      const sessions = await accountApi.get('/users/@me/sessions');
+      const id = sessions.find(({ current }) => current)?.id;
+      if (id) await accountApi.delete('/users/@me/sessions/{id}', { path: { id } });
       location.assign(`${base}/auth/login`);
     } catch (error) {
       fail(error);

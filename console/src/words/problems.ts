@@ -1,4 +1,5 @@
 import { EverpostError } from '../api/api.ts';
+import { PasskeyRefused } from '../api/passkeys.ts';
 
 export interface ProblemText {
   /** The failure, as a sentence. */
@@ -20,6 +21,9 @@ const suggestions: Partial<Record<EverpostError['code'], string>> = {
 
 /** Returns the text of an error. The text comes from the API, except when there was no response. */
 export function textOfProblem(error: unknown): ProblemText {
+  if (error instanceof PasskeyRefused) {
+    return { message: error.message, suggestion: null, code: null, requestId: null };
+  }
   if (!(error instanceof EverpostError)) {
     const message = error instanceof Error ? error.message : String(error);
     return {

@@ -3,14 +3,15 @@ import { Fragment, type ReactNode } from 'react';
 import type { Email } from '../../api/api.ts';
 import { useLive } from '../../api/queries.ts';
 import { PageHead } from '../../design/page-head.tsx';
-import { Card, Loaded, State, Time } from '../../design/parts.tsx';
+import { Card, Loaded, State } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { emailSources, emailStates, traceSentence } from '../../words/emails.ts';
+import { emailSources, emailStates } from '../../words/emails.ts';
 import { textOfReason } from '../../words/reasons.ts';
 import { fullTime } from '../../words/times.ts';
 import { EmailActions } from './email-actions.tsx';
 import { EmailBody } from './email-body.tsx';
+import { Trace } from './trace.tsx';
 
 const isUnderWay = ({ status }: Email) => status !== 'FAILED' && status !== 'RECEIVED';
 
@@ -87,20 +88,5 @@ function Facts({ email }: { email: Email }) {
           ))}
       </dl>
     </Card>
-  );
-}
-
-function Trace({ email: { trace } }: { email: Email }) {
-  return (
-    <ol className="stack" aria-label="Trace">
-      {trace.map((entry, at) => (
-        <li key={at}>
-          {traceSentence(entry)}{' '}
-          <span className="second small">
-            <Time at={entry.at} /> <code>{entry.state}</code>
-          </span>
-        </li>
-      ))}
-    </ol>
   );
 }

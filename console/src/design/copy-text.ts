@@ -1,0 +1,20 @@
+/** Copies a text to the clipboard. */
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Browsers have no `clipboard` on pages without HTTPS, except on this machine.
+    copyChosen(text);
+  }
+}
+
+/** Copies by choosing the text in the page, as a user does. */
+function copyChosen(text: string): void {
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.className = 'hidden';
+  document.body.append(area);
+  area.select();
+  document.execCommand('copy');
+  area.remove();
+}

@@ -1,0 +1,38 @@
+import { useSyncExternalStore } from 'react';
+
+/** What this browser keeps of the first hour of a project. The key itself is never stored. */
+interface Memory {
+  isKeyCopied?: boolean;
+  /** True: the user has hidden the page from the navigation. */
+  isHidden?: boolean;
+  /** True: everything was done once, so nothing has to be read again. */
+  isDone?: boolean;
+}
+
+const listeners = new Set<() => void>();
+
+const nameOf = (projectId: string) => `everpost-start:${projectId}`;
+
+function parse(text: string | null): Memory {
+  try {
+    return (JSON.parse(text ?? '{}') ?? {}) as Memory;
+  } catch {
+    return {};
+  }
+}
+
+export function remember(projectId: string, changes: Memory): void {
+  const kept = parse(localStorage.getItem(nameOf(projectId)));
+  localStorage.setItem(nameOf(projectId), JSON.stringify({ ...kept, ...changes }));
+  for (const listener of listeners) listener();
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useMemory(projectId: string): Memory {
+  const text = useSyncExternalStore(listen, () => localStorage.getItem(nameOf(projectId)));
+  return parse(text);
+}

@@ -1,0 +1,15 @@
+/** The secret key of a project that was just created. It is in memory only, and shown once. */
+let kept: { projectId: string; key: string } | null = null;
+
+export function keepNewKey(projectId: string, key: string): void {
+  kept = { projectId, key };
+}
+
+/** Returns the key of a project that was created on the page before; null: it is not known. */
+export function newKeyOf(projectId: string): string | null {
+  return kept?.projectId === projectId ? kept.key : null;
+}
+
+export function forgetNewKey(): void {
+  kept = null;
+}

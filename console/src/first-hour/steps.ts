@@ -1,0 +1,67 @@
+import { useEffect } from 'react';
+import type { Everpost } from '../../../client/everpost.ts';
+import { useLive } from '../api/queries.ts';
+import { useProject } from '../shell/project.ts';
+import { useUser } from '../shell/user.ts';
+import { remember, useMemory } from './memory.ts';
+
+export type Step = 'key' | 'domain' | 'email' | 'contacts' | 'workflow';
+
+type Steps = Record<Step, boolean>;
+
+/** Returns true if the project has a contact beside the user. */
+async function hasOthers(api: Everpost, contacts: number, email: string): Promise<boolean> {
+  if (contacts !== 1) return contacts > 1;
+  const { data } = await api.get('/contacts', { query: { limit: 1 } });
+  return data.some((contact) => contact.email !== email);
+}
+
+/** Returns true if one of the newest mails of the project was delivered. */
+async function hasDelivered(api: Everpost): Promise<boolean> {
+  const [{ data }, { features }] = await Promise.all([
+    api.get('/emails', { query: { limit: 20 } }),
+    api.get('/config'),
+  ]);
+  // Without reports of deliveries, a mail stays sent.
+  const isThere = features.email.deliveryReports ? 'deliveredAt' : 'sentAt';
+  return data.some((mail) => mail.sourceType !== 'INBOUND' && mail[isThere] !== null);
+}
+
+/** Returns what is done of the first hour of the project; undefined: not read yet. */
+export function useSteps({ isLive }: { isLive: boolean }): Steps | undefined {
+  const { api, project } = useProject();
+  const { email } = useUser();
+  const { isKeyCopied = false, isHidden = false, isDone = false } = useMemory(project.id);
+  const { data } = useLive({
+    key: [project.id, 'start'],
+    async read() {
+      const [{ data: setup }, isDelivered] = await Promise.all([
+        api.get('/projects/{id}/setup-state', { path: { id: project.id } }),
+        hasDelivered(api),
+      ]);
+      return {
+        domain: setup.hasVerifiedDomain,
+        email: isDelivered,
+        contacts: await hasOthers(api, setup.contactCount, email),
+        workflow: setup.hasEnabledWorkflow,
+      };
+    },
+    isLive,
+    isEnabled: isLive || !(isHidden || isDone),
+  });
+  // A project that runs uses its key, even if another browser has copied it.
+  const runs = data && Object.values(data).every(Boolean);
+  const steps = data && { key: isKeyCopied || runs === true, ...data };
+  useEffect(() => {
+    if (runs && !isDone) remember(project.id, { isDone: true });
+  }, [runs, isDone, project.id]);
+  return steps;
+}
+
+/** Returns true while the navigation shows the first hour: until all is done, or it is hidden. */
+export function useIsStarting(): boolean {
+  const { project } = useProject();
+  const { isHidden, isDone } = useMemory(project.id);
+  const steps = useSteps({ isLive: false });
+  return !isHidden && !isDone && steps !== undefined;
+}

@@ -1,0 +1,27 @@
+import { Link } from '@tanstack/react-router';
+import { PageHead } from '../../design/page-head.tsx';
+import { useAddress } from '../../shell/address.ts';
+import { textOfRefusal } from '../../words/sign-in.ts';
+import { useSignInMethods } from '../../sign-in/methods.ts';
+
+/** The result of linking the account to a provider. The provider leads here. */
+export function Page() {
+  const [{ provider, error }] = useAddress({ provider: '', error: '' });
+  const name = useSignInMethods()?.oidc.find(({ id }) => id === provider)?.name;
+  const refusal = textOfRefusal(error);
+  return (
+    <>
+      <PageHead title={refusal ? 'Not linked' : 'Linked'} />
+      {refusal ? (
+        <div className="alert" role="alert">
+          {refusal}
+        </div>
+      ) : (
+        <p>{name ?? 'The provider'} is linked to your account. You can sign in with it.</p>
+      )}
+      <p>
+        <Link to="/account">Your account</Link>
+      </p>
+    </>
+  );
+}

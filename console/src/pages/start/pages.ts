@@ -1,0 +1,5 @@
+import type { Pages } from '../pages.ts';
+
+export const startPages: Pages = {
+  start: () => import('./start.tsx'),
+};

@@ -1,0 +1,38 @@
+import { Link } from '@tanstack/react-router';
+import { pageAddress } from '../api/session.ts';
+import { accountApi } from '../api/api.ts';
+import { useRead } from '../api/queries.ts';
+import { PageHead } from '../design/page-head.tsx';
+import { Loaded } from '../design/parts.tsx';
+
+/** Shown in place of a project that demands a second factor, to a session without one. */
+export function FactorNeeded() {
+  const factors = useRead(['factors'], () => accountApi.get('/users/@me/factors'));
+  const next = pageAddress();
+  return (
+    <div className="plain">
+      <main id="main" className="stack">
+        <PageHead title="A second factor is needed" />
+        <Loaded query={factors}>
+          {({ factors: own }) =>
+            own.length > 0 ? (
+              <>
+                <p>This project demands a second factor. You have logged in without yours.</p>
+                <Link className="button primary" to="/auth/second-factor" search={{ next }}>
+                  Use it now
+                </Link>
+              </>
+            ) : (
+              <>
+                <p>This project demands a second factor. Add one to your account first.</p>
+                <Link className="button primary" to="/account">
+                  Your account
+                </Link>
+              </>
+            )
+          }
+        </Loaded>
+      </main>
+    </div>
+  );
+}

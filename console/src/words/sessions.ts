@@ -1,0 +1,51 @@
+import type { Session } from '../api/api.ts';
+
+const methods: Record<Session['method'], string> = {
+  password: 'Password',
+  github: 'GitHub',
+  google: 'Google',
+  oidc: 'Identity provider',
+  passkey: 'Passkey',
+  break_glass: 'Link of the operator',
+};
+
+const factors: Record<NonNullable<Session['secondFactor']>, string> = {
+  totp: 'authenticator app',
+  passkey: 'passkey',
+  recovery: 'recovery code',
+  provider: 'second factor of the provider',
+};
+
+/** How a session was begun: `Password, authenticator app`. */
+export function textOfMethod({ method, provider, secondFactor }: Session): string {
+  const first = method === 'oidc' && provider !== null ? provider : methods[method];
+  const isAlone = secondFactor === null || method === 'passkey' || method === 'break_glass';
+  return isAlone ? first : `${first}, ${factors[secondFactor]}`;
+}
+
+const browsers = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+
+const systems = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+/** A browser and its system: `Firefox on Linux`. Another program is named by its own text. */
+export function textOfBrowser(userAgent: string | null): string {
+  if (userAgent === null) return 'Unknown';
+  const nameIn = (list: readonly (readonly [string, string])[]) =>
+    list.find(([sign]) => userAgent.includes(sign))?.[1];
+  const browser = nameIn(browsers);
+  const system = nameIn(systems);
+  return browser && system ? `${browser} on ${system}` : userAgent;
+}
