@@ -15,6 +15,8 @@ function copyChosen(text: string): void {
   area.className = 'hidden';
   document.body.append(area);
   area.select();
+  // Deprecated, but the only way without `clipboard`.
+  // oxlint-disable-next-line typescript/no-deprecated
   document.execCommand('copy');
   area.remove();
 }
