@@ -972,6 +972,8 @@ export interface Api {
           endedBefore?: string;
           /** A part of the error */
           error?: string;
+          /** The whole error, as GET /executions/groups shows it */
+          errorEquals?: string;
         };
       };
       answer: FoundExecutionList;
@@ -5897,6 +5899,8 @@ export type RetryAllExecutionsRequest = {
   failedAfter?: string;
   failedBefore?: string;
   errorContains?: string;
+  /** The whole error, as GET /executions/groups shows it */
+  errorEquals?: string;
 };
 
 export type MoveWaitsRequest = {
@@ -8030,6 +8034,12 @@ export type CountedWorkflow = {
   _count: {
     steps: number;
     executions: number;
+  };
+  executionCounts: {
+    /** At most 10000 are counted */
+    active: number;
+    /** At most 10000 are counted */
+    failed: number;
   };
 };
 

@@ -175,6 +175,10 @@ export const limits = {
   bulkIds: 1000,
   bulkExcludeIds: 10_000,
   searchChars: 255,
+  /** Characters that are stored of the error with which an execution failed. */
+  executionErrorChars: 2_000,
+  /** Executions that the list of workflows counts, for each workflow and state. */
+  countedExecutions: 10_000,
   lookupEmails: 500,
   fieldValues: 200,
   fieldValuesDefault: 100,

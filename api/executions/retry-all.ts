@@ -3,6 +3,7 @@ import type { RetryAll } from '../../db/transactions/execution-jobs/retry-all.ts
 import { findWorkflow } from '../../db/workflows/workflows.ts';
 import { found } from '../../domain/errors.ts';
 import { selection } from '../../domain/filter/selection.ts';
+import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Moment, Uuid } from '../http/schemas.ts';
 import { WorkflowById } from '../workflows/graph/record.ts';
@@ -19,7 +20,7 @@ export const retryAllExecutions = endpoint({
     'A job does the work after the response, at most 100 a second; GET ' +
     '/workflows/{id}/jobs/{jobId} shows its progress. It retries executions that have failed ' +
     'before the request, each as POST …/retry does. `stepId`, `failedAfter` (inclusive), ' +
-    '`failedBefore` (exclusive) and `errorContains` (in any case) select some of them. The ' +
+    '`failedBefore` (exclusive), `errorContains` (in any case) and `errorEquals` select some of them. The ' +
     'result counts `retried` ones, and `refused` ones: the contact has another active ' +
     'execution, or `version` does not have the step.',
   access: 'secret',
@@ -35,6 +36,11 @@ export const retryAllExecutions = endpoint({
     failedAfter: Moment.optional(),
     failedBefore: Moment.optional(),
     errorContains: z.string().max(200).optional(),
+    errorEquals: z
+      .string()
+      .max(limits.executionErrorChars)
+      .optional()
+      .describe('The whole error, as GET /executions/groups shows it'),
   }),
   response: JobAccepted,
   problems: ['WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'],
@@ -57,6 +63,7 @@ export const retryAllExecutions = endpoint({
       failedAfter: body.failedAfter?.toISOString() ?? null,
       failedBefore: body.failedBefore?.toISOString() ?? null,
       errorContains: body.errorContains ?? null,
+      errorEquals: body.errorEquals ?? null,
     };
     const { stepId } = asked;
     return acceptExecutionJob({ db, caller, keyUse, note }, 'The retries have been queued.', {

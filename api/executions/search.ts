@@ -84,6 +84,12 @@ export const findExecutions = endpoint({
     endedAfter: Moment.optional(),
     endedBefore: Moment.optional(),
     error: z.string().min(1).max(limits.searchChars).optional(),
+    errorEquals: z
+      .string()
+      .min(1)
+      .max(limits.executionErrorChars)
+      .optional()
+      .describe('The whole error, as GET /executions/groups shows it'),
   }),
   response: cursorListOf(FoundExecution),
   example: {

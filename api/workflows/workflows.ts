@@ -21,6 +21,7 @@ import { pauseWorkflow, releaseExecutions } from '../../db/workflows/executions/
 import { changeSchedule } from '../../db/schedules/schedules.ts';
 import { Problem, found, foundAll, together } from '../../domain/errors.ts';
 import { selection } from '../../domain/filter/selection.ts';
+import { limits } from '../../domain/limits.ts';
 import { ExitRules, ExpectedEvent, TriggerWhere } from '../../domain/workflow/steps/schemas.ts';
 import { triggerKey } from '../../domain/workflow/portable/step-keys.ts';
 import { actorOf } from '../access/caller.ts';
@@ -77,9 +78,15 @@ import {
 import { readWorkflow, WholeWorkflow } from './graph/whole.ts';
 import { noteWorkflowChange, type WorkflowCall } from './graph/noting.ts';
 
+const countedText = `At most ${limits.countedExecutions} are counted`;
+
 const CountedWorkflow = named('CountedWorkflow', {
   ...Workflow.shape,
   _count: z.object({ steps: z.int(), executions: z.int() }),
+  executionCounts: z.object({
+    active: z.int().describe(countedText),
+    failed: z.int().describe(countedText),
+  }),
 });
 
 export const listWorkflows = endpoint({
@@ -88,22 +95,28 @@ export const listWorkflows = endpoint({
   path: '/workflows',
   summary: 'List the workflows',
   description:
-    'A page list of at most 100 workflows a page, by default 20. `_count` counts the steps ' +
-    'and executions of each.',
+    'A page list of at most 100 workflows a page, by default 20. `_count` counts the steps and ' +
+    'executions of each, `executionCounts` its executions by their state.',
   access: 'secret',
   query: pageQuery(['createdAt', 'name', 'updatedAt', 'steps']).extend({
     search: z.string().optional().describe('Part of name or description, in any case'),
     status: z.enum(['active', 'disabled']).optional(),
   }),
   response: pageOf(CountedWorkflow),
-  example: { response: pageExample({ ...workflowExample, _count: { steps: 2, executions: 12 } }) },
+  example: {
+    response: pageExample({
+      ...workflowExample,
+      _count: { steps: 2, executions: 12 },
+      executionCounts: { active: 3, failed: 0 },
+    }),
+  },
   async handle({ db, caller, query: { status, ...query } }) {
     const enabled = status === undefined ? undefined : status === 'active';
     const { rows, total } = await listWorkflowRows(db, caller.projectId, { ...query, enabled });
     const records = await presentWorkflows(db, rows, caller.project);
     const data = records.map((record, index) => {
-      const { steps, executions } = rows[index]!;
-      return { ...record, _count: { steps, executions } };
+      const { steps, executions, active, failed } = rows[index]!;
+      return { ...record, _count: { steps, executions }, executionCounts: { active, failed } };
     });
     return presentPage(data, total, query);
   },

@@ -7,6 +7,7 @@ import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
 import type { Workflow, WorkflowStep, WorkflowTransition } from '../tables.ts';
 import type { FieldComparison } from '../../domain/filter/step.ts';
+import { limits } from '../../domain/limits.ts';
 import type { Goal } from '../../domain/goals/goal.ts';
 import type { ExitRule } from '../../domain/workflow/exit-rules.ts';
 import { type Graph, withExitRules } from '../../domain/workflow/graph.ts';
@@ -119,11 +120,13 @@ export type WorkflowQuery = Omit<ListQuery, 'sort'> & {
   sort: ListQuery['sort'] | 'steps';
 };
 
-export type WorkflowListRow = WorkflowRow & { steps: number; executions: number };
+export type WorkflowListRow = WorkflowRow &
+  Record<'steps' | 'executions' | 'active' | 'failed', number>;
 
 /**
- * Returns one page of a project's workflows, with their numbers of steps and executions, and the
- * number of all matches.
+ * Returns one page of a project's workflows, with their numbers of steps, executions, active and
+ * failed executions, and the number of all matches. Active and failed ones are counted up to a
+ * limit.
  */
 export async function listWorkflows(
   db: Database,
@@ -144,6 +147,8 @@ export async function listWorkflows(
         where workflow_step.workflow_id = workflow.id)`.as('steps'),
       sql<number>`(select count(*)::int from execution
         where execution.workflow_id = workflow.id)`.as('executions'),
+      countUpTo(limits.countedExecutions, ['RUNNING', 'WAITING']).as('active'),
+      countUpTo(limits.countedExecutions, ['FAILED']).as('failed'),
     ])
     .orderBy(query.sort === 'steps' ? 'steps' : `workflow.${sortColumns[query.sort]}`, query.dir)
     .orderBy('workflow.id', 'desc')
@@ -152,6 +157,12 @@ export async function listWorkflows(
     .execute();
   return { rows, total };
 }
+
+/** SQL that counts the executions of a workflow in some states, by their index. */
+const countUpTo = (max: number, statuses: readonly string[]) => sql<number>`
+  (select count(*)::int from (select from execution
+    where execution.workflow_id = workflow.id and execution.status in (${sql.join(statuses.map((status) => sql.lit(status)))})
+    limit ${sql.lit(max)}) as counted)`;
 
 export async function insertWorkflow(
   tx: Database,

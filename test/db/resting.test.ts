@@ -223,6 +223,7 @@ describe('a claim', () => {
         failedAfter: null,
         failedBefore: null,
         errorContains: null,
+        errorEquals: null,
       }),
     }),
     ['finds derivable events', () => findDerivable(db, projectId, contactIds)],

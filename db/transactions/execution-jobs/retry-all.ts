@@ -18,6 +18,7 @@ export interface RetryAll {
   failedAfter: string | null;
   failedBefore: string | null;
   errorContains: string | null;
+  errorEquals: string | null;
 }
 
 type RetryJob = LockedExecutionJob<RetryAll>;
@@ -98,7 +99,7 @@ async function nextFailed(
   tx: Database,
   { workflowId, createdAt, asked, cursor }: RetryJob,
 ): Promise<{ matches: Match[]; checked: number; cursor: Cursor | null }> {
-  const { stepId, failedAfter, failedBefore, errorContains } = asked;
+  const { stepId, failedAfter, failedBefore, errorContains, errorEquals } = asked;
   const after = cursor as Cursor | null;
   const conditions = [
     // An execution that was retried and failed again has a later time.
@@ -107,6 +108,7 @@ async function nextFailed(
     ...(failedAfter === null ? [] : [sql`completed_at >= ${failedAfter}::timestamptz`]),
     ...(failedBefore === null ? [] : [sql`completed_at < ${failedBefore}::timestamptz`]),
     ...(errorContains === null ? [] : [sql`strpos(lower(error), lower(${errorContains})) > 0`]),
+    ...(errorEquals === null ? [] : [sql`error = ${errorEquals}`]),
   ];
   type Row = Match & Cursor & { place: number; isMatch: boolean };
   const { rows } = await sql<Row>`

@@ -3,6 +3,8 @@ import type { Database } from '../../database.ts';
 import { exitExecutions } from './exit-executions.ts';
 import { closingSteps } from '../../workflows/executions/closing.ts';
 import type { StepVisit } from '../../workflows/executions/steps.ts';
+import { limits } from '../../../domain/limits.ts';
+import { cutText } from '../../../domain/text-rules.ts';
 
 /**
  * Ends a step as FAILED, and its execution with the same message, unless an exit rule ends it.
@@ -11,10 +13,11 @@ import type { StepVisit } from '../../workflows/executions/steps.ts';
 export async function failStep(
   tx: Database,
   visit: StepVisit,
-  error: string,
+  message: string,
   output: Record<string, unknown> | null,
 ): Promise<boolean> {
   const at = sql<Date>`clock_timestamp()`;
+  const error = cutText(message, limits.executionErrorChars);
   await tx
     .updateTable('step_execution')
     .set({

@@ -34,6 +34,8 @@ export interface ExecutionSearch {
   endedBefore?: Date | undefined;
   /** Part of the execution's error, in any case. */
   error?: string | undefined;
+  /** The whole error. */
+  errorEquals?: string | undefined;
 }
 
 export interface FoundExecution extends ExecutionListItem {
@@ -96,12 +98,13 @@ export function searchParts(
   projectId: string,
   search: ExecutionSearch,
 ): { places: RawBuilder<unknown>; matches: RawBuilder<boolean>[] } {
-  const { statuses, workflowId, contactId, email, error } = search;
+  const { statuses, workflowId, contactId, email, error, errorEquals } = search;
   const isOfContact = contactId !== undefined || email !== undefined;
   // Each of these filters has an index, so splitting the search by status would not help.
   const isRare = search.isStuck || search.hasWarnings || search.paused || search.key !== undefined;
   // Only failed executions have an error.
-  const asked = error === undefined ? statuses : ['FAILED'].filter((one) => isAmong(one, statuses));
+  const isFailed = error !== undefined || errorEquals !== undefined;
+  const asked = isFailed ? ['FAILED'].filter((one) => isAmong(one, statuses)) : statuses;
   const byStatus = asked !== undefined && !isOfContact && !isRare;
   const places = isOfContact
     ? sql`(select id as contact_id from contact inner_contact where ${allOf([
@@ -159,6 +162,7 @@ function filters(search: ExecutionSearch): RawBuilder<unknown>[] {
     ...when(endedAfter, (moment) => sql`completed_at > ${moment}`),
     ...when(endedBefore, (moment) => sql`completed_at < ${moment}`),
     ...when(search.error, (text) => containsText(['execution.error'], text)),
+    ...when(search.errorEquals, (text) => sql`execution.error = ${text}`),
   ];
 }
 

@@ -22,7 +22,7 @@ async function withContacts(
     expect((await call('POST', '/contacts', contact)).status).toBe(201);
   }
   const query = (body: object, headers = {}) => call('POST', '/contacts/query', body, headers);
-  return { id, call, query };
+  return { id, secretKey, call, query };
 }
 
 const people = [
@@ -190,6 +190,49 @@ describe('POST /contacts/export', () => {
     expect(new Set(lines.slice(1, -1)).size).toBe(450);
     expect(lines).toHaveLength(452);
   });
+
+  it('shows one state of the data to a client that reads slowly', async () => {
+    const { id, secretKey, call } = await withContacts([]);
+    // More than the buffers between server and client hold, so that the last contacts are read late.
+    const rows = Array.from({ length: 2_000 }, (_, index) => ({
+      project_id: id,
+      email: `u${index}@x.test`,
+      subscribed: true,
+      data: JSON.stringify({ plan: 'old', note: 'x'.repeat(20_000) }),
+      created_at: new Date(Date.now() - 3_600_000 + index),
+    }));
+    for (let at = 0; at < rows.length; at += 500) {
+      await shop.api.db
+        .insertInto('contact')
+        .values(rows.slice(at, at + 500))
+        .execute();
+    }
+    const answer = await fetch(`${shop.api.url}/contacts/export`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ columns: ['email', 'data.plan', 'data.note'] }),
+    });
+    const reader = answer.body!.getReader();
+    const parts = [(await reader.read()).value!];
+    const last = (await call('GET', '/contacts?search=u1999@x.test')).body.data[0];
+    const gone = (await call('GET', '/contacts?search=u1998@x.test')).body.data[0];
+    await call('PATCH', `/contacts/${last.id}`, { data: { plan: 'new' } });
+    await call('DELETE', `/contacts/${gone.id}`);
+    await call('POST', '/contacts', { email: 'late@x.test', data: { plan: 'new' } });
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parts.push(part.value);
+    }
+    const lines = Buffer.concat(parts).toString().split('\r\n').slice(1, -1);
+    const cells = lines.map((line) => line.split(',').slice(0, 2).join());
+    expect(cells).toEqual(rows.map(({ email }) => `${email},old`));
+    const after = await call('POST', '/contacts/export', { columns: ['email', 'data.plan'] });
+    expect(exported(after).slice(-4)).toEqual([
+      'u1997@x.test,old',
+      'u1999@x.test,new',
+      'late@x.test,new',
+      '',
+    ]);
+  }, 60_000);
 
   it('is written into the security log; nothing else changes', async () => {
     const { call } = await withContacts(people.slice(0, 1));

@@ -70,6 +70,28 @@ it('groups executions by workflow, step and error, the largest group first', asy
   expect(await groups('?kind=stuck')).toEqual([]);
 });
 
+it('returns the 200 largest of 250 groups, the largest first', async () => {
+  const { makeWorkflow, groups } = await withWorkflow();
+  const { id, step } = await makeWorkflow('One');
+  // Errors 1 to 150 twice, all others once.
+  await sql`
+    with person as (
+      insert into contact (project_id, email, subscribed)
+        select project_id, gen_random_uuid() || '@x.test', true
+          from workflow, generate_series(1, 400) where id = ${id}
+        returning id, project_id
+    )
+    insert into execution (project_id, workflow_id, workflow_version, workflow_name, contact_id,
+        status, current_step_id, error, completed_at)
+      select person.project_id, workflow.id, version, name, person.id, 'FAILED', ${step},
+          'Error ' || row_number() over () % 250, now()
+        from person, workflow where workflow.id = ${id}`.execute(shop.api.db);
+  const found: { count: number; error: string }[] = await groups();
+  const expected = Array.from({ length: 200 }, (_, index) => (index < 150 ? 2 : 1));
+  expect(found.map(({ count }) => count)).toEqual(expected);
+  expect(new Set(found.map(({ error }) => error)).size).toBe(200);
+});
+
 it('counts each execution once, in the first kind that fits', async () => {
   const { makeWorkflow, make, groups } = await withWorkflow();
   const one = await makeWorkflow('One');

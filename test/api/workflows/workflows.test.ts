@@ -123,6 +123,21 @@ describe('listing workflows', () => {
     expect([total, data[0].id, data[0]._count]).toEqual([1, small.id, { steps: 1, executions: 0 }]);
     expect((await call('GET', '/workflows?status=FOO')).status).toBe(422);
   });
+
+  it('counts the active and the failed executions of each', async () => {
+    const name = randomUUID();
+    const { id } = await createWorkflow({ name });
+    await createWorkflow({ name: `${name} empty` });
+    for (const status of ['RUNNING', 'WAITING', 'FAILED', 'COMPLETED', 'CANCELLED']) {
+      await insertExecution(id, status);
+    }
+    const { data } = (await call('GET', `/workflows?search=${name}&sort=name&dir=asc`)).body;
+    const counts = data.map((one: { executionCounts: object }) => one.executionCounts);
+    expect(counts).toEqual([
+      { active: 2, failed: 1 },
+      { active: 0, failed: 0 },
+    ]);
+  });
 });
 
 describe('changing a workflow', () => {

@@ -319,7 +319,19 @@ select workflow.created_at, workflow.description, workflow.enabled, workflow.exe
   where workflow_step.workflow_id = workflow.id) as steps, (
   select count(*)::int
   from execution
-  where execution.workflow_id = workflow.id) as executions
+  where execution.workflow_id = workflow.id) as executions, (
+  select count(*)::int
+  from (
+    select
+    from execution
+    where execution.workflow_id = workflow.id and execution.status in ('RUNNING', 'WAITING')
+    limit 10000) as counted) as active, (
+  select count(*)::int
+  from (
+    select
+    from execution
+    where execution.workflow_id = workflow.id and execution.status in ('FAILED')
+    limit 10000) as counted) as failed
 from workflow
 where workflow.project_id = $1
 order by workflow.created_at desc, workflow.id desc

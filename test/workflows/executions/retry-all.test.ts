@@ -161,6 +161,37 @@ describe('retry-all', () => {
     expect(await result({ ...all, failedBefore: new Date().toISOString() })).toBe(2);
   });
 
+  it('retries exactly those with one error, even a long one with % and _', async () => {
+    const workflow = await exiting();
+    const error = `The template failed: 50%_${'x'.repeat(400)}`;
+    const others = [`${error}!`, error.toUpperCase(), error.replace('%_', 'ab'), 'x'];
+    await insertFailed(engine, workflow, { step: 'Out', count: 2, error });
+    for (const other of others) {
+      await insertFailed(engine, workflow, { step: 'Out', count: 1, error: other });
+    }
+    const query = new URLSearchParams({ workflowId: workflow.id, errorEquals: error });
+    const { body: found } = await engine.call('GET', `/executions?${query.toString()}`);
+    expect([found.total, found.data.length]).toEqual([2, 2]);
+    const { body: groups } = await engine.call(
+      'GET',
+      `/executions/groups?workflowId=${workflow.id}`,
+    );
+    expect(groups).toHaveLength(5);
+    const job = await retryAll(workflow.id, {
+      stepId: workflow.steps['Out'],
+      errorEquals: groups[0].error,
+    });
+    expect(job.result).toEqual({ retried: 2, refused: 0 });
+    await settled(workflow.id, { EXITED: 2, FAILED: 4 });
+    const { body: left } = await engine.call(
+      'GET',
+      `/executions?workflowId=${workflow.id}&error=x`,
+    );
+    expect(left.data.map((one: { error: string }) => one.error).toSorted()).toEqual(
+      others.toSorted(),
+    );
+  });
+
   it('moves them to a version, and refuses those that it has no step for', async () => {
     const workflow = await createWorkflow(engine, {
       eventName: randomUUID(),

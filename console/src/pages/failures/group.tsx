@@ -15,9 +15,6 @@ const states: Record<ExecutionGroup['kind'], { tone: Tone; text: string }> = {
   warning: { tone: 'warning', text: 'Ended with a warning' },
 };
 
-/** Longest text by which `retry-all` chooses executions, in characters. */
-const errorLengthMax = 200;
-
 /** Executions with one reason: how many, since when, and what can be done with all of them. */
 export function Group({ group }: { group: ExecutionGroup }) {
   const { api, project } = useProject();
@@ -28,7 +25,7 @@ export function Group({ group }: { group: ExecutionGroup }) {
       path: { id: workflow.id },
       body: {
         ...(step && { stepId: step.id }),
-        ...(error && { errorContains: error.slice(0, errorLengthMax) }),
+        ...(error && { errorEquals: error }),
       },
     });
     await readAgain(project.id, 'executions');

@@ -11,13 +11,14 @@ import { useProject } from '../../shell/project.ts';
 const shownMax = 50;
 
 /** The newest executions of a group, each of which can be retried or sent past its step. */
-export function People({ group: { kind, workflow, step, count } }: { group: ExecutionGroup }) {
+export function People({ group }: { group: ExecutionGroup }) {
+  const { kind, workflow, step, error, count } = group;
   const { api, project, path } = useProject();
   const query = {
     workflowId: workflow.id,
     limit: shownMax,
     ...(step && { stepId: step.id }),
-    ...(kind === 'failed' && { status: 'FAILED' }),
+    ...(kind === 'failed' && { status: 'FAILED', ...(error && { errorEquals: error }) }),
     ...(kind === 'stuck' && { stuck: 'true' as const }),
     ...(kind === 'warning' && { warnings: 'true' as const }),
   };

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { CountedWorkflow } from '../../../../../client/everpost.ts';
-import { useLive, useRead } from '../../../api/queries.ts';
+import { useLive } from '../../../api/queries.ts';
 import { SelectField, TextField } from '../../../design/fields.tsx';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Empty, Loaded, State, Time } from '../../../design/parts.tsx';
@@ -97,15 +97,13 @@ function NoWorkflows({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
+/** The list counts executions up to this number. */
+const countedMax = 10_000;
+
+const upToMax = (number: number) => (number < countedMax ? count(number) : `${count(number)}+`);
+
 function Rows({ workflows }: { workflows: readonly CountedWorkflow[] }) {
-  const { api, project, path } = useProject();
-  const groups = useRead([project.id, 'executions', 'groups', { kind: 'failed' }], () =>
-    api.get('/executions/groups', { query: { kind: 'failed' } }),
-  );
-  const failed = (id: string) =>
-    groups.data
-      ?.filter(({ workflow }) => workflow.id === id)
-      .reduce((sum, group) => sum + group.count, 0) ?? 0;
+  const { path } = useProject();
   return (
     <Table
       label="Workflows"
@@ -119,12 +117,16 @@ function Rows({ workflows }: { workflows: readonly CountedWorkflow[] }) {
         { name: 'State', cell: (workflow) => <WorkflowState {...workflow} /> },
         { name: 'Trigger', cell: triggerText },
         { name: 'Steps', isNumber: true, cell: ({ _count: { steps } }) => count(steps) },
-        { name: 'Inside', isNumber: true, cell: (workflow) => <Inside workflow={workflow} /> },
+        {
+          name: 'Inside',
+          isNumber: true,
+          cell: ({ executionCounts }) => upToMax(executionCounts.active),
+        },
         {
           name: 'Failed',
           isNumber: true,
-          cell: ({ id }) =>
-            failed(id) === 0 ? '0' : <State tone="bad">{count(failed(id))}</State>,
+          cell: ({ executionCounts: { failed } }) =>
+            failed === 0 ? '0' : <State tone="bad">{upToMax(failed)}</State>,
         },
         { name: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt} /> },
       ]}
@@ -136,16 +138,4 @@ function triggerText({ triggerType, triggerConfig }: CountedWorkflow) {
   if (triggerType === 'MANUAL') return 'by hand';
   const text = triggerType === 'EVENT' ? triggerConfig.eventName : triggerConfig.cron;
   return text ? <code>{text}</code> : <span className="second">not chosen</span>;
-}
-
-/** Number of contacts that are inside now. */
-function Inside({ workflow: { id, _count } }: { workflow: CountedWorkflow }) {
-  const { api, project } = useProject();
-  const { data } = useRead(
-    [project.id, 'workflows', id, 'inside'],
-    () =>
-      api.get('/executions', { query: { workflowId: id, status: 'RUNNING,WAITING', limit: 1 } }),
-    { isEnabled: _count.executions > 0 },
-  );
-  return _count.executions === 0 ? '0' : data ? count(data.total) : '…';
 }
