@@ -142,6 +142,18 @@ describe('the filter builder', () => {
     expect(operatorsOf(field).toSorted()).toEqual([...operatorsOfApi[kind]].toSorted());
   });
 
+  it('offers in a journey what the data of an event and its history have', () => {
+    const journey = {
+      eventData: new Set(['event.total', 'event.paid']),
+      eventNames: new Set(['event.paid', 'event.bought']),
+    };
+    const offered = (field: string) => operatorsOf(field, journey).toSorted();
+    expect(offered('event.total')).toEqual([...operatorsOfApi.data].toSorted());
+    expect(offered('event.bought')).toEqual([...operatorsOfApi.event].toSorted());
+    const both = [...operatorsOfApi.data, ...operatorsOfApi.event].toSorted();
+    expect([offered('event.paid'), offered('event.unknown')]).toEqual([both, both]);
+  });
+
   it('keeps no value that does not fit a new field or operator', () => {
     expect(withField(plan, 'subscribed')).toEqual({
       field: 'subscribed',

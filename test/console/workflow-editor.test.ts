@@ -204,6 +204,93 @@ describe.runIf(browser)('the editor of workflows', () => {
     faults.push(...own);
   });
 
+  it('decides by filters, which also read the event and compare with other fields', async () => {
+    const { page, open, call, id, faults: own } = await start({ graph });
+    const order = { email: 'ann@shop.test', event: 'signed_up', data: { total: 12, limit: 10 } };
+    await call('POST', '/v1/track', order);
+    await open(`workflows/${id}/edit`);
+    const step = page.getByRole('region', { name: 'Step', exact: true });
+    const problems = page.getByRole('list', { name: 'Problems' });
+    await page.getByRole('button', { name: 'Which plan?', exact: true }).click();
+    await step.getByLabel('Decide by').selectOption('filters');
+    const first = step.getByRole('region', { name: 'Filter', exact: true });
+    expect(await first.getByLabel('Field', { exact: true }).inputValue()).toBe('data.plan');
+    expect(await first.getByLabel('Value', { exact: true }).inputValue()).toBe('pro');
+    await first.getByRole('button', { name: 'Add condition' }).click();
+    await problems.getByRole('button', { name: /^Which plan\?: / }).waitFor();
+    const line = first.locator('.filter-line').nth(1);
+    await line.getByLabel('Field', { exact: true }).selectOption('event.total');
+    await line.getByLabel('Operator').selectOption('greaterThan');
+    await line.getByLabel('Compare with').selectOption('another field');
+    await line.getByLabel('Other field').fill('event.limit');
+    await step.getByRole('button', { name: 'Add branch' }).click();
+    await step.getByLabel('Branch name').nth(1).fill('Once a buyer');
+    const second = step.getByRole('region', { name: 'Filter of Once a buyer' });
+    await second.getByLabel('Field', { exact: true }).selectOption('event.signed_up');
+    await second.getByLabel('Operator').selectOption('triggeredWithin');
+    await second.getByLabel('Value', { exact: true }).fill('3');
+    await page.getByRole('list', { name: 'Problems' }).getByText('Problem').waitFor({
+      state: 'detached',
+    });
+    expect(await axeFindings(page)).toEqual([]);
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saved. People inside').waitFor();
+    const stored = await call('GET', `/workflows/${id}/graph`);
+    const { config } = stored.steps.find(({ key }: { key: string }) => key === 'plan');
+    const compared: Record<string, unknown> = {
+      field: 'event.total',
+      operator: 'greaterThan',
+      valueOf: 'event.limit',
+    };
+    const filters = config.branches.map(
+      ({ filter }: { filter: { groups: { filters: object[] }[] } }) => filter.groups[0]!.filters,
+    );
+    expect(filters).toEqual([
+      [{ field: 'data.plan', operator: 'equals', value: 'pro' }, compared],
+      [{ field: 'event.signed_up', operator: 'triggeredWithin', value: 3, unit: 'days' }],
+    ]);
+    expect(stored.transitions).toContainEqual({ from: 'plan', to: 'pro', branch: 'yes' });
+    faults.push(...own);
+  });
+
+  it('starts on a schedule for the contacts of a filter in a segment', async () => {
+    const { page, open, call, id, faults: own } = await start({ graph });
+    await call('POST', '/contacts', { email: 'bob@shop.test', data: { plan: 'pro' } });
+    const staff = await call('POST', '/segments', { name: 'Staff', type: 'STATIC' });
+    await call('POST', `/segments/${staff.id}/members`, { emails: ['bob@shop.test'] });
+    await open(`workflows/${id}/edit`);
+    const step = page.getByRole('region', { name: 'Step', exact: true });
+    await step.getByLabel('Start when').selectOption('on a schedule');
+    await step.getByLabel('Times').fill('0 9 1 * *');
+    const filter = step.getByRole('region', { name: 'Filter', exact: true });
+    await filter.getByText('2 contacts').waitFor();
+    await filter.getByRole('button', { name: 'Add condition' }).click();
+    await filter.getByLabel('Field', { exact: true }).selectOption('data.plan');
+    await filter.getByLabel('Value', { exact: true }).fill('pro');
+    await filter.getByText('2 contacts').waitFor();
+    await step.getByLabel('Segment', { exact: true }).selectOption({ label: 'Staff' });
+    await filter.getByText('1 contact', { exact: true }).waitFor();
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saved. People inside').waitFor();
+    const { trigger } = await call('GET', `/workflows/${id}/graph`);
+    expect(trigger).toMatchObject({
+      type: 'SCHEDULE',
+      config: {
+        cron: '0 9 1 * *',
+        segmentId: staff.id,
+        filter: {
+          logic: 'AND',
+          groups: [{ filters: [{ field: 'data.plan', operator: 'equals', value: 'pro' }] }],
+        },
+      },
+    });
+    await filter.getByRole('button', { name: 'Remove condition' }).click();
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saved', { exact: true }).waitFor();
+    expect((await call('GET', `/workflows/${id}/graph`)).trigger.config.filter).toBeUndefined();
+    faults.push(...own);
+  });
+
   it('overwrites nothing that another user has saved', async () => {
     const { page, open, call, id } = await start({ graph });
     await open(`workflows/${id}/edit`);

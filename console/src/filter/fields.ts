@@ -1,6 +1,7 @@
 import { useRead } from '../api/queries.ts';
 import type { Option } from '../design/fields.tsx';
 import { useProject } from '../shell/project.ts';
+import type { JourneyFields } from './operators.ts';
 
 /** Activities of mail in words, as the end of `<who> …`. */
 const activities: Record<string, string> = {
@@ -36,30 +37,66 @@ const standard: readonly Option[] = [
 
 /** Choosing one of these asks for the rest of the field's name. */
 export const otherData = 'data.';
+const otherOfJourney = ['event.', 'context.'];
 export const oneSource = ['campaign.', 'template.'] as const;
 
 export interface Fields {
   options: readonly Option[];
   /** Types of data fields, by field. */
   types: ReadonlyMap<string, string>;
+  /** Fields whose rest can be typed: `data.`. */
+  paths: readonly string[];
+  /** Only in a journey, whose filters read more than the contact. */
+  journey?: JourneyFields & {
+    /** Fields that can be compared with. */
+    operands: readonly string[];
+  };
 }
 
-/** The fields that a filter can name: of contacts, their events, their mail, and segments. */
-export function useFields(): Fields {
+/** A journey, by the event that starts it; undefined: no event does. */
+export interface JourneyStart {
+  eventName: string | undefined;
+}
+
+/** The fields that filters of a journey have in addition. */
+function useJourneyFields(journey: JourneyStart | undefined) {
+  const { api, project } = useProject();
+  const { eventName } = journey ?? {};
+  const { data } = useRead(
+    [project.id, 'workflows', 'fields', eventName ?? ''],
+    () => api.get('/workflows/fields', { query: eventName ? { eventName } : {} }),
+    { isEnabled: journey !== undefined },
+  );
+  const operands = data?.fields ?? [];
+  return { operands, eventData: operands.filter((field) => field.startsWith('event.')) };
+}
+
+/**
+ * The fields that a filter can name: of contacts, their events, their mail, and segments; in a
+ * journey also the data of its event and its context.
+ */
+export function useFields(journey?: JourneyStart): Fields {
   const { api, project } = useProject();
   const data = useRead([project.id, 'contacts', 'fields'], () => api.get('/contacts/fields'));
   const events = useRead([project.id, 'events', 'names'], () => api.get('/events/names'));
   const segments = useRead([project.id, 'segments', 'all'], () => api.get('/segments'));
+  const { operands, eventData } = useJourneyFields(journey);
+  const eventNames = (events.data?.eventNames ?? []).map((name) => `event.${name}`);
   const own = (data.data?.fields ?? []).filter(({ field }) => field.startsWith('data.'));
   return {
+    paths: journey ? [otherData, ...otherOfJourney] : [otherData],
+    ...(journey && {
+      journey: { operands, eventData: new Set(eventData), eventNames: new Set(eventNames) },
+    }),
     types: new Map(own.map(({ field, type }) => [field, type])),
     options: [
       ...standard,
       ...own.map(({ field }) => ({ value: field, text: field.slice(5), group: 'Data' })),
       { value: otherData, text: 'Another data field…', group: 'Data' },
-      ...(events.data?.eventNames ?? []).map((name) => ({
-        value: `event.${name}`,
-        text: name,
+      ...(journey ? journeyOptions(eventData.filter((one) => !eventNames.includes(one))) : []),
+      ...eventNames.map((value) => ({
+        value,
+        text: value.slice('event.'.length),
         group: 'Events',
       })),
       ...activitiesOfAll.map(({ value, text }) => ({
@@ -77,6 +114,12 @@ export function useFields(): Fields {
     ],
   };
 }
+
+const journeyOptions = (eventData: readonly string[]): Option[] => [
+  ...eventData.map((value) => ({ value, text: value, group: 'Starting event' })),
+  { value: 'event.', text: 'Another field of the event…', group: 'Starting event' },
+  { value: 'context.', text: 'Field of the context…', group: 'Starting event' },
+];
 
 /** The values that contacts have in a field, the most frequent first. */
 export function useKnownValues(field: string): readonly (string | number | boolean)[] {

@@ -4,7 +4,7 @@ import type { Condition } from '../api/api.ts';
 import { Button } from '../design/button.tsx';
 import { SelectField } from '../design/fields.tsx';
 import { counted } from '../words/numbers.ts';
-import { type Fields, useFields } from './fields.ts';
+import { type Fields, type JourneyStart, useFields } from './fields.ts';
 import { FilterLine } from './filter-line.tsx';
 import { isComplete } from './operators.ts';
 import { SaveAsSegment } from './save-as-segment.tsx';
@@ -31,11 +31,26 @@ interface BuilderProps {
   total?: number | undefined;
   /** False: it is part of a segment already. */
   canSave?: boolean;
+  /** Contacts are counted inside this segment. */
+  segmentId?: string | undefined;
+  /** The filter decides about one contact in a journey, so no contacts are counted. */
+  journey?: JourneyStart;
+  /** Name of the region, if there are several on the page. */
+  label?: string;
 }
 
 /** Conditions on contacts, in any depth that the API takes, and how many contacts match now. */
-export function FilterBuilder({ value, onChange, errorOf, total, canSave = true }: BuilderProps) {
-  const fields = useFields();
+export function FilterBuilder({
+  value,
+  onChange,
+  errorOf,
+  total,
+  canSave = true,
+  segmentId,
+  journey,
+  label = 'Filter',
+}: BuilderProps) {
+  const fields = useFields(journey);
   const heading = useId();
   const condition = value ?? noCondition;
   const tree = useMemo(() => treeOf(condition), [condition]);
@@ -44,11 +59,13 @@ export function FilterBuilder({ value, onChange, errorOf, total, canSave = true 
   return (
     <section className="card filter" aria-labelledby={heading}>
       <header>
-        <h2 id={heading}>Filter</h2>
-        <div className="actions">
-          <Counted condition={complete} total={total} />
-          {canSave && <SaveAsSegment condition={complete} />}
-        </div>
+        <h2 id={heading}>{label}</h2>
+        {!journey && (
+          <div className="actions">
+            <Counted condition={inSegment(complete, segmentId)} total={total} />
+            {canSave && <SaveAsSegment condition={complete} />}
+          </div>
+        )}
       </header>
       <div className="body">
         <GroupParts
@@ -62,6 +79,14 @@ export function FilterBuilder({ value, onChange, errorOf, total, canSave = true 
       </div>
     </section>
   );
+}
+
+/** Returns a condition that holds for members of a segment only. */
+function inSegment(condition: Condition | null, segmentId: string | undefined): Condition | null {
+  if (!segmentId) return condition;
+  const member = { field: `segment.${segmentId}`, operator: 'memberOfSegment' } as const;
+  const groups = [{ filters: [member], ...(condition && { conditions: condition }) }];
+  return { logic: 'AND', groups };
 }
 
 function Counted({ condition, total }: { condition: Condition | null; total: number | undefined }) {

@@ -3,19 +3,21 @@ import { Button } from '../design/button.tsx';
 import { SelectField, TextField } from '../design/fields.tsx';
 import { kindNames, kindOfValue, type ValueKind } from '../values/kinds.ts';
 import { ValueField } from '../values/value-field.tsx';
-import { type Fields, oneSource, otherData, useKnownValues } from './fields.ts';
+import { OfferingField } from '../values/event-field.tsx';
+import { type Fields, oneSource, useKnownValues } from './fields.ts';
 import {
   hasUnit,
-  hasValue,
   kindOfField,
   operatorsOf,
   type Operator,
+  takesOperand,
   withField,
+  withOperand,
   withOperator,
   wordOf,
 } from './operators.ts';
 import { SourceField } from './source-field.tsx';
-import type { Filter } from './tree.ts';
+import { type Filter, operandOf } from './tree.ts';
 
 interface Line {
   filter: Filter;
@@ -30,12 +32,13 @@ interface Line {
 export function FilterLine(line: Line) {
   const { filter, fields, onChange, onRemove, errorOf } = line;
   const { field, operator } = filter;
+  const { journey } = fields;
   const [other, setOther] = useState<string | null>(null);
   const isSource = oneSource.some((start) => field.startsWith(start));
   const isKnown = fields.options.some(({ value }) => value === field);
-  const asksPath =
-    !isSource && field.startsWith('data.') && (other === field || field === otherData || !isKnown);
-  const chosen = asksPath ? otherData : isSource ? `${field.split('.')[0]}.` : field;
+  const start = fields.paths.find((path) => field.startsWith(path)) ?? '';
+  const asksPath = !isSource && start !== '' && (other === field || field === start || !isKnown);
+  const chosen = asksPath ? start : isSource ? `${field.split('.')[0]}.` : field;
   const missing = !asksPath && !isSource && !isKnown && field !== '';
   const kind = useKind(filter, fields);
   const isTime = kind === 'date' || kind === 'moment';
@@ -51,32 +54,38 @@ export function FilterLine(line: Line) {
           ...(missing ? [{ value: field, text: field }] : []),
         ]}
         onChange={(next) => {
-          onChange(withField(filter, next));
+          onChange(withField(filter, next, journey));
         }}
       />
       {asksPath && (
         <TextField
           label="Path"
           hint="For example address.city"
-          value={field.slice(otherData.length)}
+          value={field.slice(start.length)}
           onChange={(path) => {
-            setOther(otherData + path);
-            onChange(withField(filter, otherData + path));
+            setOther(start + path);
+            onChange(withField(filter, start + path, journey));
           }}
         />
       )}
       {isSource && (
-        <SourceField field={field} onChange={(next) => onChange(withField(filter, next))} />
+        <SourceField
+          field={field}
+          onChange={(next) => onChange(withField(filter, next, journey))}
+        />
       )}
       <SelectField
         label="Operator"
         value={operator}
         error={errorOf('operator')}
-        options={operatorsOf(field).map((value) => ({ value, text: wordOf(value, isTime) }))}
+        options={operatorsOf(field, journey).map((value) => ({
+          value,
+          text: wordOf(value, isTime),
+        }))}
         onChange={(next) => onChange(withOperator(filter, next as Operator))}
       />
       {hasUnit(operator) && <Window {...line} />}
-      {hasValue(operator) && !hasUnit(operator) && <Value {...line} kind={kind} />}
+      {takesOperand(operator) && <Operand {...line} kind={kind} />}
       <Button kind="plain" isSmall aria-label="Remove condition" onClick={onRemove}>
         ×
       </Button>
@@ -85,19 +94,57 @@ export function FilterLine(line: Line) {
 }
 
 /** The kind of the value: that of the value itself or, without one, that of the field. */
-function useKind({ field, value }: Filter, { types }: Fields): ValueKind {
-  const kind = kindOfField(field);
+function useKind({ field, value }: Filter, fields: Fields): ValueKind {
+  const kind = kindOfField(field, fields.journey);
   if (kind === 'email') return 'text';
   if (kind === 'subscribed') return 'boolean';
   if (value !== undefined && value !== '') return kindOfValue(value);
   if (kind === 'time') return 'date';
-  const type = types.get(field);
+  const type = fields.types.get(field);
   return type === 'number' || type === 'boolean' || type === 'date' ? type : 'text';
 }
 
-function Value({ filter, onChange, errorOf, kind: ofField }: Line & { kind: ValueKind }) {
+const comparisons = [
+  { value: 'value', text: 'a value' },
+  { value: 'field', text: 'another field' },
+];
+
+/** A value or, in a journey, the field to compare with. */
+function Operand(line: Line & { kind: ValueKind }) {
+  const { filter, fields, onChange, errorOf } = line;
+  const { journey } = fields;
+  const operand = operandOf(filter);
+  if (!journey) return <Value {...line} />;
+  const { field, operator } = filter;
+  return (
+    <>
+      <SelectField
+        label="Compare with"
+        options={comparisons}
+        value={operand === undefined ? 'value' : 'field'}
+        onChange={(kind) =>
+          onChange(kind === 'field' ? withOperand(filter, '') : { field, operator })
+        }
+      />
+      {operand === undefined ? (
+        <Value {...line} />
+      ) : (
+        <OfferingField
+          label="Other field"
+          value={operand}
+          offers={journey.operands}
+          error={errorOf('valueOf')}
+          onChange={(text) => onChange(withOperand(filter, text))}
+        />
+      )}
+    </>
+  );
+}
+
+function Value({ filter, fields, onChange, errorOf, kind: ofField }: Line & { kind: ValueKind }) {
   const { field, operator, value } = filter;
-  const fieldKind = kindOfField(field);
+  const kindOf = kindOfField(field, fields.journey);
+  const fieldKind = kindOf === 'dataOrActivity' ? 'data' : kindOf;
   const known = useKnownValues(field);
   const [chosen, setChosen] = useState<{ field: string; kind: ValueKind } | null>(null);
   const kind = chosen?.field === field ? chosen.kind : ofField;

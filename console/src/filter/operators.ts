@@ -1,9 +1,25 @@
-import type { Filter } from './tree.ts';
+import { type Filter, operandOf } from './tree.ts';
 
 export type Operator = Filter['operator'];
 
+/** In a journey, `event.` also names data of the event that starts it. */
+export interface JourneyFields {
+  /** Fields of this data: `event.total`. */
+  eventData: ReadonlySet<string>;
+  /** Events by their field: `event.bought`. */
+  eventNames: ReadonlySet<string>;
+}
+
 /** The kind of a field decides which operators there are. */
-export type FieldKind = 'email' | 'subscribed' | 'time' | 'data' | 'activity' | 'segment';
+export type FieldKind =
+  | 'email'
+  | 'subscribed'
+  | 'time'
+  | 'data'
+  | 'activity'
+  | 'segment'
+  /** Data of an event, or the history of such events: the operator decides. */
+  | 'dataOrActivity';
 
 const equality = ['equals', 'notEquals'] as const;
 const containing = ['contains', 'notContains'] as const;
@@ -17,12 +33,15 @@ const happened = [
   'notTriggeredWithin',
 ] as const;
 
+const comparisons = [...equality, ...containing, ...order, ...age, 'exists', 'notExists'] as const;
+
 const operators: Record<FieldKind, readonly Operator[]> = {
   email: [...equality, ...containing],
   subscribed: equality,
   time: [...equality, ...order, ...age],
-  data: [...equality, ...containing, ...order, ...age, 'exists', 'notExists'],
+  data: comparisons,
   activity: happened,
+  dataOrActivity: [...comparisons, ...happened],
   segment: ['memberOfSegment', 'notMemberOfSegment'],
 };
 
@@ -57,15 +76,21 @@ const timeWords: Partial<Record<Operator, string>> = {
   lessThanOrEqual: 'is at or before',
 };
 
-export function kindOfField(field: string): FieldKind {
+export function kindOfField(field: string, journey?: JourneyFields): FieldKind {
   if (field === 'email' || field === 'subscribed') return field;
   if (field === 'createdAt' || field === 'updatedAt') return 'time';
   if (field.startsWith('segment.')) return 'segment';
+  if (journey && field.startsWith('event.')) {
+    const isData = journey.eventData.has(field);
+    if (isData !== journey.eventNames.has(field)) return isData ? 'data' : 'activity';
+    return 'dataOrActivity';
+  }
   if (/^(event|email|campaign|template)\./.test(field)) return 'activity';
   return 'data';
 }
 
-export const operatorsOf = (field: string): readonly Operator[] => operators[kindOfField(field)];
+export const operatorsOf = (field: string, journey?: JourneyFields): readonly Operator[] =>
+  operators[kindOfField(field, journey)];
 
 /** An operator in words, which depend on the kind of values that it compares. */
 export const wordOf = (operator: Operator, isTime: boolean): string =>
@@ -92,34 +117,47 @@ const withoutValue: readonly Operator[] = [
 
 export const hasValue = (operator: Operator): boolean => !withoutValue.includes(operator);
 
+/** Returns true if the operator can compare with another field in place of a value. */
+export const takesOperand = (operator: Operator): boolean =>
+  hasValue(operator) && !hasUnit(operator);
+
+/** Returns the line with another field in place of its value. */
+export const withOperand = ({ field, operator }: Filter, operand: string): Filter =>
+  ({ field, operator, valueOf: operand }) as Filter;
+
 /** Returns true if nothing is left to be filled in. */
-export function isComplete({ field, operator, value, unit }: Filter): boolean {
+export function isComplete(filter: Filter): boolean {
+  const { field, operator, value, unit } = filter;
   if (field === '' || field.endsWith('.')) return false;
   if (!hasValue(operator)) return true;
+  if (operandOf(filter) !== undefined) return operandOf(filter) !== '';
   if (hasUnit(operator)) return typeof value === 'number' && unit !== undefined;
   return value !== undefined;
 }
 
 /** Returns the line after its field was chosen: an operator and a value stay if they still fit. */
-export function withField(filter: Filter, field: string): Filter {
-  const allowed = operatorsOf(field);
-  const isSameKind = kindOfField(filter.field) === kindOfField(field);
+export function withField(filter: Filter, field: string, journey?: JourneyFields): Filter {
+  const allowed = operatorsOf(field, journey);
   const operator = allowed.includes(filter.operator) ? filter.operator : allowed[0]!;
   const { value, unit } = filter;
   if (hasUnit(operator) && unit) return { field, operator, value, unit };
-  if (kindOfField(field) === 'subscribed') return { field, operator, value: true };
-  return { field, operator, ...(isSameKind && filter.field === field ? { value } : {}) };
+  const operand = operandOf(filter);
+  if (operand !== undefined && takesOperand(operator)) {
+    return withOperand({ field, operator }, operand);
+  }
+  if (kindOfField(field, journey) === 'subscribed') return { field, operator, value: true };
+  return { field, operator, ...(filter.field === field ? { value } : {}) };
 }
 
 /** Returns the line after its operator was chosen. */
-export function withOperator(
-  { field, operator: before, value, unit }: Filter,
-  operator: Operator,
-): Filter {
+export function withOperator(filter: Filter, operator: Operator): Filter {
+  const { field, operator: before, value, unit } = filter;
   if (!hasValue(operator)) return { field, operator };
   if (hasUnit(operator)) {
     return { field, operator, value: hasUnit(before) ? value : 7, unit: unit ?? 'days' };
   }
+  const operand = operandOf(filter);
+  if (operand !== undefined) return withOperand({ field, operator }, operand);
   const isKept = value !== undefined && !hasUnit(before);
   return { field, operator, ...(isKept && { value }) };
 }

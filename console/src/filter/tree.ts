@@ -12,6 +12,15 @@ export interface Group {
 /** One line of the builder. It is incomplete while its field is '' or its value is absent. */
 export type Filter = NonNullable<Condition['groups'][number]['filters']>[number];
 
+/**
+ * Returns the field with which a filter of a journey compares, in place of a value; undefined: it
+ * compares with a value. Every object inherits a `valueOf`, which is no part of the filter.
+ */
+export function operandOf(filter: Filter): string | undefined {
+  const given: unknown = Object.hasOwn(filter, 'valueOf') ? filter.valueOf : undefined;
+  return typeof given === 'string' ? given : undefined;
+}
+
 export type Part =
   | { kind: 'filter'; filter: Filter; at?: string }
   | { kind: 'group'; group: Group };

@@ -14,6 +14,10 @@ function lengthText({ amount, unit = '' }: Length): string {
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
+/** Names of branches or arms. */
+const namesIn = (list: unknown): string =>
+  ((list ?? []) as { name: string }[]).map(({ name }) => name).join(', ');
+
 /** Returns the settings of a step in a few words; empty: it has none yet. */
 export function summaryOf({ type, config, template }: Step): string {
   switch (type) {
@@ -36,11 +40,9 @@ export function summaryOf({ type, config, template }: Step): string {
       return [text(config['eventName']), length && lengthText(length)].filter(Boolean).join(', ');
     }
     case 'CONDITION':
-      return text(config['field']);
-    case 'SPLIT': {
-      const arms = (config['arms'] ?? []) as { name: string }[];
-      return arms.map(({ name }) => name).join(', ');
-    }
+      return config['mode'] === 'filter' ? namesIn(config['branches']) : text(config['field']);
+    case 'SPLIT':
+      return namesIn(config['arms']);
     case 'WEBHOOK':
       return text(config['url']);
     case 'UPDATE_CONTACT':

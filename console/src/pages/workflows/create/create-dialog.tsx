@@ -7,7 +7,7 @@ import { Form, useForm } from '../../../design/form.tsx';
 import { Bones } from '../../../design/parts.tsx';
 import type { Ready } from '../../../journey/ready/ready.ts';
 import { useProject } from '../../../shell/project.ts';
-import { EventField } from '../forms/parts/event-field.tsx';
+import { EventField } from '../../../values/event-field.tsx';
 import { createReady } from './create-ready.ts';
 
 /** Asks for what a new workflow needs. `ready` null: a blank one. */

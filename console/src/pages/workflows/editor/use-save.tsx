@@ -1,6 +1,5 @@
 import { type Dispatch, useState } from 'react';
 import { etagOf, type WorkflowGraphInput } from '../../../../../client/everpost.ts';
-import { EverpostError } from '../../../api/api.ts';
 import { type Draft, dropDraft } from '../../../api/drafts.ts';
 import { readAgain } from '../../../api/queries.ts';
 import { Conflict } from '../../../editing/conflict.tsx';
@@ -34,7 +33,6 @@ export function useSave({
   const [base, setBase] = useState({ etag: draft?.etag ?? saved.etag, value: saved.value });
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const [isConflict, setConflict] = useState(false);
   const read = async () => {
     const graph = await api.get('/workflows/{id}/graph', { path: { id } });
     return { etag: etagOf(graph), value: graph };
@@ -55,9 +53,7 @@ export function useSave({
       await work();
       return true;
     } catch (failure) {
-      const isOld = failure instanceof EverpostError && failure.code === 'PRECONDITION_FAILED';
-      if (isOld) setConflict(true);
-      else setError(failure);
+      setError(failure);
       return false;
     } finally {
       setBusy(false);
@@ -65,26 +61,20 @@ export function useSave({
   };
   const loadTheirs = async () => {
     const theirs = await read();
-    setConflict(false);
     setBase(theirs);
     dropDraft(id);
     dispatch({ type: 'load', journey: theirs.value });
   };
   const keepMine = async () => {
     const { etag } = await read();
-    setConflict(false);
     await send(etag);
   };
   return {
     save: { run: () => attempt(() => send(base.etag)), isBusy, error },
     base,
     isChanged: storedText(journey) !== storedText(base.value),
-    conflict: isConflict && (
-      <Conflict
-        onLoad={() => void attempt(loadTheirs)}
-        onKeep={() => void attempt(keepMine)}
-        onClose={() => setConflict(false)}
-      />
+    conflict: (
+      <Conflict error={error} onLoad={() => attempt(loadTheirs)} onKeep={() => attempt(keepMine)} />
     ),
   };
 }

@@ -1,8 +1,11 @@
+import type { ReactNode } from 'react';
+import type { Condition } from '../../../api/api.ts';
 import { Button } from '../../../design/button.tsx';
-import { CheckField, TextField } from '../../../design/fields.tsx';
+import { CheckField, SelectField, TextField } from '../../../design/fields.tsx';
+import { FilterBuilder } from '../../../filter/filter-builder.tsx';
 import type { Config } from '../../../journey/graph.ts';
-import { type Fields, OperatorFields, useFields } from './parts/comparison.tsx';
-import { OfferingField } from './parts/event-field.tsx';
+import { OperatorFields, useFields } from './parts/comparison.tsx';
+import { OfferingField } from '../../../values/event-field.tsx';
 import { comparisonOf, type StepFormProps, textOf, without } from './parts/form-props.ts';
 
 interface BranchConfig extends Config {
@@ -12,11 +15,28 @@ interface BranchConfig extends Config {
 
 export function ConditionForm({ config, journey, set, replace, errorOf }: StepFormProps) {
   const fields = useFields(journey.trigger.config.eventName);
-  if (config['mode'] === 'filter') return <FilterNote config={config} />;
+  const isFilter = config['mode'] === 'filter';
+  const decider = (
+    <SelectField
+      label="Decide by"
+      options={deciders}
+      value={isFilter ? 'filter' : 'field'}
+      onChange={(next) => replace(next === 'filter' ? asFilter(config) : firstConfig, 'mode')}
+    />
+  );
+  if (isFilter) {
+    return (
+      <>
+        {decider}
+        <FilterBranches {...{ config, journey, set, errorOf }} />
+      </>
+    );
+  }
   const field = textOf(config['field']);
   const isMulti = config['mode'] === 'multi';
   return (
     <>
+      {decider}
       <OfferingField
         label="Field"
         value={field}
@@ -26,7 +46,19 @@ export function ConditionForm({ config, journey, set, replace, errorOf }: StepFo
         onChange={(next) => set({ field: next })}
       />
       {isMulti ? (
-        <Branches {...{ field, fields, errorOf, set }} branches={branchesIn(config)} />
+        <Branches
+          {...{ config, errorOf, set }}
+          first={{ operator: 'equals', value: '' }}
+          fieldsOf={(branch, at, change) => (
+            <OperatorFields
+              field={field}
+              value={branch}
+              fields={fields}
+              errorOf={(part) => errorOf(`config.branches.${at}.${part}`)}
+              onChange={change}
+            />
+          )}
+        />
       ) : (
         <OperatorFields
           field={field}
@@ -47,6 +79,33 @@ export function ConditionForm({ config, journey, set, replace, errorOf }: StepFo
 
 const branchesIn = (config: Config): BranchConfig[] => (config['branches'] ?? []) as BranchConfig[];
 
+const deciders = [
+  { value: 'field', text: 'a field' },
+  { value: 'filter', text: 'filters' },
+];
+
+const firstConfig: Config = { field: '', operator: 'equals', value: '' };
+
+/** Returns the same branches with their comparisons as filters. */
+function asFilter(config: Config): Config {
+  const { branches } = config['mode'] === 'multi' ? config : asMulti(config);
+  const field = textOf(config['field']).replace(/^contact\./, '');
+  const filterOf = (branch: Config) => {
+    const { operator, value, operand: valueOf } = comparisonOf(branch);
+    const hasField = field !== '' && value !== '';
+    const filters = [without({ field, operator, value: hasField ? value : undefined, valueOf })];
+    return { logic: 'AND', groups: [{ filters }] };
+  };
+  return {
+    mode: 'filter',
+    branches: (branches as BranchConfig[]).map((branch) => ({
+      id: branch.id,
+      name: branch.name,
+      filter: filterOf(branch),
+    })),
+  };
+}
+
 /** The branch `yes` keeps its id, so that its way stays. */
 function asMulti(config: Config): Config {
   const { operator, value, operand: valueOf } = comparisonOf(config);
@@ -60,25 +119,26 @@ function asBinary(config: Config): Config {
   return without({ field: config['field'], operator, value, valueOf });
 }
 
+/** The branches of a condition, each with its name. `default` is for all others. */
 function Branches({
-  field,
-  branches,
-  fields,
+  config,
   set,
   errorOf,
-}: {
-  field: string;
-  branches: BranchConfig[];
-  fields: Fields;
-  set: StepFormProps['set'];
-  errorOf: (field: string) => string | undefined;
+  first,
+  fieldsOf,
+}: Pick<StepFormProps, 'config' | 'set' | 'errorOf'> & {
+  /** A new branch begins with it. */
+  first: Config;
+  /** The fields that decide for a branch. */
+  fieldsOf: (branch: BranchConfig, at: number, change: (branch: Config) => void) => ReactNode;
 }) {
+  const branches = branchesIn(config);
   const setBranch = (at: number, branch: Config) =>
     set({ branches: branches.map((one, index) => (index === at ? branch : one)) });
   const add = () => {
     const id = crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36);
     const name = `Branch ${branches.length + 1}`;
-    set({ branches: [...branches, { id, name, operator: 'equals', value: '' }] });
+    set({ branches: [...branches, { id, name, ...first }] });
   };
   return (
     <>
@@ -91,13 +151,7 @@ function Branches({
             error={errorOf(`config.branches.${at}.name`)}
             onChange={(name) => setBranch(at, { ...branch, name })}
           />
-          <OperatorFields
-            field={field}
-            value={branch}
-            fields={fields}
-            errorOf={(part) => errorOf(`config.branches.${at}.${part}`)}
-            onChange={(next) => setBranch(at, next)}
-          />
+          {fieldsOf(branch, at, (next) => setBranch(at, next))}
           {branches.length > 1 && (
             <div className="actions">
               <Button
@@ -119,19 +173,39 @@ function Branches({
   );
 }
 
-/** Branches by whole filters are shown as they are stored. */
-function FilterNote({ config }: { config: Config }) {
+const noFilter: Condition = {
+  logic: 'AND',
+  groups: [{ filters: [{ field: '', operator: 'equals' }] }],
+};
+
+/** The first branch whose filter holds is taken, otherwise `default`. */
+function FilterBranches({
+  config,
+  journey,
+  set,
+  errorOf,
+}: Pick<StepFormProps, 'config' | 'journey' | 'set' | 'errorOf'>) {
+  const isOnly = branchesIn(config).length === 1;
   return (
-    <>
-      <p className="second">The branches of this condition are filters.</p>
-      {branchesIn(config).map(({ id, name, filter }) => (
-        <div key={id} className="field">
-          <span className="label">{name}</span>
-          <pre className="code" tabIndex={0}>
-            {JSON.stringify(filter, null, 2)}
-          </pre>
-        </div>
-      ))}
-    </>
+    <Branches
+      {...{ config, set, errorOf }}
+      first={{ filter: noFilter }}
+      fieldsOf={(branch, at, change) => {
+        const place = `config.branches.${at}.filter`;
+        const fault = errorOf(place) ?? errorOf(`${place}.groups`);
+        return (
+          <>
+            <FilterBuilder
+              label={isOnly ? 'Filter' : `Filter of ${branch.name}`}
+              journey={{ eventName: journey.trigger.config.eventName }}
+              value={(branch['filter'] ?? noFilter) as Condition}
+              errorOf={(path) => errorOf(`${place}.${path}`)}
+              onChange={(filter) => change({ ...branch, filter })}
+            />
+            {fault && <p className="fault">{fault}</p>}
+          </>
+        );
+      }}
+    />
   );
 }

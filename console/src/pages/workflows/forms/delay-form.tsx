@@ -1,7 +1,7 @@
 import { SelectField } from '../../../design/fields.tsx';
 import type { Config } from '../../../journey/graph.ts';
 import { useFields } from './parts/comparison.tsx';
-import { OfferingField } from './parts/event-field.tsx';
+import { OfferingField } from '../../../values/event-field.tsx';
 import { type StepFormProps, textOf, without } from './parts/form-props.ts';
 import { LengthFields } from './parts/length-fields.tsx';
 import { UntilFields } from './parts/until-fields.tsx';

@@ -1,7 +1,7 @@
 import { CheckField, SelectField, TextField } from '../../../design/fields.tsx';
 import type { Config } from '../../../journey/graph.ts';
 import { WhereRows } from './parts/comparison.tsx';
-import { EventField } from './parts/event-field.tsx';
+import { EventField } from '../../../values/event-field.tsx';
 import { numberOf, type StepFormProps, textOf, without } from './parts/form-props.ts';
 import { LengthFields } from './parts/length-fields.tsx';
 import { UntilFields } from './parts/until-fields.tsx';

@@ -1,10 +1,11 @@
 import { useRead } from '../../../api/queries.ts';
 import { SelectField, TextField } from '../../../design/fields.tsx';
+import { FilterBuilder } from '../../../filter/filter-builder.tsx';
 import type { Config, Journey } from '../../../journey/graph.ts';
 import { useProject } from '../../../shell/project.ts';
 import { timeZone } from '../../../words/times.ts';
 import { WhereRows } from './parts/comparison.tsx';
-import { EventField } from './parts/event-field.tsx';
+import { EventField } from '../../../values/event-field.tsx';
 import { type StepFormProps, textOf, without } from './parts/form-props.ts';
 import { Reentry } from './parts/reentry.tsx';
 import { ZoneField } from './parts/zone-field.tsx';
@@ -108,6 +109,12 @@ function ScheduleParts({ trigger: { config }, set, errorOf }: Parts) {
         value={textOf(config.segmentId)}
         error={errorOf('config.segmentId')}
         onChange={(segmentId) => set({ segmentId: segmentId === '' ? undefined : segmentId })}
+      />
+      <FilterBuilder
+        value={config.filter ?? null}
+        segmentId={config.segmentId}
+        errorOf={(path) => errorOf(`config.filter.${path}`)}
+        onChange={(filter) => set({ filter: filter.groups.length === 0 ? undefined : filter })}
       />
     </>
   );

@@ -1,17 +1,9 @@
 import { useState } from 'react';
 import { CheckField, SelectField, TextField } from '../../../design/fields.tsx';
 import { WhereRows } from './parts/comparison.tsx';
-import { EventField } from './parts/event-field.tsx';
+import { secondsOf, type Unit, unitOf, units } from '../../../values/spans.ts';
+import { EventField } from '../../../values/event-field.tsx';
 import { numberOf, type StepFormProps, textOf } from './parts/form-props.ts';
-
-const seconds = { minutes: 60, hours: 3_600, days: 86_400 };
-type Unit = keyof typeof seconds;
-const units = Object.keys(seconds).map((value) => ({ value, text: value }));
-
-/** Returns the largest unit in which a time is a whole number. */
-function unitOf(timeout: number): Unit {
-  return (['days', 'hours', 'minutes'] as const).find((unit) => timeout % seconds[unit] === 0)!;
-}
 
 export function WaitForm({ config, set, errorOf }: StepFormProps) {
   const eventName = textOf(config['eventName']);
@@ -46,11 +38,11 @@ function TimeoutFields({
   errorOf,
 }: Pick<StepFormProps, 'config' | 'set' | 'errorOf'>) {
   const timeout = typeof config['timeout'] === 'number' ? config['timeout'] : undefined;
-  const [unit, setUnit] = useState<Unit>(() => unitOf(timeout ?? seconds.days) ?? 'minutes');
-  const amount = timeout === undefined ? '' : String(timeout / seconds[unit]);
+  const [unit, setUnit] = useState<Unit>(() => unitOf(timeout ?? secondsOf.days));
+  const amount = timeout === undefined ? '' : String(timeout / secondsOf[unit]);
   const setTimeout = (text: string, next: Unit) => {
     const value = numberOf(text);
-    set({ timeout: value === undefined ? undefined : Math.round(value * seconds[next]) });
+    set({ timeout: value === undefined ? undefined : Math.round(value * secondsOf[next]) });
   };
   return (
     <div className="pair">

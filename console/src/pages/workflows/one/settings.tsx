@@ -4,12 +4,14 @@ import { Button } from '../../../design/button.tsx';
 import { TextField } from '../../../design/fields.tsx';
 import { Form, useForm } from '../../../design/form.tsx';
 import { useNotify } from '../../../design/notices.tsx';
+import { GoalFields } from '../../../goals/goal-fields.tsx';
+import { goalRequest, goalValues } from '../../../goals/goal.ts';
 import { useProject } from '../../../shell/project.ts';
 import { WhereRows } from '../forms/parts/comparison.tsx';
-import { EventField } from '../forms/parts/event-field.tsx';
+import { EventField } from '../../../values/event-field.tsx';
 import { Reentry } from '../forms/parts/reentry.tsx';
 
-/** Name, re-entry and exit rules of a workflow. */
+/** Name, re-entry, exit rules and goal of a workflow. */
 export function SettingsForm({ workflow }: { workflow: WorkflowGraph }) {
   const { api, project } = useProject();
   const { say } = useNotify();
@@ -21,10 +23,16 @@ export function SettingsForm({ workflow }: { workflow: WorkflowGraph }) {
     reentry,
     executionKey,
     exitRules: exitRules as readonly ExitRule[],
+    goal: goalValues(workflow.goal),
   };
   const form = useForm(first, async (values) => {
-    const { description: text, exitRules: rules, ...others } = values;
-    const body = { ...others, description: text === '' ? null : text, exitRules: [...rules] };
+    const { description: text, exitRules: rules, goal, ...others } = values;
+    const body = {
+      ...others,
+      description: text === '' ? null : text,
+      exitRules: [...rules],
+      goal: goalRequest(goal),
+    };
     await api.patch('/workflows/{id}', { path: { id }, body });
     await readAgain(project.id, 'workflows');
     say('Saved.');
@@ -39,6 +47,14 @@ export function SettingsForm({ workflow }: { workflow: WorkflowGraph }) {
         onChange={(next) => form.set({ exitRules: next })}
         errorOf={form.errorOf}
       />
+      <fieldset className="part">
+        <legend>Goal</legend>
+        <GoalFields
+          value={form.values.goal}
+          onChange={(goal) => form.set({ goal })}
+          errorOf={form.errorOf}
+        />
+      </fieldset>
       <Button kind="primary" type="submit" isBusy={form.isBusy}>
         Save
       </Button>

@@ -1,6 +1,6 @@
 import { Button } from '../../../design/button.tsx';
 import { SelectField, TextArea, TextField } from '../../../design/fields.tsx';
-import { EventField } from '../forms/parts/event-field.tsx';
+import { EventField } from '../../../values/event-field.tsx';
 
 /** An event of a simulation, as it is typed. */
 export interface EventRow {

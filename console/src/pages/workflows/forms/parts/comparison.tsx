@@ -4,7 +4,7 @@ import { SelectField, TextField } from '../../../../design/fields.tsx';
 import type { Config } from '../../../../journey/graph.ts';
 import { textOfValue, valueOfText } from '../../../../journey/values.ts';
 import { useProject } from '../../../../shell/project.ts';
-import { OfferingField } from './event-field.tsx';
+import { OfferingField } from '../../../../values/event-field.tsx';
 import { comparisonOf, textOf, without } from './form-props.ts';
 
 const operators = [
@@ -35,7 +35,7 @@ export function useFields(eventName?: string) {
   };
 }
 
-export type Fields = ReturnType<typeof useFields>;
+type Fields = ReturnType<typeof useFields>;
 
 /** Operator and value of a comparison with a field. */
 export function OperatorFields({

@@ -1,5 +1,5 @@
 import { timeZone } from '../../../../words/times.ts';
-import { OfferingField } from './event-field.tsx';
+import { OfferingField } from '../../../../values/event-field.tsx';
 
 const zones = Intl.supportedValuesOf('timeZone');
 

@@ -1,7 +1,7 @@
 import { useId } from 'react';
-import { useRead } from '../../../../api/queries.ts';
-import { TextField } from '../../../../design/fields.tsx';
-import { useProject } from '../../../../shell/project.ts';
+import { useRead } from '../api/queries.ts';
+import { TextField } from '../design/fields.tsx';
+import { useProject } from '../shell/project.ts';
 
 /** A text field that offers known values. */
 export function OfferingField({
