@@ -33,14 +33,14 @@ describe.runIf(browser)('a contact in the console', () => {
     await dialog.getByLabel('Value').first().fill('free');
     await call('PATCH', `/contacts/${id}`, { data: { seats: 9 } });
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByText('Somebody else has changed this').waitFor();
-    await dialog.getByRole('button', { name: 'Load theirs' }).click();
-    await dialog.getByText('Somebody else has changed this').waitFor({ state: 'detached' });
+    const conflict = page.getByRole('dialog', { name: 'Somebody else has changed this' });
+    await conflict.getByRole('button', { name: 'Load theirs' }).click();
+    await conflict.waitFor({ state: 'detached' });
     expect(await dialog.getByLabel('Value').nth(2).inputValue()).toBe('9');
     await dialog.getByLabel('Value').first().fill('team');
     await call('PATCH', `/contacts/${id}`, { data: { seats: 10 } });
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByRole('button', { name: 'Keep mine' }).click();
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await dialog.waitFor({ state: 'detached' });
     const { data } = await call('GET', `/contacts/${id}`);
     expect(data).toEqual({ plan: 'team', seats: 9, tags: ['a'] });

@@ -53,46 +53,43 @@ interface Text {
   onChange: (value: string) => void;
 }
 
-export function TextField({
+/** Separates what a field says about itself from the attributes of its control. */
+function useControl<Rest extends { className?: string | undefined }>({
   label,
   hint,
   error,
   hidesLabel,
   onChange,
   ...rest
-}: About & Text & Changed<'input'>) {
+}: About & Text & Rest) {
   const about = { label, hint, error, hidesLabel };
   const { id, control } = useDescribed(about);
+  const { className = 'input' } = rest;
+  return {
+    described: { id, about },
+    control: {
+      ...rest,
+      ...control,
+      className,
+      onChange: (event: { target: { value: string } }) => onChange(event.target.value),
+    },
+  };
+}
+
+export function TextField(props: About & Text & Changed<'input'>) {
+  const { described, control } = useControl(props);
   return (
-    <Described id={id} about={about}>
-      <input
-        {...rest}
-        {...control}
-        className="input"
-        onChange={(event) => onChange(event.target.value)}
-      />
+    <Described {...described}>
+      <input {...control} />
     </Described>
   );
 }
 
-export function TextArea({
-  label,
-  hint,
-  error,
-  hidesLabel,
-  onChange,
-  ...rest
-}: About & Text & Changed<'textarea'>) {
-  const about = { label, hint, error, hidesLabel };
-  const { id, control } = useDescribed(about);
+export function TextArea(props: About & Text & Changed<'textarea'>) {
+  const { described, control } = useControl(props);
   return (
-    <Described id={id} about={about}>
-      <textarea
-        {...rest}
-        {...control}
-        className="input"
-        onChange={(event) => onChange(event.target.value)}
-      />
+    <Described {...described}>
+      <textarea {...control} />
     </Described>
   );
 }
@@ -106,24 +103,13 @@ export interface Option {
 }
 
 export function SelectField({
-  label,
-  hint,
-  error,
-  hidesLabel,
-  onChange,
   options,
-  ...rest
+  ...props
 }: About & Text & Changed<'select'> & { options: readonly Option[] }) {
-  const about = { label, hint, error, hidesLabel };
-  const { id, control } = useDescribed(about);
+  const { described, control } = useControl(props);
   return (
-    <Described id={id} about={about}>
-      <select
-        {...rest}
-        {...control}
-        className="input"
-        onChange={(event) => onChange(event.target.value)}
-      >
+    <Described {...described}>
+      <select {...control}>
         <Options options={options} />
       </select>
     </Described>

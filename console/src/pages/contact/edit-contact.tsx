@@ -1,13 +1,11 @@
 import { useRef } from 'react';
 import { type Contact, etagOf } from '../../api/api.ts';
-import { Button } from '../../design/button.tsx';
-import { ChangedElsewhere, isConflict } from '../../editing/changed-elsewhere.tsx';
-import { Dialog } from '../../design/dialog.tsx';
+import { Conflict } from '../../editing/conflict.tsx';
 import { CheckField, TextField } from '../../design/fields.tsx';
-import { Form, useForm } from '../../design/form.tsx';
-import { useAction } from '../../design/use-action.ts';
+import { useForm } from '../../design/form.tsx';
 import { useProject } from '../../shell/project.ts';
-import { type DataRow, dataOf, DataRows, openRow, rowsOf } from '../contacts/data-rows.tsx';
+import { DataDialog } from '../contacts/data-dialog.tsx';
+import { type DataRow, dataOf, rowsOf } from '../contacts/data-rows.tsx';
 
 const valuesOf = ({ email, subscribed, data }: Contact) => ({
   email,
@@ -55,41 +53,19 @@ export function EditContact({
     await onSaved();
     onClose();
   });
-  const load = useAction(async () => {
+  const load = async () => {
     base.current = await read();
     form.reset(valuesOf(base.current));
-  });
-  const keep = useAction(async () => {
+  };
+  const keep = async () => {
     base.current = await read();
     await form.send();
-  });
-  const { values } = form;
-  const conflicts = isConflict(form.error);
+  };
   return (
-    <Dialog title="Edit contact" onClose={onClose} size="wide">
-      {conflicts && (
-        <ChangedElsewhere onLoad={() => void load.run()} onKeep={() => void keep.run()} />
-      )}
-      <Form form={conflicts ? { ...form, error: null } : form} isWide>
-        <TextField label="Email" type="email" autoComplete="off" {...form.field('email')} />
-        <CheckField label="Subscribed" {...form.field('subscribed')} />
-        <DataRows
-          rows={values.data}
-          onChange={(data) => form.set({ data })}
-          errorOf={form.errorOf}
-        />
-        <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            isBusy={form.isBusy}
-            disabledBecause={openRow(values.data)}
-          >
-            Save
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <DataDialog title="Edit contact" form={form} verb="Save" onClose={onClose}>
+      <Conflict error={form.error} onLoad={load} onKeep={keep} />
+      <TextField label="Email" type="email" autoComplete="off" {...form.field('email')} />
+      <CheckField label="Subscribed" {...form.field('subscribed')} />
+    </DataDialog>
   );
 }

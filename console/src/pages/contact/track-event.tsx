@@ -1,11 +1,10 @@
 import { readAgain } from '../../api/queries.ts';
-import { Button } from '../../design/button.tsx';
-import { Dialog } from '../../design/dialog.tsx';
 import { TextField } from '../../design/fields.tsx';
-import { Form, useForm } from '../../design/form.tsx';
+import { useForm } from '../../design/form.tsx';
 import { useNotify } from '../../design/notices.tsx';
 import { useProject } from '../../shell/project.ts';
-import { type DataRow, dataOf, DataRows, openRow } from '../contacts/data-rows.tsx';
+import { DataDialog } from '../contacts/data-dialog.tsx';
+import { type DataRow, dataOf } from '../contacts/data-rows.tsx';
 
 /** Records an event of one contact, which can start workflows. */
 export function TrackEvent({ id, onClose }: { id: string; onClose: () => void }) {
@@ -17,33 +16,15 @@ export function TrackEvent({ id, onClose }: { id: string; onClose: () => void })
     onClose();
     say(`${name} is recorded.`);
   });
-  const { values } = form;
   return (
-    <Dialog
+    <DataDialog
       title="Track event"
       description="Workflows that start with this event start, and those that wait for it go on."
+      form={form}
+      verb="Track"
       onClose={onClose}
-      size="wide"
     >
-      <Form form={form} isWide>
-        <TextField label="Event" autoComplete="off" {...form.field('name')} />
-        <DataRows
-          rows={values.data}
-          onChange={(data) => form.set({ data })}
-          errorOf={form.errorOf}
-        />
-        <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            isBusy={form.isBusy}
-            disabledBecause={openRow(values.data)}
-          >
-            Track
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+      <TextField label="Event" autoComplete="off" {...form.field('name')} />
+    </DataDialog>
   );
 }

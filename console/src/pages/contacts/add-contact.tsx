@@ -1,12 +1,11 @@
 import { useNavigate } from '@tanstack/react-router';
 import { readAgain } from '../../api/queries.ts';
-import { Button } from '../../design/button.tsx';
-import { Dialog } from '../../design/dialog.tsx';
 import { CheckField, TextField } from '../../design/fields.tsx';
-import { Form, useForm } from '../../design/form.tsx';
+import { useForm } from '../../design/form.tsx';
 import { useNotify } from '../../design/notices.tsx';
 import { useProject } from '../../shell/project.ts';
-import { type DataRow, dataOf, DataRows, openRow } from './data-rows.tsx';
+import { DataDialog } from './data-dialog.tsx';
+import { type DataRow, dataOf } from './data-rows.tsx';
 
 /** The dialog that adds one contact. An address that is there already gets the new data. */
 export function AddContact({ onClose }: { onClose: () => void }) {
@@ -26,34 +25,14 @@ export function AddContact({ onClose }: { onClose: () => void }) {
       return navigate({ to: path(`contacts/${contact.id}`) });
     },
   );
-  const { values } = form;
   return (
-    <Dialog title="Add contact" onClose={onClose} size="wide">
-      <Form form={form} isWide>
-        <TextField label="Email" type="email" autoComplete="off" {...form.field('email')} />
-        <CheckField
-          label="Subscribed"
-          {...form.field('subscribed')}
-          value={values.subscribed}
-          hint="Unsubscribed contacts get no marketing mail."
-        />
-        <DataRows
-          rows={values.data}
-          onChange={(data) => form.set({ data })}
-          errorOf={form.errorOf}
-        />
-        <div className="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            isBusy={form.isBusy}
-            disabledBecause={openRow(values.data)}
-          >
-            Save
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <DataDialog title="Add contact" form={form} verb="Save" onClose={onClose}>
+      <TextField label="Email" type="email" autoComplete="off" {...form.field('email')} />
+      <CheckField
+        label="Subscribed"
+        {...form.field('subscribed')}
+        hint="Unsubscribed contacts get no marketing mail."
+      />
+    </DataDialog>
   );
 }

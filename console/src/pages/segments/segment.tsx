@@ -4,13 +4,12 @@ import { useEffect, useRef, useState } from 'react';
 import { EverpostError, etagOf, type Segment } from '../../api/api.ts';
 import { readAgain } from '../../api/queries.ts';
 import { Button } from '../../design/button.tsx';
-import { ChangedElsewhere, isConflict } from '../../editing/changed-elsewhere.tsx';
+import { Conflict } from '../../editing/conflict.tsx';
 import { Form, useForm } from '../../design/form.tsx';
 import { useNotify } from '../../design/notices.tsx';
 import { PageHead } from '../../design/page-head.tsx';
 import { Bones } from '../../design/parts.tsx';
 import { ProblemAlert } from '../../design/problem-alert.tsx';
-import { useAction } from '../../design/use-action.ts';
 import { useParam } from '../../shell/address.ts';
 import { NotFoundPage } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
@@ -66,15 +65,14 @@ function Shown({ segment }: { segment: Segment }) {
     await readAgain(project.id, 'segments');
     say('The segment is saved.');
   });
-  const load = useAction(async () => {
+  const load = async () => {
     show(await read());
     form.reset(valuesOf(base.current));
-  });
-  const keep = useAction(async () => {
+  };
+  const keep = async () => {
     base.current = await read();
     await form.send();
-  });
-  const conflicts = isConflict(form.error);
+  };
   return (
     <>
       <PageHead
@@ -98,10 +96,8 @@ function Shown({ segment }: { segment: Segment }) {
           </>
         }
       />
-      {conflicts && (
-        <ChangedElsewhere onLoad={() => void load.run()} onKeep={() => void keep.run()} />
-      )}
-      <Form form={conflicts ? { ...form, error: null } : form} isWide>
+      <Conflict error={form.error} onLoad={load} onKeep={keep} />
+      <Form form={form} isWide>
         <SegmentFields form={form} />
       </Form>
       <Members id={id} isChosen={segment.type === 'STATIC'} />

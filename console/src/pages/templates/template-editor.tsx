@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { etagOf, EverpostError, type Template } from '../../api/api.ts';
+import { etagOf, type Template } from '../../api/api.ts';
 import { readDraft } from '../../api/drafts.ts';
 import { readAgain } from '../../api/queries.ts';
 import { Button } from '../../design/button.tsx';
@@ -35,7 +35,6 @@ function useTemplateForm(opened: Opened | null) {
   const { api, project } = useProject();
   const { say } = useNotify();
   const [base, setBase] = useState(opened);
-  const [isConflict, setConflict] = useState(false);
   const [createdId, setCreatedId] = useState<string | null>(null);
   const draft = `${project.id}:templates:${opened?.value.id ?? 'new'}`;
   const etag = useRef(readDraft(draft)?.etag ?? opened?.etag ?? '');
@@ -61,28 +60,22 @@ function useTemplateForm(opened: Opened | null) {
   };
   const form = useForm(valuesOf(opened?.value ?? null), save);
   useDraft(draft, form, etag.current);
-  const isRefused =
-    form.error instanceof EverpostError && form.error.code === 'PRECONDITION_FAILED';
-  useEffect(() => setConflict(isRefused), [isRefused, form.error]);
   return {
     form,
     template: base?.value ?? null,
     createdId,
-    conflict: isConflict &&
-      base && {
-        async load() {
-          const theirs = await read(base.value.id);
-          etag.current = theirs.etag;
-          setBase(theirs);
-          form.reset(valuesOf(theirs.value));
-        },
-        async keep() {
-          etag.current = (await read(base.value.id)).etag;
-          setConflict(false);
-          await form.send();
-        },
-        close: () => setConflict(false),
+    conflict: base && {
+      async load() {
+        const theirs = await read(base.value.id);
+        etag.current = theirs.etag;
+        setBase(theirs);
+        form.reset(valuesOf(theirs.value));
       },
+      async keep() {
+        etag.current = (await read(base.value.id)).etag;
+        await form.send();
+      },
+    },
   };
 }
 
@@ -90,7 +83,6 @@ function useTemplateForm(opened: Opened | null) {
 export function TemplateEditor({ opened }: { opened: Opened | null }) {
   const { project, path, api } = useProject();
   const navigate = useNavigate();
-  const { fail } = useNotify();
   const { form, template, createdId, conflict } = useTemplateForm(opened);
   const editor = useRef<EditorHandle>(null);
   const [isTesting, setTesting] = useState(false);
@@ -143,13 +135,7 @@ export function TemplateEditor({ opened }: { opened: Opened | null }) {
       </div>
       <LeaveGuard isChanged={form.isChanged && createdId === null} />
       {isTesting && <SendTest send={test} onClose={() => setTesting(false)} />}
-      {conflict && (
-        <Conflict
-          onLoad={() => void conflict.load().catch(fail)}
-          onKeep={() => void conflict.keep().catch(fail)}
-          onClose={conflict.close}
-        />
-      )}
+      {conflict && <Conflict error={form.error} onLoad={conflict.load} onKeep={conflict.keep} />}
     </>
   );
 }
