@@ -71,7 +71,7 @@ describe.runIf(browser)('the campaigns in the console', () => {
     await page.getByRole('table', { name: 'Recipients' }).getByText('ann@shop.test').waitFor();
     await page
       .getByRole('region', { name: 'Not reached' })
-      .getByRole('button', { name: /Was unsubscribed when the campaign began: 1/ })
+      .getByRole('button', { name: /was unsubscribed when the campaign began: 1/ })
       .click();
     await page.getByRole('table', { name: 'Recipients' }).getByText('dora@shop.test').waitFor();
     const sent = page.getByText('Sent', { exact: true });
@@ -100,6 +100,117 @@ describe.runIf(browser)('the campaigns in the console', () => {
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await page.getByRole('button', { name: 'Cancel campaign' }).click();
     await page.getByText('Cancelled', { exact: true }).first().waitFor();
+  });
+
+  const contentOf = (project: { id: string }) => ({
+    audienceType: 'ALL',
+    subject: 'Hi',
+    body: '<p>Hi <a href="https://shop.test/sale">sale</a></p>',
+    from: `shop@${project.id}.test`,
+  });
+
+  it('test versions against each other, with a goal and parameters of their links', async () => {
+    const { page, open, call, project, faults: found } = await openProject();
+    await call('PUT', '/link-policy', { utm: { source: 'shop', medium: 'email' } });
+    const { data } = await call('POST', '/campaigns', { name: 'Test', ...contentOf(project) });
+    await open(`campaigns/${data.id}/edit`);
+    const experiment = page.getByRole('region', { name: 'Experiment' });
+    await experiment.getByLabel('Test several versions').check();
+    await experiment.getByText(/About 1 contact for each version/).waitFor();
+    await experiment.getByLabel('Test group in percent').fill('50');
+    await experiment.getByLabel('Decide after').fill('2');
+    await experiment.getByLabel('Unit').selectOption('days');
+    await experiment.getByLabel('Best by').selectOption('an event');
+    await experiment.getByLabel('Event').fill('order');
+    const second = experiment.getByRole('group', { name: 'Version B' });
+    await second.getByLabel('Subject').fill('Hello');
+    await second.getByLabel('Own content').check();
+    await second.getByLabel('Id').fill('a');
+    const goal = page.getByRole('region', { name: 'Goal' });
+    await goal.getByLabel('Count a goal').check();
+    await goal.getByLabel('Event').fill('order');
+    await goal.getByLabel('Value field').fill('total');
+    const links = page.getByRole('region', { name: 'Links' });
+    await links.getByLabel('UTM source').fill('{campaign}');
+    await links.getByLabel('Without utm_medium').check();
+    await page.getByRole('button', { name: 'Next' }).click();
+    const id = experiment.getByRole('group', { name: 'Version A' }).nth(1).getByLabel('Id');
+    await experiment.getByText('Another arm has the id').waitFor();
+    expect(await id.getAttribute('aria-invalid')).toBe('true');
+    await id.fill('b');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('3 recipients').waitFor();
+    const { data: stored } = await call('GET', `/campaigns/${data.id}`);
+    expect(stored).toMatchObject({
+      experiment: {
+        arms: [{ id: 'a' }, { id: 'b', subject: 'Hello', body: contentOf(project).body }],
+        testPercent: 50,
+        decideAfterSeconds: 172_800,
+        metric: 'event',
+        eventName: 'order',
+        minPerArm: 100,
+        minProbability: null,
+        onTie: 'first',
+      },
+      goal: { eventName: 'order', valueField: 'total', windowDays: 7, touch: 'click' },
+      utm: { source: '{campaign}', medium: null },
+    });
+    await page.getByRole('button', { name: 'Time' }).click();
+    expect(await page.getByLabel('Local time of each contact').isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Review' }).click();
+    await page.getByText('without utm_medium').waitFor();
+    await page.getByLabel('Version').selectOption('Version B');
+    await page.locator('.mail-subject').getByText('Hello').waitFor();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('button', { name: 'Send to 3 contacts' }).click();
+    await page.getByText('The test group gets its mail.').waitFor();
+    await page.getByRole('button', { name: 'Choose Version B' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Choose' }).click();
+    await page.getByText('It was chosen by hand.').waitFor();
+    await page.getByRole('button', { name: 'Who got Version B' }).click();
+    await page.waitForURL(/arm=b/);
+    await page.getByRole('region', { name: 'Goal' }).getByText('order').waitFor();
+    // The save with two equal ids was refused.
+    expect(found).toEqual([expect.stringContaining('422')]);
+  });
+
+  it('have a second pass: for those who did not open it, and for failed mail', async () => {
+    const { page, open, call, project, faults: found } = await openProject();
+    const sent = async (name: string) => {
+      const { data } = await call('POST', '/campaigns', { name, ...contentOf(project) });
+      await call('POST', `/campaigns/${data.id}/send`, {});
+      const status = async () => (await call('GET', `/campaigns/${data.id}`)).data.status;
+      await expect.poll(status, { timeout: 30_000 }).toBe('SENT');
+      return data.id as string;
+    };
+    const caps = [{ max: 1, perDays: 1 }];
+    await sent('First');
+    await call('PUT', '/send-policy', { caps, onCap: 'skip' });
+    const id = await sent('Second');
+    await call('PUT', '/send-policy', { caps: [] });
+    await open(`campaigns/${id}`);
+    await page.getByRole('button', { name: 'Retry failed' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Retry failed' });
+    await dialog.getByLabel(/as many mails as the send policy allows\. 3/).check();
+    await dialog.getByRole('button', { name: 'Retry', exact: true }).click();
+    await page.getByText('3 mails will be tried again.').waitFor();
+    const outcomes = async () => (await call('GET', `/campaigns/${id}/stats`)).data.outcomes.sent;
+    await expect.poll(outcomes, { timeout: 30_000 }).toBe(3);
+    const link = page.getByRole('table', { name: 'Links' }).getByRole('row');
+    await page.reload();
+    await link.getByText('https://shop.test/sale').waitFor();
+    await page.getByRole('button', { name: 'Follow-up' }).click();
+    await page.getByLabel('Those who have not clicked in it').check();
+    await page.getByLabel('Subject').fill('Again');
+    await page.getByRole('button', { name: 'Create follow-up' }).click();
+    await page.getByRole('heading', { name: 'Second (Follow-up)' }).waitFor();
+    await page.getByRole('button', { name: 'Audience' }).click();
+    await page.getByText('3 recipients of it have not clicked in it').waitFor();
+    const { data } = await call('GET', '/campaigns?search=(Follow-up)');
+    expect(data).toMatchObject([
+      { subject: 'Again', followUp: { campaignId: id, outcome: 'not_clicked' } },
+    ]);
+    faults.push(...found);
   });
 
   it('go to those that a filter selects, without a segment that is left out', async () => {
@@ -141,14 +252,29 @@ describe.runIf(browser)('the campaigns in the console', () => {
       from: `shop@${user.project.id}.test`,
     });
     await user.call('POST', `/campaigns/${data.id}/send`, {});
-    const draft = await user.call('POST', `/campaigns/${data.id}/duplicate`);
+    const arms = [{ id: 'a' }, { id: 'b', subject: 'Hello', body: '<p>Hello</p>' }];
+    await user.call('PUT', '/link-policy', { utm: { source: 'shop' } });
+    const tested = await user.call('POST', '/campaigns', {
+      name: 'Test',
+      ...contentOf(user.project),
+      goal: { eventName: 'order', windowDays: 7 },
+      utm: { source: null },
+      experiment: { arms, testPercent: 50, decideAfterSeconds: 60, metric: 'human_click' },
+    });
+    await user.call('POST', `/campaigns/${tested.data.id}/send`, {});
+    const draft = await user.call('POST', `/campaigns/${tested.data.id}/duplicate`);
     const edit = `campaigns/${draft.data.id}/edit`;
     const steps = ['Content', 'Audience', 'Time', 'Review'].map((step) => `${edit}?step=${step}`);
-    for (const path of ['campaigns', `campaigns/${data.id}`, ...steps]) {
+    const pages = ['campaigns', `campaigns/${data.id}`, `campaigns/${tested.data.id}`];
+    for (const path of [...pages, ...steps]) {
       await user.open(path);
       await user.page.waitForLoadState('networkidle');
       expect([path, await axeFindings(user.page)]).toEqual([path, []]);
       expect([path, await scrollsSideways(user.page)]).toEqual([path, false]);
+      if (process.env['SHOTS']) {
+        const name = `${look.name} ${path.replace(/[0-9a-f-]{36}/, '')}`.replaceAll(/\W+/g, '-');
+        await user.page.screenshot({ path: `${process.env['SHOTS']}-${name}.png`, fullPage: true });
+      }
     }
     faults.push(...user.faults);
   });

@@ -104,6 +104,7 @@ function extensionsOf(
 
 /** The code editor. It is loaded when a page needs it first. */
 export function HtmlEditor({
+  label,
   value,
   onChange,
   variables,
@@ -111,6 +112,7 @@ export function HtmlEditor({
   describedBy,
   handle,
 }: {
+  label: string;
   value: string;
   onChange: (text: string) => void;
   variables: readonly string[];
@@ -120,11 +122,11 @@ export function HtmlEditor({
 }) {
   const parent = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
-  const latest = useRef({ onChange, error });
-  latest.current = { onChange, error };
+  const latest = useRef({ label, onChange, error });
+  latest.current = { label, onChange, error };
   useEffect(() => {
     const attributes = (): Record<string, string> => ({
-      'aria-label': 'HTML',
+      'aria-label': latest.current.label,
       ...(latest.current.error && { 'aria-invalid': 'true', 'aria-describedby': describedBy }),
     });
     const extensions = extensionsOf(variables, attributes, (text) => latest.current.onChange(text));

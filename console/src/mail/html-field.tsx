@@ -12,11 +12,13 @@ const ownVariables = 'email id subscribed locale unsubscribeUrl subscribeUrl man
 
 /** The HTML of a mail in a code editor, which offers the fields of the contacts. */
 export function HtmlField({
+  label = 'HTML',
   value,
   onChange,
   error,
   handle,
 }: {
+  label?: string;
   value: string;
   onChange: (text: string) => void;
   error: string | undefined;
@@ -34,12 +36,13 @@ export function HtmlField({
   return (
     <div className="field">
       <span className="html-head">
-        <span className="label">HTML</span>
+        <span className="label">{label}</span>
         <UploadImage onDone={(url) => handle.current?.insert(`<img src="${url}" alt="">`)} />
       </span>
       {isKnown ? (
         <Suspense fallback={<Bones lines={8} />}>
           <HtmlEditor
+            label={label}
             value={value}
             onChange={onChange}
             variables={variables}

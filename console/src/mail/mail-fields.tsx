@@ -7,10 +7,12 @@ export function FromField({
   value,
   onChange,
   error,
+  placeholder,
 }: {
   value: string;
   onChange: (value: string) => void;
   error: string | undefined;
+  placeholder?: string;
 }) {
   const { api, project } = useProject();
   const domains = useRead([project.id, 'domains'], () =>
@@ -25,6 +27,7 @@ export function FromField({
       value={value}
       onChange={onChange}
       error={error}
+      placeholder={placeholder}
       hint={
         verified &&
         (verified.length > 0

@@ -2,7 +2,6 @@ import type { Campaign, GetCampaignStatsProgress, Recipient } from '../api/api.t
 import type { Tone } from './tone.ts';
 
 export type CampaignStatus = Campaign['status'];
-type Reason = NonNullable<Recipient['reasonCode']>;
 
 /** States of campaigns in words. */
 export const statuses: Record<CampaignStatus, { text: string; tone: Tone }> = {
@@ -43,43 +42,13 @@ export const results = {
   converted: 'Reached the goal',
 } as const;
 
-/** Why a recipient did not get the mail, one sentence per code. */
-export const reasons: Record<Reason, string> = {
-  provider_refused: 'The provider refused the mail',
-  recipient_refused: 'The recipient’s server refused the mail',
-  provider_unavailable: 'The provider was not available',
-  contact_unsubscribed: 'Unsubscribed before the mail was sent',
-  topic_unsubscribed: 'Unsubscribed from the topic before the mail was sent',
-  suppressed: 'On the suppression list',
-  held_out: 'In the hold-out group',
-  frequency_cap: 'Over the limit of mails per contact',
-  late: 'The local time had passed',
-  billing_limit: 'Over the billing limit',
-  domain_not_verified: 'The sender’s domain is not verified',
-  project_disabled: 'The project is disabled',
-  campaign_cancelled: 'The campaign was cancelled',
-  execution_ended: 'The workflow had ended for the contact',
-  cancelled: 'The mail was cancelled',
-  message_too_large: 'The mail is too large',
-  no_provider: 'No provider takes this mail',
-  contact_deleted: 'The contact was deleted',
-  quiet_hours: 'Quiet hours',
-  warm_up: 'The warm-up of the domain',
-  awaiting_start: 'The campaign has not begun',
-  campaign_paused: 'The campaign is paused',
-  experiment: 'Waits for the decision of the experiment',
-  schedule: 'Waits for its time',
-  retry: 'Waits for another try',
-  queued: 'Waits in the queue',
-  delivery_unsettled: 'The provider has not confirmed it yet',
-  delivery_unknown: 'The provider never confirmed it',
-  unsubscribed_at_freeze: 'Was unsubscribed when the campaign began',
-  topic_unsubscribed_at_freeze: 'Was not subscribed to the topic when the campaign began',
+/** Recipients of a follow-up, as the end of `recipients who …`. */
+export const followUpRecipients: Record<NonNullable<Campaign['followUp']>['outcome'], string> = {
+  not_opened: 'have not opened it',
+  not_clicked: 'have not clicked in it',
+  failed: 'did not get it, because it failed',
+  not_sent: 'did not get it, because it failed or was not sent',
 };
-
-/** Returns a reason in words; a code that is new has no words yet. */
-export const reasonText = (code: string): string =>
-  (reasons as Record<string, string>)[code] ?? code;
 
 /** Limits on the speed of a campaign, one sentence per code. */
 export const limits: Record<NonNullable<GetCampaignStatsProgress['limitedBy']>, string> = {

@@ -11,6 +11,7 @@ import { usePreviewContact } from '../../mail/preview-as.tsx';
 import { usePreview } from '../../mail/use-preview.ts';
 import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
+import { SecondPass } from './second-pass.tsx';
 import '../../mail/mail.css';
 
 /** Everything that can be done with a campaign in its state. */
@@ -72,6 +73,7 @@ export function CampaignActions({ campaign }: { campaign: Campaign }) {
           Cancel
         </Button>
       )}
+      <SecondPass campaign={campaign} />
       <Button onClick={() => setShown(true)}>Preview</Button>
       <Button isBusy={duplicate.isBusy} onClick={() => void duplicate.run()}>
         Duplicate

@@ -12,7 +12,10 @@ import { limits, statuses } from '../../words/campaigns.ts';
 import { count, percent } from '../../words/numbers.ts';
 import { fullTime } from '../../words/times.ts';
 import { CampaignActions } from './campaign-actions.tsx';
-import { Engagement, ExperimentCard, LinksCard } from './campaign-parts.tsx';
+import { Engagement } from './engagement.tsx';
+import { ExperimentCard } from './experiment-card.tsx';
+import { FollowedUp } from './followed-up.tsx';
+import { LinksCard } from './links-card.tsx';
 import { NotReached } from './not-reached.tsx';
 import { Recipients } from './recipients.tsx';
 import type { Stats } from './stats.ts';
@@ -43,9 +46,9 @@ export function Page() {
           <Head campaign={shown} />
           <Loaded query={stats}>{(numbers) => <Numbers campaign={shown} stats={numbers} />}</Loaded>
           {shown.status !== 'DRAFT' && <OverTime campaign={shown} />}
-          {shown.status !== 'DRAFT' && <Recipients campaign={shown} />}
           {shown.experiment && <ExperimentCard campaignId={shown.id} />}
           {shown.status !== 'DRAFT' && <LinksCard campaignId={shown.id} />}
+          {shown.status !== 'DRAFT' && <Recipients campaign={shown} />}
         </>
       )}
     </Loaded>
@@ -70,6 +73,8 @@ function Head({ campaign }: { campaign: Campaign }) {
         }
         actions={<CampaignActions campaign={campaign} />}
       />
+      {campaign.description && <p className="second">{campaign.description}</p>}
+      <FollowedUp campaign={campaign} />
       {status === 'SCHEDULED' && scheduledFor && (
         <p>It will be sent on {fullTime(scheduledFor)}.</p>
       )}

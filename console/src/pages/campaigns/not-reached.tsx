@@ -1,8 +1,8 @@
 import { Button } from '../../design/button.tsx';
 import { Card } from '../../design/parts.tsx';
 import { useAddress } from '../../shell/address.ts';
-import { reasonText } from '../../words/campaigns.ts';
-import { count, counted } from '../../words/numbers.ts';
+import { count, counted, percent } from '../../words/numbers.ts';
+import { textOfReason } from '../../words/reasons.ts';
 import type { Stats } from './stats.ts';
 
 /** How many did not get the mail, and why. Each reason shows its recipients in the table. */
@@ -13,23 +13,28 @@ export function NotReached({ stats }: { stats: Stats }) {
   return (
     <Card label="Not reached">
       <p>
-        {total === 0 ? 'Everybody was reached.' : `${counted(total, 'contact')} did not get it.`}
+        {total === 0
+          ? 'Everybody was sent it.'
+          : `${counted(total, 'contact')} did not get it, or not yet.`}{' '}
+        It was delivered to {percent(stats.reachRate)} of its recipients.
       </p>
-      <div className="reasons">
+      <ul className="reasons">
         {all
           .toSorted(([, a], [, b]) => b - a)
           .map(([code, n]) => (
-            <Button
-              key={code}
-              isSmall
-              title={code}
-              aria-pressed={chosen === code}
-              onClick={() => set({ reason: chosen === code ? '' : code, result: '' })}
-            >
-              {reasonText(code)}: {count(n)}
-            </Button>
+            <li key={code}>
+              <Button
+                isSmall
+                title={code}
+                aria-pressed={chosen === code}
+                onClick={() => set({ reason: chosen === code ? '' : code, result: '' })}
+              >
+                {textOfReason(code).replace(/\.$/, '')}: {count(n)}
+              </Button>{' '}
+              <code className="second">{code}</code>
+            </li>
           ))}
-      </div>
+      </ul>
     </Card>
   );
 }

@@ -8,8 +8,10 @@ import { SearchField } from '../../design/lists/search-field.tsx';
 import { Pager, Table } from '../../design/table.tsx';
 import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { outcomes, reasonText, results } from '../../words/campaigns.ts';
+import { outcomes, results } from '../../words/campaigns.ts';
 import { count, counted } from '../../words/numbers.ts';
+import { textOfReason } from '../../words/reasons.ts';
+import { armName } from './edit/experiment/experiment-form.ts';
 
 const resultOptions = [
   { value: '', text: 'All' },
@@ -17,15 +19,25 @@ const resultOptions = [
 ];
 
 /** Who gets a campaign, and what became of each mail. */
-export function Recipients({ campaign: { id, status } }: { campaign: Campaign }) {
+export function Recipients({ campaign }: { campaign: Campaign }) {
+  const { id, status, experiment } = campaign;
   const { api, project } = useProject();
-  const [filter, set] = useAddress({ result: '', reason: '', who: '', cursor: '' });
+  const [filter, set] = useAddress({
+    result: '',
+    reason: '',
+    who: '',
+    link: '',
+    arm: '',
+    cursor: '',
+  });
   const query = {
     limit: 50,
     ...(filter.cursor && { cursor: filter.cursor }),
     ...(filter.result && { outcome: filter.result as keyof typeof results }),
     ...(filter.reason && { reason: filter.reason as NonNullable<Recipient['reasonCode']> }),
     ...(filter.who && { search: filter.who }),
+    ...(filter.link && { link: filter.link }),
+    ...(filter.arm && { arm: filter.arm }),
   };
   const recipients = useLive({
     key: [project.id, 'campaigns', id, 'recipients', query],
@@ -46,14 +58,32 @@ export function Recipients({ campaign: { id, status } }: { campaign: Campaign })
           value={filter.result}
           onChange={(result) => set({ result, reason: '' })}
         />
+        {experiment && (
+          <SelectField
+            label="Version"
+            options={[
+              { value: '', text: 'All' },
+              ...experiment.arms.map((arm) => ({ value: arm.id, text: armName(arm) })),
+            ]}
+            value={filter.arm}
+            onChange={(arm) => set({ arm })}
+          />
+        )}
         {filter.reason && (
-          <Button onClick={() => set({ reason: '' })}>Only: {reasonText(filter.reason)} ×</Button>
+          <Button onClick={() => set({ reason: '' })}>Only: {textOfReason(filter.reason)} ×</Button>
+        )}
+        {filter.link && (
+          <Button onClick={() => set({ link: '' })}>Only who clicked a link ×</Button>
         )}
       </div>
       <Loaded query={recipients}>
         {({ data, total, cursor }) => (
           <>
-            {data.length === 0 ? <Empty>No recipient fits.</Empty> : <Rows rows={data} />}
+            {data.length === 0 ? (
+              <Empty>No recipient fits.</Empty>
+            ) : (
+              <Rows rows={data} campaign={campaign} />
+            )}
             <Pager
               shown={filter.cursor ? '' : counted(total, 'recipient')}
               onFirst={filter.cursor ? () => set({ cursor: '' }) : null}
@@ -66,8 +96,10 @@ export function Recipients({ campaign: { id, status } }: { campaign: Campaign })
   );
 }
 
-function Rows({ rows }: { rows: readonly Recipient[] }) {
+function Rows({ rows, campaign }: { rows: readonly Recipient[]; campaign: Campaign }) {
   const { path } = useProject();
+  const isOfLink = rows.some(({ link }) => link);
+  const names = new Map(campaign.experiment?.arms.map((arm) => [arm.id, armName(arm)]));
   return (
     <Table
       label="Recipients"
@@ -84,13 +116,25 @@ function Rows({ rows }: { rows: readonly Recipient[] }) {
           cell: ({ reasonCode: code, error }) =>
             code && (
               <span title={error ?? undefined}>
-                {reasonText(code)} <code className="second">{code}</code>
+                {textOfReason(code)} <code className="second">{code}</code>
               </span>
             ),
         },
+        ...(campaign.experiment
+          ? [{ name: 'Version', cell: ({ arm }: Recipient) => arm && (names.get(arm) ?? arm) }]
+          : []),
         { name: 'When', cell: ({ sentAt }) => <Time at={sentAt} /> },
         { name: 'Opens', isNumber: true, cell: ({ opens }) => count(opens) },
         { name: 'Clicks', isNumber: true, cell: ({ clicks }) => count(clicks) },
+        ...(isOfLink
+          ? [
+              {
+                name: 'On this link',
+                isNumber: true,
+                cell: ({ link }: Recipient) => count(link?.clicks ?? 0),
+              },
+            ]
+          : []),
       ]}
     />
   );

@@ -1,3 +1,4 @@
+import type { Campaign } from '../../../api/api.ts';
 import { useRead } from '../../../api/queries.ts';
 import { RadioGroup, SelectField } from '../../../design/fields.tsx';
 import type { FormState } from '../../../design/form.tsx';
@@ -5,7 +6,8 @@ import { ProblemAlert } from '../../../design/problem-alert.tsx';
 import { FilterBuilder } from '../../../filter/filter-builder.tsx';
 import { TopicField } from '../../../mail/mail-fields.tsx';
 import { useProject } from '../../../shell/project.ts';
-import { counted } from '../../../words/numbers.ts';
+import { counted, percent } from '../../../words/numbers.ts';
+import { FollowedUp } from '../followed-up.tsx';
 import type { CampaignValues } from './campaign-form.ts';
 import { useAudience } from './use-audience.ts';
 
@@ -16,13 +18,26 @@ const types = [
 ];
 
 /** Who gets a campaign. */
-export function AudienceStep({ form }: { form: FormState<CampaignValues> }) {
+export function AudienceStep({
+  form,
+  campaign,
+}: {
+  form: FormState<CampaignValues>;
+  campaign: Campaign | null;
+}) {
   const { api, project } = useProject();
   const segments = useRead([project.id, 'segments'], () => api.get('/segments'));
   const { audienceType, audienceCondition, messageType } = form.values;
   const options = (segments.data ?? []).map(({ id, name }) => ({ value: id, text: name }));
-  if (audienceType === 'FOLLOW_UP') {
-    return <p>It goes to recipients of the campaign that it follows. They cannot be changed.</p>;
+  if (campaign?.followUp) {
+    return (
+      <div className="stack">
+        <FollowedUp campaign={campaign} />
+        <p className="second">
+          They were chosen when the follow-up was made, and cannot be changed.
+        </p>
+      </div>
+    );
   }
   return (
     <div className="stack">
@@ -64,6 +79,7 @@ export function AudienceStep({ form }: { form: FormState<CampaignValues> }) {
 /** The number of recipients, and who is left out and why. */
 export function Counted({ values }: { values: CampaignValues }) {
   const { data, error } = useAudience(values);
+  const heldOut = useHeldOut(values);
   if (error) return <ProblemAlert error={error} />;
   const left =
     data &&
@@ -88,7 +104,20 @@ export function Counted({ values }: { values: CampaignValues }) {
         {data && data.suppressed > 0 && (
           <li>{counted(data.suppressed, 'recipient')} on the suppression list, not sent</li>
         )}
+        {heldOut !== null && <li>{heldOut} of them in the hold-out, not sent</li>}
       </ul>
     </div>
   );
+}
+
+/** The share of contacts that gets no such mail, so that it can be compared; null: none. */
+function useHeldOut({ messageType, topicId }: CampaignValues): string | null {
+  const { api, project } = useProject();
+  const { data } = useRead([project.id, 'holdout'], () => api.get('/holdout'));
+  if (!data || data.percent === 0 || messageType !== 'MARKETING') return null;
+  const { percent: share, scope, endsAt } = data;
+  const isOver = endsAt !== null && new Date(endsAt).getTime() <= Date.now();
+  const isMeant =
+    scope === 'marketing' || ('topicIds' in scope && scope.topicIds.includes(topicId));
+  return isMeant && !isOver ? percent(share) : null;
 }

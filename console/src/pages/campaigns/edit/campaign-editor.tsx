@@ -1,11 +1,10 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import type { Campaign } from '../../../api/api.ts';
+import { type Campaign, EverpostError } from '../../../api/api.ts';
 import { Button } from '../../../design/button.tsx';
 import { Conflict } from '../../../editing/conflict.tsx';
 import { Form } from '../../../design/form.tsx';
 import { LeaveGuard } from '../../../editing/leave-guard.tsx';
-import { useNotify } from '../../../design/notices.tsx';
 import { PageHead } from '../../../design/page-head.tsx';
 import { State } from '../../../design/parts.tsx';
 import { useAddress } from '../../../shell/address.ts';
@@ -21,11 +20,16 @@ import '../../../mail/mail.css';
 const steps = ['Content', 'Audience', 'Time', 'Review'] as const;
 type Step = (typeof steps)[number];
 
+/** Returns the step that shows a field of the API. */
+function stepOf(field: string): Step {
+  if (/^(audience|segment|topic|type)/.test(field)) return 'Audience';
+  return field === 'maxPerMinute' ? 'Time' : 'Content';
+}
+
 /** The four steps to a campaign. A draft is saved when a step is left. */
 export function CampaignEditor({ opened }: { opened: Opened | null }) {
   const { project, path } = useProject();
   const navigate = useNavigate();
-  const { fail } = useNotify();
   const [address, set] = useAddress({ step: 'Content' });
   const step = steps.find((name) => name === address.step) ?? 'Content';
   const target = useRef<Step>('Audience');
@@ -43,6 +47,10 @@ export function CampaignEditor({ opened }: { opened: Opened | null }) {
     if (form.isChanged || !campaign) void form.send();
     else set({ step: to });
   };
+  useEffect(() => {
+    const [fault] = form.error instanceof EverpostError ? form.error.errors : [];
+    if (fault && opened) set({ step: stepOf(fault.field) }, true);
+  }, [form.error]);
   const at = steps.indexOf(step);
   return (
     <>
@@ -65,7 +73,7 @@ export function CampaignEditor({ opened }: { opened: Opened | null }) {
       </nav>
       <Form form={form} isWide label={step}>
         {step === 'Content' && <ContentStep form={form} />}
-        {step === 'Audience' && <AudienceStep form={form} />}
+        {step === 'Audience' && <AudienceStep form={form} campaign={campaign} />}
         {step === 'Time' && <TimeStep form={form} />}
         {step === 'Review' && campaign && (
           <ReviewStep
@@ -84,13 +92,7 @@ export function CampaignEditor({ opened }: { opened: Opened | null }) {
         )}
       </div>
       <LeaveGuard isChanged={form.isChanged && left === null} />
-      {conflict && (
-        <Conflict
-          onLoad={() => void conflict.load().catch(fail)}
-          onKeep={() => void conflict.keep().catch(fail)}
-          onClose={conflict.close}
-        />
-      )}
+      {conflict && <Conflict error={form.error} onLoad={conflict.load} onKeep={conflict.keep} />}
     </>
   );
 }

@@ -1,8 +1,16 @@
 import type { Campaign, Condition, CreateCampaignRequest } from '../../../api/api.ts';
+import { goalRequest, type GoalValues, goalValues } from '../../../goals/goal.ts';
+import {
+  experimentRequest,
+  type ExperimentValues,
+  experimentValues,
+} from './experiment/experiment-form.ts';
+import { utmRequest, type UtmValues, utmValues } from './utm-form.ts';
 
 /** The values of the form of a campaign. An empty text is no value. */
 export interface CampaignValues {
   name: string;
+  description: string;
   subject: string;
   from: string;
   fromName: string;
@@ -20,6 +28,11 @@ export interface CampaignValues {
   /** A day and a time without zone, as the field has it. */
   at: string;
   late: 'send' | 'skip';
+  /** null: all recipients get the same mail. */
+  experiment: ExperimentValues | null;
+  /** null: no event is counted. */
+  goal: GoalValues | null;
+  utm: UtmValues;
 }
 
 const memberOf = (id: string) => ({ field: `segment.${id}`, operator: 'memberOfSegment' }) as const;
@@ -99,6 +112,7 @@ export function valuesOf(campaign: Campaign | null): CampaignValues {
   const scheduledFor = campaign?.scheduledFor ?? null;
   return {
     name: campaign?.name ?? '',
+    description: campaign?.description ?? '',
     subject: campaign?.subject ?? '',
     from: campaign?.from ?? '',
     fromName: campaign?.fromName ?? '',
@@ -111,6 +125,9 @@ export function valuesOf(campaign: Campaign | null): CampaignValues {
     time: localTime ? 'local' : scheduledFor ? 'at' : 'now',
     at: localTime ? localTime.slice(0, 16) : scheduledFor ? fieldTime(scheduledFor) : '',
     late: campaign?.late ?? 'send',
+    experiment: experimentValues(campaign?.experiment),
+    goal: goalValues(campaign?.goal),
+    utm: utmValues(campaign?.utm),
   };
 }
 
@@ -118,6 +135,7 @@ export function requestOf(values: CampaignValues): CreateCampaignRequest {
   const { name, subject, from, fromName, replyTo, body, messageType } = values;
   return {
     name,
+    description: values.description || null,
     subject,
     body,
     messageType,
@@ -127,6 +145,9 @@ export function requestOf(values: CampaignValues): CreateCampaignRequest {
     topicId: messageType === 'MARKETING' ? values.topicId || null : null,
     ...audienceRequest(values),
     maxPerMinute: values.maxPerMinute === '' ? null : Number(values.maxPerMinute),
+    experiment: experimentRequest(values.experiment),
+    goal: goalRequest(values.goal),
+    utm: utmRequest(values.utm),
   };
 }
 

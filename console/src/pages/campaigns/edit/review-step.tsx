@@ -11,17 +11,12 @@ import { SendTest } from '../../../mail/send-test.tsx';
 import { usePreview } from '../../../mail/use-preview.ts';
 import { useProject } from '../../../shell/project.ts';
 import { counted } from '../../../words/numbers.ts';
-import { fullTime } from '../../../words/times.ts';
+import { FollowedUp } from '../followed-up.tsx';
 import { Counted } from './audience-step.tsx';
 import { type CampaignValues, sendRequestOf } from './campaign-form.ts';
+import { useVersion } from './experiment/use-version.tsx';
+import { Facts, whenText } from './facts.tsx';
 import { useAudience } from './use-audience.ts';
-
-function whenText({ time, at }: CampaignValues): string {
-  if (time === 'now') return 'Now';
-  if (at === '') return 'No time is chosen yet';
-  if (time === 'at') return fullTime(at);
-  return `${at.replace('T', ', ')}, in the zone of each contact`;
-}
 
 /** All of a campaign before it is sent. */
 export function ReviewStep({
@@ -39,12 +34,14 @@ export function ReviewStep({
   const { data } = useAudience(form.values);
   const { who, field } = usePreviewContact();
   const { values } = form;
-  const { subject, body, messageType: type } = values;
-  const { preview, error } = usePreview({ subject, body, type, ...who });
+  const version = useVersion(values);
+  const { preview, error } = usePreview({ ...version.mail, type: values.messageType, ...who });
   const path = { id: campaign.id };
+  const arm = version.id === undefined ? {} : { arm: version.id };
   const verb = values.time === 'now' ? 'Send' : 'Schedule';
   const ask = () => {
-    const people = data ? counted(data.recipients, 'contact') : 'all its contacts';
+    const recipients = campaign.followUp ? campaign.totalRecipients : data?.recipients;
+    const people = recipients === undefined ? 'all its contacts' : counted(recipients, 'contact');
     confirm({
       title: `${verb} ${values.name}?`,
       text: `${whenText(values)}. Mail that was sent cannot be taken back.`,
@@ -60,23 +57,8 @@ export function ReviewStep({
   return (
     <div className="mail-editor">
       <div className="stack">
-        <dl className="facts">
-          <dt>Name</dt>
-          <dd>{values.name}</dd>
-          <dt>Subject</dt>
-          <dd>{subject || '–'}</dd>
-          <dt>From</dt>
-          <dd>{[values.fromName, values.from].filter(Boolean).join(', ') || '–'}</dd>
-          <dt>Time</dt>
-          <dd>{whenText(values)}</dd>
-          {values.maxPerMinute && (
-            <>
-              <dt>Emails per minute</dt>
-              <dd>{values.maxPerMinute}</dd>
-            </>
-          )}
-        </dl>
-        <Counted values={values} />
+        <Facts values={values} />
+        {campaign.followUp ? <FollowedUp campaign={campaign} /> : <Counted values={values} />}
         <div className="actions">
           <Button onClick={() => setTesting(true)}>Send test</Button>
           <Button
@@ -91,12 +73,13 @@ export function ReviewStep({
         </div>
       </div>
       <Card label="As it arrives">
+        {version.field}
         {field}
         <MailPreview preview={preview} error={error} />
       </Card>
       {isTesting && (
         <SendTest
-          send={(email) => api.post('/campaigns/{id}/test', { path, body: { email } })}
+          send={(email) => api.post('/campaigns/{id}/test', { path, body: { email, ...arm } })}
           onClose={() => setTesting(false)}
         />
       )}

@@ -5,24 +5,27 @@ import { duration, timeZone } from '../../../words/times.ts';
 import type { CampaignValues } from './campaign-form.ts';
 import { useAudience } from './use-audience.ts';
 
-const times = [
-  { value: 'now', text: 'Now' },
-  { value: 'at', text: 'At a time' },
-  { value: 'local', text: 'Local time of each contact' },
-];
-
 /** When a campaign is sent, and how quickly. */
 export function TimeStep({ form }: { form: FormState<CampaignValues> }) {
-  const { time, maxPerMinute } = form.values;
+  const { time, maxPerMinute, experiment } = form.values;
   const { data } = useAudience(form.values);
   const perMinute = Number(maxPerMinute);
   const recipients = data?.recipients ?? 0;
+  const times = [
+    { value: 'now', text: 'Now' },
+    { value: 'at', text: 'At a time' },
+    // An experiment compares versions that are sent at the same time.
+    { value: 'local', text: 'Local time of each contact', isDisabled: experiment !== null },
+  ];
   return (
     <div className="stack form">
       <RadioGroup
         label="Send"
         options={times}
         value={time}
+        hint={
+          experiment && 'Versions are tested at one time, not at the local time of each contact.'
+        }
         onChange={(value) => form.set({ time: value as typeof time })}
       />
       {time !== 'now' && (

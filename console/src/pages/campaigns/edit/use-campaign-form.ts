@@ -1,5 +1,5 @@
-import { useEffect, useRef, useState } from 'react';
-import { type Campaign, etagOf, EverpostError } from '../../../api/api.ts';
+import { useRef, useState } from 'react';
+import { type Campaign, etagOf } from '../../../api/api.ts';
 import { readDraft } from '../../../api/drafts.ts';
 import { readAgain } from '../../../api/queries.ts';
 import { useForm } from '../../../design/form.tsx';
@@ -22,7 +22,6 @@ export function useCampaignForm(
 ) {
   const { api, project } = useProject();
   const [campaign, setCampaign] = useState(opened?.value ?? null);
-  const [isConflict, setConflict] = useState(false);
   const draft = `${project.id}:campaigns:${opened?.value.id ?? 'new'}`;
   const etag = useRef(readDraft(draft)?.etag ?? opened?.etag ?? '');
   const save = async (values: CampaignValues) => {
@@ -42,9 +41,6 @@ export function useCampaignForm(
   };
   const form = useForm(valuesOf(opened?.value ?? null), save);
   useDraft(draft, form, etag.current);
-  const isRefused =
-    form.error instanceof EverpostError && form.error.code === 'PRECONDITION_FAILED';
-  useEffect(() => setConflict(isRefused), [isRefused, form.error]);
   const read = async (id: string) => {
     const answer = await api.get('/campaigns/{id}', { path: { id } });
     etag.current = etagOf(answer);
@@ -53,19 +49,16 @@ export function useCampaignForm(
   return {
     form,
     campaign,
-    conflict: isConflict &&
-      campaign && {
-        async load() {
-          const theirs = await read(campaign.id);
-          setCampaign(theirs);
-          form.reset(valuesOf(theirs));
-        },
-        async keep() {
-          await read(campaign.id);
-          setConflict(false);
-          await form.send();
-        },
-        close: () => setConflict(false),
+    conflict: campaign && {
+      async load() {
+        const theirs = await read(campaign.id);
+        setCampaign(theirs);
+        form.reset(valuesOf(theirs));
       },
+      async keep() {
+        await read(campaign.id);
+        await form.send();
+      },
+    },
   };
 }

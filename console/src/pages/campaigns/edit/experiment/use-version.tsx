@@ -1,0 +1,29 @@
+import { useState } from 'react';
+import { SelectField } from '../../../../design/fields.tsx';
+import type { CampaignValues } from '../campaign-form.ts';
+import { armName } from './experiment-form.ts';
+
+/**
+ * The version of the mail to show, with a field that chooses it. Without an experiment, it is the
+ * campaign itself.
+ */
+export function useVersion({ experiment, subject, body }: CampaignValues) {
+  const [chosen, setChosen] = useState(0);
+  const arms = experiment?.arms ?? [];
+  const arm = arms[chosen] ?? arms[0];
+  return {
+    mail: { subject: arm?.subject || subject, body: arm?.body ?? body },
+    /** Id of the version; undefined: there are no versions. */
+    id: arm?.id,
+    /** True if it has a content of its own. */
+    isOwn: typeof arm?.body === 'string',
+    field: arm && (
+      <SelectField
+        label="Version"
+        options={arms.map((one, at) => ({ value: String(at), text: armName(one) }))}
+        value={String(arms.indexOf(arm))}
+        onChange={(at) => setChosen(Number(at))}
+      />
+    ),
+  };
+}
