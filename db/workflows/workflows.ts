@@ -159,10 +159,12 @@ export async function listWorkflows(
 }
 
 /** SQL that counts the executions of a workflow in some states, by their index. */
-const countUpTo = (max: number, statuses: readonly string[]) => sql<number>`
-  (select count(*)::int from (select from execution
-    where execution.workflow_id = workflow.id and execution.status in (${sql.join(statuses.map((status) => sql.lit(status)))})
+function countUpTo(max: number, statuses: readonly string[]) {
+  const states = sql.join(statuses.map((status) => sql.lit(status)));
+  return sql<number>`(select count(*)::int from (select from execution inner_counted
+    where inner_counted.workflow_id = workflow.id and inner_counted.status in (${states})
     limit ${sql.lit(max)}) as counted)`;
+}
 
 export async function insertWorkflow(
   tx: Database,

@@ -214,7 +214,8 @@ describe.runIf(browser)('the editor of workflows', () => {
     await page.getByRole('button', { name: 'Which plan?', exact: true }).click();
     await step.getByLabel('Decide by').selectOption('filters');
     const first = step.getByRole('region', { name: 'Filter', exact: true });
-    expect(await first.getByLabel('Field', { exact: true }).inputValue()).toBe('data.plan');
+    const chosen = () => first.getByLabel('Field', { exact: true }).inputValue();
+    await expect.poll(chosen).toBe('data.plan');
     expect(await first.getByLabel('Value', { exact: true }).inputValue()).toBe('pro');
     await first.getByRole('button', { name: 'Add condition' }).click();
     await problems.getByRole('button', { name: /^Which plan\?: / }).waitFor();

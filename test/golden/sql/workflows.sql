@@ -323,14 +323,14 @@ select workflow.created_at, workflow.description, workflow.enabled, workflow.exe
   select count(*)::int
   from (
     select
-    from execution
-    where execution.workflow_id = workflow.id and execution.status in ('RUNNING', 'WAITING')
+    from execution inner_counted
+    where inner_counted.workflow_id = workflow.id and inner_counted.status in ('RUNNING', 'WAITING')
     limit 10000) as counted) as active, (
   select count(*)::int
   from (
     select
-    from execution
-    where execution.workflow_id = workflow.id and execution.status in ('FAILED')
+    from execution inner_counted
+    where inner_counted.workflow_id = workflow.id and inner_counted.status in ('FAILED')
     limit 10000) as counted) as failed
 from workflow
 where workflow.project_id = $1
