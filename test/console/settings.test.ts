@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { looks } from '../support/console/axe.ts';
 import { openConsole } from '../support/console/open.ts';
 import { type ConsoleShop, openShop } from '../support/console/shop.ts';
+import { sessionSince } from '../support/sessions.ts';
 import { useApi } from '../support/api.ts';
 import { useBrowser } from '../support/processes/chromium.ts';
 
@@ -153,6 +154,24 @@ describe.runIf(browser)('the settings in the console', () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await row.waitFor({ state: 'detached' });
     expect((await members()).data).toHaveLength(1);
+  });
+
+  it('ask to log in again where the log-in is too old, and lead back', async () => {
+    const { page, open, call, email } = await openShop(browser!, api, []);
+    await sessionSince(api, (await call('GET', '/users/@me')).id, 121);
+    await open('settings');
+    await page.getByRole('button', { name: 'Regenerate secret' }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByRole('button', { name: 'Regenerate secret' }).click();
+    await dialog.getByRole('link', { name: 'Log in again' }).click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill('a password');
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.getByRole('heading', { name: 'Project', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Regenerate secret' }).click();
+    await dialog.getByRole('button', { name: 'Regenerate secret' }).click();
+    await dialog.waitFor({ state: 'detached' });
   });
 
   it('keep secrets: made, replaced, and deleted only while nothing uses them', async () => {

@@ -9,6 +9,7 @@ import {
 } from 'react';
 import { textOfProblem } from '../words/problems.ts';
 import { Button } from './button.tsx';
+import { LogInAgain } from './log-in-again.tsx';
 
 interface Notice {
   id: number;
@@ -51,10 +52,8 @@ export function Notices({ children }: { children: ReactNode }) {
     [remove],
   );
   const notify = useMemo<Notify>(() => {
-    const fail = (error: unknown) => {
-      const { message, suggestion } = textOfProblem(error);
-      add({ text: [message, suggestion].filter(Boolean).join(' '), isBad: true }, 2 * shownMs);
-    };
+    const fail = (error: unknown) =>
+      void add({ text: <Failure error={error} />, isBad: true }, 2 * shownMs);
     return {
       say: (text) => void add({ text }, shownMs),
       fail,
@@ -109,6 +108,15 @@ export function Notices({ children }: { children: ReactNode }) {
         ))}
       </div>
     </Context.Provider>
+  );
+}
+
+function Failure({ error }: { error: unknown }) {
+  const { message, suggestion, code } = textOfProblem(error);
+  return (
+    <>
+      {[message, suggestion].filter(Boolean).join(' ')} <LogInAgain code={code} />
+    </>
   );
 }
 

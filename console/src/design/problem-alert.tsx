@@ -1,7 +1,7 @@
 import { EverpostError } from '../api/api.ts';
-import { logInAddress } from '../api/session.ts';
 import { textOfProblem } from '../words/problems.ts';
 import { Button } from './button.tsx';
+import { LogInAgain } from './log-in-again.tsx';
 
 /** An error: what failed, what to do, and the request id with which operators find the request. */
 export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
@@ -21,20 +21,14 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
           {code && <code>{code}</code>} {requestId && `Request ${requestId}`}
         </span>
       )}
-      {code === 'REAUTHENTICATION_REQUIRED' && (
-        <div className="actions">
-          <a className="button small" href={logInAddress()}>
-            Log in again
-          </a>
-        </div>
-      )}
-      {onRetry && (
-        <div className="actions">
+      <div className="actions">
+        <LogInAgain code={code} />
+        {onRetry && (
           <Button isSmall onClick={onRetry}>
             Try again
           </Button>
-        </div>
-      )}
+        )}
+      </div>
     </div>
   );
 }

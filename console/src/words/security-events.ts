@@ -3,7 +3,8 @@
  * `Event subscription: secret rotated`.
  */
 export function textOfSecurityEvent(event: string): string {
-  const [record = '', action = ''] = event.replaceAll('_', ' ').split('.');
+  const words = event.replaceAll('_', ' ').replace('api key', 'API key');
+  const [record = '', action = ''] = words.split('.');
   const first = record.charAt(0).toUpperCase() + record.slice(1);
   return action === '' ? first : `${first}: ${action}`;
 }

@@ -1,4 +1,4 @@
-import '../settings.css';
+import '../shared/settings.css';
 import { Link } from '@tanstack/react-router';
 import { type ChangeEvent, useRef } from 'react';
 import type { StoredFile, UploadList } from '../../../api/api.ts';

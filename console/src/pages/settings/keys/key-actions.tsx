@@ -12,7 +12,7 @@ import { relativeTime } from '../../../words/times.ts';
 import { EndField, KeyFields } from './key-fields.tsx';
 import { changedSettings, endOf, valuesOfKey } from './key-values.ts';
 import { NewValue } from './new-key.tsx';
-import { madeBy, useKeys } from './use-keys.ts';
+import { madeBy, useKeys } from '../shared/use-keys.ts';
 
 /** Changes, replaces and ends a named key. */
 export function KeyActions({ apiKey }: { apiKey: ApiKey }) {

@@ -5,7 +5,7 @@ import { useConfirm } from '../../../design/confirm.tsx';
 import { Card, CopyButton } from '../../../design/parts.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { counted } from '../../../words/numbers.ts';
-import { madeBy, useKeys } from './use-keys.ts';
+import { madeBy, useKeys } from '../shared/use-keys.ts';
 
 /** The two keys that each project has. `made` are new keys, which are shown until the page is left. */
 export function KeyPair({

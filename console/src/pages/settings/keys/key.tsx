@@ -1,4 +1,4 @@
-import '../settings.css';
+import '../shared/settings.css';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type ApiKey, EverpostError } from '../../../api/api.ts';

@@ -1,4 +1,4 @@
-import '../settings.css';
+import '../shared/settings.css';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ProjectWithNewKeys } from '../../../api/api.ts';
@@ -8,8 +8,8 @@ import { useAddress } from '../../../shell/address.ts';
 import { useProject } from '../../../shell/project.ts';
 import { KeyPair } from './key-pair.tsx';
 import { NamedKeys } from './named-keys.tsx';
-import { Requests } from './records/requests.tsx';
-import { SecurityEvents } from './records/security-events.tsx';
+import { Requests } from '../records/requests.tsx';
+import { SecurityEvents } from '../records/security-events.tsx';
 
 /** The keys of the project, and the records of what was done with them. */
 export function Page() {

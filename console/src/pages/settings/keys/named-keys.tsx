@@ -10,7 +10,7 @@ import { useProject } from '../../../shell/project.ts';
 import { textOfActor } from '../../../words/actors.ts';
 import { KeyState, kindNames } from './key-state.tsx';
 import { NewKey } from './new-key.tsx';
-import { useKeys } from './use-keys.ts';
+import { useKeys } from '../shared/use-keys.ts';
 
 const shownKeys = [
   { value: '', text: 'Valid' },

@@ -1,4 +1,4 @@
-import '../settings.css';
+import '../shared/settings.css';
 import { Link } from '@tanstack/react-router';
 import type { Holdout, LinkPolicy } from '../../../api/api.ts';
 import { readAgain, useRead } from '../../../api/queries.ts';
@@ -9,6 +9,7 @@ import { useNotify } from '../../../design/notices.tsx';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Card, Loaded } from '../../../design/parts.tsx';
 import { useProject } from '../../../shell/project.ts';
+import { counted } from '../../../words/numbers.ts';
 import { timeZone } from '../../../words/times.ts';
 import { typedOf, valueOf } from '../../../values/kinds.ts';
 
@@ -31,10 +32,10 @@ export function Page() {
 }
 
 function scopeText({ scope }: Holdout): string {
-  if (scope === 'marketing') return 'All marketing mail.';
+  if (scope === 'marketing') return 'It applies to all marketing mail.';
   return 'topicIds' in scope
-    ? `Only mail of ${scope.topicIds.length} topics, as the API has set it.`
-    : `Only mail of ${scope.workflowIds.length} workflows, as the API has set it.`;
+    ? `It applies to mail of ${counted(scope.topicIds.length, 'topic')} only, as the API has set it.`
+    : `It applies to mail of ${counted(scope.workflowIds.length, 'workflow')} only, as the API has set it.`;
 }
 
 function HoldoutForm({ holdout }: { holdout: Holdout }) {
@@ -125,17 +126,19 @@ function LinkForm({ policy: { utm, utmHosts } }: { policy: LinkPolicy }) {
         <code>{'{campaign}'}</code>, <code>{'{workflow}'}</code>, <code>{'{step}'}</code>,{' '}
         <code>{'{template}'}</code> and <code>{'{arm}'}</code>.
       </p>
-      <Form form={form} label="Links">
-        {keys.map((key) => (
-          <TextField
-            key={key}
-            label={`utm_${key}`}
-            autoComplete="off"
-            disabled={off}
-            {...form.field(key)}
-            error={form.errorOf(`utm.${key}`)}
-          />
-        ))}
+      <Form form={form} label="Links" isWide>
+        <div className="columns">
+          {keys.map((key) => (
+            <TextField
+              key={key}
+              label={`utm_${key}`}
+              autoComplete="off"
+              disabled={off}
+              {...form.field(key)}
+              error={form.errorOf(`utm.${key}`)}
+            />
+          ))}
+        </div>
         <TextArea
           label="Hosts"
           rows={2}

@@ -1,4 +1,4 @@
-import '../settings.css';
+import '../shared/settings.css';
 import { accountApi } from '../../../api/api.ts';
 import { readAgain, useLive } from '../../../api/queries.ts';
 import { PageHead } from '../../../design/page-head.tsx';

@@ -1,4 +1,4 @@
-import '../settings.css';
+import '../shared/settings.css';
 import { Link } from '@tanstack/react-router';
 import { accountApi } from '../../../api/api.ts';
 import { readAgain, useRead } from '../../../api/queries.ts';

@@ -1,4 +1,4 @@
-import '../settings.css';
+import '../shared/settings.css';
 import { useState } from 'react';
 import type { Secret } from '../../../api/api.ts';
 import { useRead } from '../../../api/queries.ts';

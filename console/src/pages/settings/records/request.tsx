@@ -1,11 +1,11 @@
-import type { LoggedRequestDetail } from '../../../../api/api.ts';
-import { useRead } from '../../../../api/queries.ts';
-import { Button } from '../../../../design/button.tsx';
-import { Dialog } from '../../../../design/dialog.tsx';
-import { CopyButton, Loaded } from '../../../../design/parts.tsx';
-import { useProject } from '../../../../shell/project.ts';
-import { textOfActor } from '../../../../words/actors.ts';
-import { fullTime } from '../../../../words/times.ts';
+import type { LoggedRequestDetail } from '../../../api/api.ts';
+import { useRead } from '../../../api/queries.ts';
+import { Button } from '../../../design/button.tsx';
+import { Dialog } from '../../../design/dialog.tsx';
+import { CopyButton, Loaded } from '../../../design/parts.tsx';
+import { useProject } from '../../../shell/project.ts';
+import { textOfActor } from '../../../words/actors.ts';
+import { fullTime } from '../../../words/times.ts';
 
 const repeats: Record<NonNullable<LoggedRequestDetail['idempotency']>, string> = {
   first: 'First use of its Idempotency-Key',

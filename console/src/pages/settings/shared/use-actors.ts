@@ -1,8 +1,8 @@
-import { accountApi } from '../../../../api/api.ts';
-import { useRead } from '../../../../api/queries.ts';
-import type { Option } from '../../../../design/fields.tsx';
-import { useProject } from '../../../../shell/project.ts';
-import { useKeys } from '../use-keys.ts';
+import { accountApi } from '../../../api/api.ts';
+import { useRead } from '../../../api/queries.ts';
+import type { Option } from '../../../design/fields.tsx';
+import { useProject } from '../../../shell/project.ts';
+import { useKeys } from './use-keys.ts';
 
 /** Returns the keys and members of the project as options: `key <id>`, `user <id>`. */
 export function useActors(): readonly Option[] {

@@ -1,18 +1,18 @@
 import { useState } from 'react';
-import type { LoggedRequest } from '../../../../api/api.ts';
-import { useRead } from '../../../../api/queries.ts';
-import { Button } from '../../../../design/button.tsx';
-import { SelectField, TextField } from '../../../../design/fields.tsx';
-import { SearchField } from '../../../../design/lists/search-field.tsx';
-import { Empty, Loaded, State, Time } from '../../../../design/parts.tsx';
-import { Pager, Table } from '../../../../design/table.tsx';
-import { useAddress } from '../../../../shell/address.ts';
-import { useProject } from '../../../../shell/project.ts';
-import { textOfActor } from '../../../../words/actors.ts';
-import { count, counted } from '../../../../words/numbers.ts';
-import { startOfDay } from '../../../../words/times.ts';
+import type { LoggedRequest } from '../../../api/api.ts';
+import { useRead } from '../../../api/queries.ts';
+import { Button } from '../../../design/button.tsx';
+import { SelectField, TextField } from '../../../design/fields.tsx';
+import { SearchField } from '../../../design/lists/search-field.tsx';
+import { Empty, Loaded, State, Time } from '../../../design/parts.tsx';
+import { Pager, Table } from '../../../design/table.tsx';
+import { useAddress } from '../../../shell/address.ts';
+import { useProject } from '../../../shell/project.ts';
+import { textOfActor } from '../../../words/actors.ts';
+import { count, counted } from '../../../words/numbers.ts';
+import { startOfDay } from '../../../words/times.ts';
 import { RequestDialog } from './request.tsx';
-import { actorOf, useActors } from './use-actors.ts';
+import { actorOf, useActors } from '../shared/use-actors.ts';
 
 const noFilter = {
   tab: '',
@@ -145,11 +145,9 @@ function Rows({ requests }: { requests: readonly LoggedRequest[] }) {
           {
             name: 'Request',
             cell: ({ requestId, method, route }) => (
-              <Button kind="plain" isSmall onClick={() => setShown(requestId)}>
-                <code>
-                  {method} {route ?? '(unknown path)'}
-                </code>
-              </Button>
+              <button type="button" className="cell-button" onClick={() => setShown(requestId)}>
+                {method} {route ?? '(unknown path)'}
+              </button>
             ),
           },
           { name: 'Status', cell: ({ status }) => <RequestState status={status} /> },
