@@ -9,6 +9,7 @@ import { base } from './api/session.ts';
 import { accountPages } from './pages/account/pages.ts';
 import { authPages } from './pages/auth/pages.ts';
 import { campaignPages } from './pages/campaigns/pages.ts';
+import { consentPages } from './pages/consent/pages.ts';
 import { contactPage } from './pages/contact/pages.ts';
 import { contactPages } from './pages/contacts/pages.ts';
 import { domainPages } from './pages/domains/pages.ts';
@@ -17,9 +18,12 @@ import { failurePages } from './pages/failures/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
 import type { Pages } from './pages/pages.ts';
 import { segmentPages } from './pages/segments/pages.ts';
+import { sendPolicyPages } from './pages/send-policy/pages.ts';
 import { settingsPages } from './pages/settings/pages.ts';
 import { startPages } from './pages/start/pages.ts';
+import { suppressionPages } from './pages/suppression/pages.ts';
 import { templatePages } from './pages/templates/pages.ts';
+import { topicPages } from './pages/topics/pages.ts';
 import { workflowPages } from './pages/workflows/pages.ts';
 import { AccountLayout } from './shell/account-layout.tsx';
 import { FailedPage } from './shell/failed-page.tsx';
@@ -71,12 +75,16 @@ const projectPages: Pages = {
   ...workflowPages,
   ...failurePages,
   ...emailPages,
-  ...domainPages,
 };
 
 /** All pages below the navigation `Settings`; their paths begin with `settings`. */
 const settingPages: Pages = {
   ...settingsPages,
+  ...domainPages,
+  ...topicPages,
+  ...consentPages,
+  ...sendPolicyPages,
+  ...suppressionPages,
 };
 
 function routesOf(parent: typeof root, pages: Pages) {

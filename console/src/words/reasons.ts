@@ -60,3 +60,19 @@ const suppressions: Record<Suppression['reason'], string> = {
 };
 
 export const textOfSuppression = (reason: Suppression['reason']): string => suppressions[reason];
+
+/** Reasons of entries on the suppression list, as short names for a filter. */
+export const suppressionReasons: Record<Suppression['reason'], string> = {
+  hard_bounce: 'Bounced',
+  complaint: 'Marked as spam',
+  manual: 'Added by hand',
+  import: 'Imported',
+  erased: 'Erased',
+  opt_out: 'Opted out',
+};
+
+/** The mail that an address on the suppression list does not get. */
+export const suppressionScopes: Record<Suppression['scope'], string> = {
+  marketing: 'No marketing mail',
+  all: 'No mail at all',
+};

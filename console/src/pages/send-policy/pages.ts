@@ -1,0 +1,5 @@
+import type { Pages } from '../pages.ts';
+
+export const sendPolicyPages: Pages = {
+  'settings/send-policy': () => import('./send-policy.tsx'),
+};
