@@ -4,7 +4,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { useApi } from '../support/api.ts';
 import { axeFindings, looks, scrollsSideways } from '../support/console/axe.ts';
-import { openConsole } from '../support/console/open.ts';
+import { consolePath, openConsole } from '../support/console/open.ts';
+import { linkAt, providerOf, useOidcFile } from '../support/fakes/oidc.ts';
+import { useOidcIssuer } from '../support/fakes/oidc-issuer.ts';
 import { useBrowser } from '../support/processes/chromium.ts';
 import { addAuthenticator } from '../support/second-factor.ts';
 import { sessionSince } from '../support/sessions.ts';
@@ -12,7 +14,9 @@ import { sessionSince } from '../support/sessions.ts';
 /** The user's own account in a browser. */
 
 const browser = await useBrowser();
+const issuer = await useOidcIssuer();
 const started = await useApi({
+  OIDC_PROVIDERS_FILE: await useOidcFile({ providers: [providerOf(issuer)] }),
   // Browsers accept no IP address as the host of passkeys.
   API_URL: 'http://localhost:{port}',
   DASHBOARD_URL: 'http://localhost:{port}',
@@ -66,7 +70,7 @@ describe.runIf(browser)('the account page', () => {
     expect(await statusOf(cookie)).toBe(401);
     expect((await logIn(email, 'a much better one')).status).toBe(200);
     await page.reload();
-    await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
+    await region('Logins and changes').getByRole('cell', { name: 'Password: changed' }).waitFor();
   });
 
   it('accepts and declines invitations', async () => {
@@ -194,6 +198,21 @@ describe.runIf(browser)('the account page', () => {
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByRole('heading', { name: 'Create a project' }).waitFor();
+  });
+
+  it('links an identity provider, and unlinks it', async () => {
+    issuer.user = { sub: randomUUID(), email: 'ada@corp.example', email_verified: true };
+    const user = await api.signUp();
+    await linkAt(api, issuer, user.cookie);
+    const { page, region } = await open(user);
+    const linked = region('Linked sign-ins');
+    await linked.getByRole('row', { name: /Corp/ }).getByRole('button', { name: 'Unlink' }).click();
+    await page.getByText('Corp is no longer linked.').waitFor();
+    await linked.getByText('None. With a linked provider').waitFor();
+    await linked.getByRole('button', { name: 'Link Corp' }).click();
+    await page.waitForURL((url) => url.href.startsWith(issuer.url));
+    await page.goto(`${api.url}${consolePath}/auth/linked?provider=corp`);
+    await page.getByText('Corp is linked to your account.').waitFor();
   });
 
   it('is where a project that demands a second factor leads', async () => {

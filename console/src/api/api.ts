@@ -21,7 +21,7 @@ function senderFor(projectId: string | null) {
   return async (url: string, init: RequestInit): Promise<Response> => {
     const response = await send(url, init);
     const methods = await neededProofs(response);
-    if (methods === null || !(await askForProof(methods))) return response;
+    if (methods === null || !(await proveOnce(methods))) return response;
     // The first signal may have timed out while the user was asked.
     return send(url, { ...init, signal: AbortSignal.timeout(30_000) });
   };
@@ -57,6 +57,16 @@ let askForProof: AskForProof = async () => false;
  */
 export function setAskForProof(ask: AskForProof): void {
   askForProof = ask;
+}
+
+let asking: Promise<boolean> | null = null;
+
+/** Asks once for several requests that are refused at the same time. */
+function proveOnce(methods: readonly string[]): Promise<boolean> {
+  asking ??= askForProof(methods).finally(() => {
+    asking = null;
+  });
+  return asking;
 }
 
 /** Returns the methods if the response refuses a request for lack of a recent sign-in, else null. */

@@ -10,29 +10,31 @@ export function FactorNeeded() {
   const factors = useRead(['factors'], () => accountApi.get('/users/@me/factors'));
   const next = pageAddress();
   return (
-    <div className="plain">
-      <main id="main" className="stack">
-        <PageHead title="A second factor is needed" />
-        <Loaded query={factors}>
-          {({ factors: own }) =>
-            own.length > 0 ? (
-              <>
-                <p>This project demands a second factor. You have logged in without yours.</p>
+    <>
+      <PageHead title="A second factor is needed" />
+      <Loaded query={factors} lines={2}>
+        {({ factors: own }) =>
+          own.length > 0 ? (
+            <>
+              <p>This project demands a second factor. You have logged in without yours.</p>
+              <p className="actions">
                 <Link className="button primary" to="/auth/second-factor" search={{ next }}>
                   Use it now
                 </Link>
-              </>
-            ) : (
-              <>
-                <p>This project demands a second factor. Add one to your account first.</p>
+              </p>
+            </>
+          ) : (
+            <>
+              <p>This project demands a second factor. Add one to your account first.</p>
+              <p className="actions">
                 <Link className="button primary" to="/account">
                   Your account
                 </Link>
-              </>
-            )
-          }
-        </Loaded>
-      </main>
-    </div>
+              </p>
+            </>
+          )
+        }
+      </Loaded>
+    </>
   );
 }

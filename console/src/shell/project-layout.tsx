@@ -6,9 +6,10 @@ import { Button } from '../design/button.tsx';
 import { Dialog } from '../design/dialog.tsx';
 import { Bones } from '../design/parts.tsx';
 import { ProblemAlert } from '../design/problem-alert.tsx';
+import { AccountFrame } from './account-layout.tsx';
 import { useParam } from './address.ts';
 import { FactorNeeded } from './factor-needed.tsx';
-import { NotFoundPage } from './not-found-page.tsx';
+import { NotFound } from './not-found-page.tsx';
 import { ProjectContext } from './project.ts';
 import { SideBar } from './side-bar.tsx';
 
@@ -44,8 +45,9 @@ export function ProjectLayout() {
     );
   }
   if (!projects) return <Bones />;
-  if (!context) return <NotFoundPage />;
-  if (context.project.secondFactorRequired) return <FactorNeeded />;
+  if (!context || context.project.secondFactorRequired) {
+    return <AccountFrame>{context ? <FactorNeeded /> : <NotFound />}</AccountFrame>;
+  }
   return (
     <ProjectContext.Provider value={context}>
       <a className="skip" href="#main">

@@ -3,6 +3,7 @@ import { Unverified } from '../../sign-in/verification.tsx';
 import { useSignInMethods } from '../../sign-in/methods.ts';
 import { useUser } from '../../shell/user.ts';
 import { DeleteAccount } from './delete-account.tsx';
+import { Events } from './events.tsx';
 import { Factors } from './factors/factors.tsx';
 import { Identities } from './identities.tsx';
 import { Invitations, useInvitations } from './invitations.tsx';
@@ -23,6 +24,7 @@ export function Page() {
       <Factors />
       {methods && <Identities providers={methods.oidc} />}
       <Sessions />
+      <Events />
       <DeleteAccount />
     </>
   );

@@ -6,7 +6,7 @@ import { BarChart } from '../../design/bar-chart.tsx';
 import { PageHead } from '../../design/page-head.tsx';
 import { Figures, Loaded, Progress, State } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
-import { NotFoundPage } from '../../shell/not-found-page.tsx';
+import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
 import { limits, statuses } from '../../words/campaigns.ts';
 import { count, percent } from '../../words/numbers.ts';
@@ -37,7 +37,7 @@ export function Page() {
     isLive: campaign.data !== undefined && campaign.data.status !== 'DRAFT',
   });
   if (campaign.error instanceof EverpostError && campaign.error.status === 404) {
-    return <NotFoundPage />;
+    return <NotFound />;
   }
   return (
     <Loaded query={campaign}>

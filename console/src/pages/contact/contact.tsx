@@ -5,7 +5,7 @@ import { useLive } from '../../api/queries.ts';
 import { PageHead } from '../../design/page-head.tsx';
 import { Loaded } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
-import { NotFoundPage } from '../../shell/not-found-page.tsx';
+import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
 import { SubscriptionState } from '../contacts/contact-table.tsx';
 import { ContactActions } from './actions.tsx';
@@ -24,7 +24,7 @@ export function Page() {
   });
   const isGone =
     contact.error instanceof EverpostError && [404, 422].includes(contact.error.status);
-  if (isGone) return <NotFoundPage />;
+  if (isGone) return <NotFound />;
   return (
     <Loaded query={contact}>
       {(data) => (

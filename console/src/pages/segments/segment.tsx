@@ -11,7 +11,7 @@ import { PageHead } from '../../design/page-head.tsx';
 import { Bones } from '../../design/parts.tsx';
 import { ProblemAlert } from '../../design/problem-alert.tsx';
 import { useParam } from '../../shell/address.ts';
-import { NotFoundPage } from '../../shell/not-found-page.tsx';
+import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
 import { DeleteSegment } from './delete-segment.tsx';
 import { Members } from './members.tsx';
@@ -42,7 +42,7 @@ function Read({ id }: { id: string }) {
       isGone = true;
     };
   }, [api, id, tries]);
-  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFoundPage />;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   if (error) return <ProblemAlert error={error} onRetry={() => setTries(tries + 1)} />;
   return segment ? <Shown segment={segment} /> : <Bones />;
 }

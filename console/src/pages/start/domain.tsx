@@ -46,8 +46,7 @@ export function Domain({ isDone }: { isDone: boolean | undefined }) {
 
 function OneDomain({ domain, others }: { domain: SenderDomain; others: number }) {
   const { path } = useProject();
-  const { id, domain: name, verified, records } = domain;
-  const lacks = records.some(({ needed, status }) => needed && status !== 'verified');
+  const { id, domain: name, verified } = domain;
   return (
     <>
       <div className="actions">
@@ -55,11 +54,9 @@ function OneDomain({ domain, others }: { domain: SenderDomain; others: number })
         <DomainState status={domain.status} />
       </div>
       <p>
-        {verified && lacks
-          ? 'It needs no DNS on this server. For real mail, these records are published.'
-          : verified
-            ? 'Mail can be sent from it.'
-            : 'Publish these records at your DNS provider. They are checked every few minutes.'}
+        {verified
+          ? 'Mail can be sent from it.'
+          : 'Publish these records at your DNS provider. They are checked every few minutes.'}
       </p>
       <DnsRecords domain={domain} />
       <div className="actions">

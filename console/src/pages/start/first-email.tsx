@@ -58,7 +58,7 @@ function Message({ onSent }: { onSent: (id: string) => void }) {
         options={senders.map((sender) => ({ value: sender, text: sender }))}
         {...from}
         value={from.value || (senders[0] ?? '')}
-        hint={senders.length === 0 && 'Your verified domains are here.'}
+        hint={senders.length === 0 && 'Addresses of your verified domains.'}
       />
       <TextField label="To" type="email" autoComplete="off" {...form.field('to')} />
       <TextField label="Subject" autoComplete="off" {...form.field('subject')} />

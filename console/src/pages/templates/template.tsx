@@ -2,7 +2,7 @@ import { etagOf, EverpostError } from '../../api/api.ts';
 import { useRead } from '../../api/queries.ts';
 import { Loaded } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
-import { NotFoundPage } from '../../shell/not-found-page.tsx';
+import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
 import { TemplateEditor } from './template-editor.tsx';
 
@@ -14,7 +14,7 @@ export function Page() {
     return { value, etag: etagOf(value) };
   });
   if (template.error instanceof EverpostError && template.error.status === 404) {
-    return <NotFoundPage />;
+    return <NotFound />;
   }
   return (
     <Loaded query={template} lines={10}>

@@ -3,7 +3,7 @@ import { accountApi } from '../../../api/api.ts';
 import { useRead } from '../../../api/queries.ts';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Loaded } from '../../../design/parts.tsx';
-import { NotFoundPage } from '../../../shell/not-found-page.tsx';
+import { NotFound } from '../../../shell/not-found-page.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { Consumption } from './consumption.tsx';
 import { Invoices } from './invoices.tsx';
@@ -15,7 +15,7 @@ export function Page() {
   const config = useRead(['config'], () => accountApi.get('/config'));
   return (
     <Loaded query={config}>
-      {({ features }) => (features.billing.enabled ? <Billing /> : <NotFoundPage />)}
+      {({ features }) => (features.billing.enabled ? <Billing /> : <NotFound />)}
     </Loaded>
   );
 }

@@ -6,7 +6,7 @@ import { useLive } from '../../../api/queries.ts';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Card, Loaded, Time } from '../../../design/parts.tsx';
 import { useParam } from '../../../shell/address.ts';
-import { NotFoundPage } from '../../../shell/not-found-page.tsx';
+import { NotFound } from '../../../shell/not-found-page.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { textOfActor } from '../../../words/actors.ts';
 import { KeyActions } from './key-actions.tsx';
@@ -22,7 +22,7 @@ export function Page() {
     isLive: ({ revokedAt }) => revokedAt === null,
   });
   const { error } = key;
-  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFoundPage />;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return <Loaded query={key}>{(found) => <Shown apiKey={found} />}</Loaded>;
 }
 
