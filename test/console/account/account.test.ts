@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
-import { useApi } from '../support/api.ts';
-import { axeFindings, looks, scrollsSideways } from '../support/console/axe.ts';
-import { consolePath, openConsole } from '../support/console/open.ts';
-import { linkAt, providerOf, useOidcFile } from '../support/fakes/oidc.ts';
-import { useOidcIssuer } from '../support/fakes/oidc-issuer.ts';
-import { useBrowser } from '../support/processes/chromium.ts';
-import { addAuthenticator } from '../support/second-factor.ts';
-import { sessionSince } from '../support/sessions.ts';
+import { useApi } from '../../support/api.ts';
+import { axeFindings, looks, scrollsSideways } from '../../support/console/axe.ts';
+import { consolePath, openConsole } from '../../support/console/open.ts';
+import { linkAt, providerOf, useOidcFile } from '../../support/fakes/oidc.ts';
+import { useOidcIssuer } from '../../support/fakes/oidc-issuer.ts';
+import { useBrowser } from '../../support/processes/chromium.ts';
+import { addAuthenticator } from '../../support/second-factor.ts';
+import { sessionSince } from '../../support/sessions.ts';
 
 /** The user's own account in a browser. */
 

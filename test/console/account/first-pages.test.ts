@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { useApi } from '../support/api.ts';
-import { axeFindings, looks, scrollsSideways } from '../support/console/axe.ts';
-import { openConsole } from '../support/console/open.ts';
-import { useBrowser } from '../support/processes/chromium.ts';
+import { useApi } from '../../support/api.ts';
+import { axeFindings, looks, scrollsSideways } from '../../support/console/axe.ts';
+import { openConsole } from '../../support/console/open.ts';
+import { useBrowser } from '../../support/processes/chromium.ts';
 
 /** The first pages of the console in a browser: log-in, sign-up, the first project. */
 

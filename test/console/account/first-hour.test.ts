@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Locator } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
-import { axeFindings, looks, scrollsSideways } from '../support/console/axe.ts';
-import { openConsole } from '../support/console/open.ts';
-import { useEngine } from '../support/engine.ts';
-import { useBrowser } from '../support/processes/chromium.ts';
+import { axeFindings, looks, scrollsSideways } from '../../support/console/axe.ts';
+import { openConsole } from '../../support/console/open.ts';
+import { useEngine } from '../../support/engine.ts';
+import { useBrowser } from '../../support/processes/chromium.ts';
 
 /** The first hour in a browser: from sign-up to a mail in the mailbox. */
 

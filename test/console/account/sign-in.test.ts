@@ -1,14 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import { issueLink } from '../../api/accounts/factors/break-glass.ts';
-import { createOAuth } from '../../providers/login/oauth.ts';
-import { useApi } from '../support/api.ts';
-import { axeFindings, looks, scrollsSideways } from '../support/console/axe.ts';
-import { consolePath, openConsole } from '../support/console/open.ts';
-import { useFakeOAuth } from '../support/fakes/oauth.ts';
-import { useBrowser } from '../support/processes/chromium.ts';
-import { addAuthenticator } from '../support/second-factor.ts';
+import { issueLink } from '../../../api/accounts/factors/break-glass.ts';
+import { createOAuth } from '../../../providers/login/oauth.ts';
+import { useApi } from '../../support/api.ts';
+import { axeFindings, looks, scrollsSideways } from '../../support/console/axe.ts';
+import { consolePath, openConsole } from '../../support/console/open.ts';
+import { useFakeOAuth } from '../../support/fakes/oauth.ts';
+import { useBrowser } from '../../support/processes/chromium.ts';
+import { addAuthenticator } from '../../support/second-factor.ts';
 
 /** Logging in, and the pages to which links in account mail lead, in a browser. */
 
