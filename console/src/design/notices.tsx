@@ -9,7 +9,7 @@ import {
 } from 'react';
 import { textOfProblem } from '../words/problems.ts';
 import { Button } from './button.tsx';
-import { LogInAgain } from './log-in-again.tsx';
+import { LogInAgain } from './problem-alert.tsx';
 
 interface Notice {
   id: number;

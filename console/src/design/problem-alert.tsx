@@ -1,7 +1,7 @@
 import { EverpostError } from '../api/api.ts';
+import { logInAddress } from '../api/session.ts';
 import { textOfProblem } from '../words/problems.ts';
 import { Button } from './button.tsx';
-import { LogInAgain } from './log-in-again.tsx';
 
 /** An error: what failed, what to do, and the request id with which operators find the request. */
 export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
@@ -30,5 +30,15 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
         )}
       </div>
     </div>
+  );
+}
+
+/** A link to the log-in page, if an error with this code says that the log-in is too old. */
+export function LogInAgain({ code }: { code: string | null }) {
+  if (code !== 'REAUTHENTICATION_REQUIRED') return null;
+  return (
+    <a className="button small" href={logInAddress()}>
+      Log in again
+    </a>
   );
 }

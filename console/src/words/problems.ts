@@ -10,7 +10,7 @@ export interface ProblemText {
   requestId: string | null;
 }
 
-/** What to do in the console, where the API names an endpoint: by code. */
+/** Suggestions for users of the console, by code, where the API names an endpoint. */
 const suggestions: Partial<Record<EverpostError['code'], string>> = {
   REAUTHENTICATION_REQUIRED: 'Log in again, and then do this once more.',
   SUBSCRIPTION_REQUIRED: 'Subscribe with Checkout first.',

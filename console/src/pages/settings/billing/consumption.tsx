@@ -7,7 +7,7 @@ import { money } from './money.ts';
 
 type Answer = Api['get']['/users/@me/projects/{id}/billing-consumption']['answer'];
 
-/** What was sent in this period, and what it costs. */
+/** The mail of this period, and its cost. */
 export function Consumption() {
   const { project } = useProject();
   const consumption = useRead([project.id, 'billing', 'consumption'], () =>

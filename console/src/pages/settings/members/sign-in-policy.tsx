@@ -7,7 +7,7 @@ import { Table } from '../../../design/table.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { roleNames } from './roles.ts';
 
-/** What the project demands of the sign-in of its members. */
+/** The rules of the project for the sign-in of its members. */
 export function SignInPolicy() {
   const { project } = useProject();
   const policy = useRead([project.id, 'sign-in-policy'], () =>

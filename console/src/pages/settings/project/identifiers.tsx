@@ -8,7 +8,7 @@ import { useProject } from '../../../shell/project.ts';
 
 const masked = (secret: string) => `whsec_…${secret.slice(-4)}`;
 
-/** What programs need to know of the project: its id, and the secret that signs webhooks. */
+/** Values that programs need: the id of the project, and the secret that signs webhooks. */
 export function Identifiers() {
   const { project } = useProject();
   return (
