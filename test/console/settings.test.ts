@@ -156,6 +156,39 @@ describe.runIf(browser)('the settings in the console', () => {
     expect((await members()).data).toHaveLength(1);
   });
 
+  it('say why the project is disabled, and change nothing', async () => {
+    const { page, open, projectId } = await openShop(browser!, api, []);
+    const reason = { disabled_reason: 'EMAIL_REPUTATION' };
+    await api.db.updateTable('project').set(reason).where('id', '=', projectId).execute();
+    await open('settings');
+    await page.getByText('Too many of its mails bounced').waitFor();
+    await page.getByLabel('Name').fill('Another name');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('alert').getByText('PROJECT_DISABLED').waitFor();
+    expect(await page.getByLabel('Name').inputValue()).toBe('Another name');
+  });
+
+  it('let only the owner allow the secret key to make administrators', async () => {
+    const shop = await openShop(browser!, api, []);
+    const { page, open, call, projectId } = shop;
+    await open('settings/members');
+    const region = page.getByRole('region', { name: 'Administrators by key' });
+    await region.getByRole('button', { name: 'Allow it' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Allow it' }).click();
+    await region.getByRole('button', { name: 'Forbid it' }).waitFor();
+    expect(await call('GET', '/users/@me/projects')).toMatchObject([{ keysMayNameAdmins: true }]);
+    const admin = await api.signUp();
+    const body = { email: admin.email, role: 'ADMIN' };
+    await call('POST', `/projects/${projectId}/members`, body);
+    const other = await openConsole(browser!, api, { ...admin, projectId });
+    await other.open('settings/members');
+    for (const name of ['Forbid it', 'Require it of all members']) {
+      const button = other.page.getByRole('button', { name });
+      await button.waitFor();
+      expect(await button.getAttribute('title')).toContain('owner');
+    }
+  });
+
   it('ask to log in again where the log-in is too old, and lead back', async () => {
     const { page, open, call, email } = await openShop(browser!, api, []);
     await sessionSince(api, (await call('GET', '/users/@me')).id, 121);

@@ -10,6 +10,7 @@ import { AccountFrame } from './account-layout.tsx';
 import { useParam } from './address.ts';
 import { FactorNeeded } from './factor-needed.tsx';
 import { NotFound } from './not-found-page.tsx';
+import { DisabledProject } from './disabled-project.tsx';
 import { ProjectContext } from './project.ts';
 import { SideBar } from './side-bar.tsx';
 
@@ -67,6 +68,7 @@ export function ProjectLayout() {
           <SideBar projects={projects} />
         </div>
         <main id="main" className="content" tabIndex={-1}>
+          <DisabledProject project={context.project} />
           <Outlet />
         </main>
       </div>
