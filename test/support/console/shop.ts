@@ -9,7 +9,10 @@ export interface ConsoleShop extends ConsoleUser {
   /** Returns the body of a response to a request of the user in the project. */
   // oxlint-disable-next-line typescript/no-explicit-any
   call(method: string, path: string, body?: unknown): Promise<any>;
-  /** Requires that axe finds nothing on the page, and that it does not scroll sideways. */
+  /**
+   * Requires that axe finds nothing on the page, and that it does not scroll sideways. The variable
+   * SHOTS names a folder for pictures of the page.
+   */
   check(place: string): Promise<void>;
 }
 
@@ -35,6 +38,11 @@ export async function openShop(
     call,
     async check(place) {
       await page.waitForLoadState('networkidle');
+      if (process.env['SHOTS']) {
+        const look = `${options.viewport?.width}-${options.colorScheme}`;
+        const path = `${process.env['SHOTS']}/${place.replaceAll(' ', '-')}-${look}.png`;
+        await page.screenshot({ path, fullPage: true });
+      }
       expect([place, await axeFindings(page)]).toEqual([place, []]);
       expect([place, await scrollsSideways(page)]).toEqual([place, false]);
     },

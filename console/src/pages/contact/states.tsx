@@ -1,23 +1,15 @@
 import type { EmailSummary, Execution } from '../../api/api.ts';
 import { State } from '../../design/parts.tsx';
 import type { Tone } from '../../words/tone.ts';
+import { executionStates } from '../../words/executions/execution.ts';
 import { textOfReason } from '../../words/reasons.ts';
-
-const executions: Record<Execution['status'], [Tone, string]> = {
-  RUNNING: ['neutral', 'Running'],
-  WAITING: ['neutral', 'Waits'],
-  COMPLETED: ['good', 'Completed'],
-  EXITED: ['neutral', 'Exited'],
-  FAILED: ['bad', 'Failed'],
-  CANCELLED: ['neutral', 'Cancelled'],
-};
 
 export function ExecutionState({
   execution: { status, stuck, pausedAt },
 }: {
   execution: Pick<Execution, 'status' | 'stuck' | 'pausedAt'>;
 }) {
-  const [tone, text] = executions[status];
+  const { text, tone } = executionStates[status];
   if (stuck) return <State tone="warning">Stuck</State>;
   if (pausedAt !== null) return <State tone="warning">Paused</State>;
   return <State tone={tone}>{text}</State>;

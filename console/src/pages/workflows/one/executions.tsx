@@ -3,20 +3,11 @@ import type { FoundExecution } from '../../../../../client/everpost.ts';
 import { useLive } from '../../../api/queries.ts';
 import { SelectField, TextField } from '../../../design/fields.tsx';
 import { Empty, Loaded, State, Time } from '../../../design/parts.tsx';
-import type { Tone } from '../../../words/tone.ts';
 import { Pager, Table } from '../../../design/table.tsx';
 import { useAddress } from '../../../shell/address.ts';
 import { useProject } from '../../../shell/project.ts';
+import { executionStates } from '../../../words/executions/execution.ts';
 import { counted } from '../../../words/numbers.ts';
-
-const states: Readonly<Record<FoundExecution['status'], readonly [tone: Tone, text: string]>> = {
-  RUNNING: ['neutral', 'Running'],
-  WAITING: ['neutral', 'Waiting'],
-  COMPLETED: ['good', 'Completed'],
-  EXITED: ['good', 'Exited'],
-  FAILED: ['bad', 'Failed'],
-  CANCELLED: ['warning', 'Cancelled'],
-};
 
 /** The way of each contact through the workflow, newest first. */
 export function Executions({ id }: { id: string }) {
@@ -43,7 +34,7 @@ export function Executions({ id }: { id: string }) {
           label="Status"
           options={[
             { value: '', text: 'all' },
-            ...Object.entries(states).map(([value, [, text]]) => ({
+            ...Object.entries(executionStates).map(([value, { text }]) => ({
               value,
               text: text.toLowerCase(),
             })),
@@ -99,8 +90,12 @@ function Rows({ executions }: { executions: readonly FoundExecution[] }) {
         {
           name: 'Status',
           cell: ({ status, pausedAt }) => {
-            const [tone, text] = pausedAt ? (['warning', 'Paused'] as const) : states[status];
-            return <State tone={tone}>{text}</State>;
+            const { text, tone } = executionStates[status];
+            return pausedAt ? (
+              <State tone="warning">Paused</State>
+            ) : (
+              <State tone={tone}>{text}</State>
+            );
           },
         },
         {

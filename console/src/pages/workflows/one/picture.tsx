@@ -28,17 +28,23 @@ export function Picture({
   });
   return (
     <Loaded query={query} lines={6}>
-      {(svg) => <Svg svg={svg} name={name} />}
+      {(svg) => (
+        <SvgPicture
+          svg={svg}
+          text={`Steps and ways of ${name}, with the numbers of the table of steps`}
+        />
+      )}
     </Loaded>
   );
 }
 
-function Svg({ svg, name }: { svg: string; name: string }) {
+/** A picture that the server has drawn. `text` is for those who do not see it. */
+export function SvgPicture({ svg, text }: { svg: string; text: string }) {
   const url = useMemo(() => URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' })), [svg]);
   useEffect(() => () => URL.revokeObjectURL(url), [url]);
   return (
     <div className="workflow-picture" role="region" aria-label="Picture" tabIndex={0}>
-      <img src={url} alt={`Steps and ways of ${name}, with the numbers of the table of steps`} />
+      <img src={url} alt={text} />
     </div>
   );
 }

@@ -9,14 +9,28 @@ import { useProject } from '../../../shell/project.ts';
 import { count, counted } from '../../../words/numbers.ts';
 import { duration } from '../../../words/times.ts';
 
+interface ShownStep {
+  id: string;
+  name: string;
+}
+
+/** Returns the step with the most people; null: nobody is inside. */
+function fullestOf(
+  steps: readonly { stepId: string; name: string; waiting: number }[],
+): ShownStep | null {
+  const [fullest] = steps.toSorted((one, other) => other.waiting - one.waiting);
+  return fullest && fullest.waiting > 0 ? { id: fullest.stepId, name: fullest.name } : null;
+}
+
 /** The numbers of each step, and the people at one of them. */
 export function Steps({ id }: { id: string }) {
   const { api, project } = useProject();
-  const [shown, setShown] = useState<{ id: string; name: string } | null>(null);
+  const [chosen, setChosen] = useState<ShownStep | null>(null);
   const query = useLive({
     key: [project.id, 'workflows', id, 'stats'],
     read: async () => (await api.get('/workflows/{id}/stats', { path: { id } })).data,
   });
+  const shown = chosen ?? fullestOf(query.data?.steps ?? []);
   return (
     <div className="stack">
       <Loaded query={query}>
@@ -33,7 +47,7 @@ export function Steps({ id }: { id: string }) {
                     kind="plain"
                     isSmall
                     aria-pressed={shown?.id === stepId}
-                    onClick={() => setShown({ id: stepId, name })}
+                    onClick={() => setChosen({ id: stepId, name })}
                   >
                     {name}
                   </Button>
@@ -79,7 +93,7 @@ export function Steps({ id }: { id: string }) {
   );
 }
 
-function People({ workflowId, step }: { workflowId: string; step: { id: string; name: string } }) {
+function People({ workflowId, step }: { workflowId: string; step: ShownStep }) {
   const { api, project, path } = useProject();
   const query = useLive({
     key: [project.id, 'executions', { workflowId, stepId: step.id, status: 'active' }],

@@ -1,0 +1,18 @@
+import type { ExecutionDetails } from '../../../api/api.ts';
+import { readAgain } from '../../../api/queries.ts';
+import { useProject } from '../../../shell/project.ts';
+
+/** Returns the parts of a request on an execution, and what to read again after it. */
+export function useExecution({ id: executionId, workflowId: id }: ExecutionDetails) {
+  const { api, project } = useProject();
+  return {
+    api,
+    at: { path: { id, executionId } },
+    reload: async () => {
+      await Promise.all([
+        readAgain(project.id, 'executions'),
+        readAgain(project.id, 'workflows', id),
+      ]);
+    },
+  };
+}
