@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { base } from './api/session.ts';
 import { accountPages } from './pages/account/pages.ts';
+import { activityPages } from './pages/activity/pages.ts';
 import { authPages } from './pages/auth/pages.ts';
 import { campaignPages } from './pages/campaigns/pages.ts';
 import { consentPages } from './pages/consent/pages.ts';
@@ -14,6 +15,7 @@ import { contactPage } from './pages/contact/pages.ts';
 import { contactPages } from './pages/contacts/pages.ts';
 import { domainPages } from './pages/domains/pages.ts';
 import { emailPages } from './pages/emails/pages.ts';
+import { eventPages } from './pages/events/pages.ts';
 import { failurePages } from './pages/failures/pages.ts';
 import { overviewPages } from './pages/overview/pages.ts';
 import type { Pages } from './pages/pages.ts';
@@ -75,6 +77,8 @@ const projectPages: Pages = {
   ...workflowPages,
   ...failurePages,
   ...emailPages,
+  ...eventPages,
+  ...activityPages,
 };
 
 /** All pages below the navigation `Settings`; their paths begin with `settings`. */
@@ -127,6 +131,8 @@ export const router = createRouter({
   routeTree: tree,
   basepath: base,
   defaultPreload: 'intent',
+  // A page with another id begins anew: it shows nothing of the record before.
+  defaultRemountDeps: ({ params }) => params,
   parseSearch,
   stringifySearch,
   scrollRestoration: true,

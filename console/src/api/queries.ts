@@ -54,8 +54,10 @@ export function useLive<T>(options: {
   /** False: the data are read once, for example because they cannot change any more. */
   isLive?: boolean | ((data: T) => boolean);
   isEnabled?: boolean;
+  /** Milliseconds between two reads, for data that the server counts less often. */
+  pauseMs?: number;
 }): UseQueryResult<T> {
-  const { key, read, isLive = true, isEnabled = true } = options;
+  const { key, read, isLive = true, isEnabled = true, pauseMs } = options;
   return useQuery<T>({
     queryKey: key,
     queryFn: read,
@@ -66,6 +68,7 @@ export function useLive<T>(options: {
       if (error) return pauseAfter(error, pauses.length);
       if (data === undefined) return pauses[0]!;
       if (!(typeof isLive === 'function' ? isLive(data) : isLive)) return false;
+      if (pauseMs !== undefined) return pauseMs;
       const before = unchanged.get(query) ?? { data, times: 0, readAt };
       const isNew = before.readAt !== readAt;
       const times = before.data !== data ? 0 : before.times + (isNew ? 1 : 0);

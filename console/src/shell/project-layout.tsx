@@ -12,6 +12,7 @@ import { FactorNeeded } from './factor-needed.tsx';
 import { NotFound } from './not-found-page.tsx';
 import { DisabledProject } from './disabled-project.tsx';
 import { ProjectContext } from './project.ts';
+import { useShortcuts } from './search/shortcuts.tsx';
 import { SideBar } from './side-bar.tsx';
 
 const readProjects = () => accountApi.get('/users/@me/projects');
@@ -24,6 +25,7 @@ export function ProjectLayout() {
   const projectId = useParam('projectId');
   const { data: projects, error, refetch } = useRead(['projects'], readProjects);
   const [isMenuOpen, setMenuOpen] = useState(false);
+  const { openSearch, dialog } = useShortcuts();
   const project = projects?.find(({ id }) => id === projectId);
   const context = useMemo(
     () =>
@@ -60,12 +62,20 @@ export function ProjectLayout() {
       </header>
       {isMenuOpen && (
         <Dialog title="Menu" hidesTitle size="side" onClose={() => setMenuOpen(false)}>
-          <SideBar projects={projects} onLeave={() => setMenuOpen(false)} />
+          <SideBar
+            projects={projects}
+            onLeave={() => setMenuOpen(false)}
+            onSearch={() => {
+              setMenuOpen(false);
+              openSearch();
+            }}
+          />
         </Dialog>
       )}
+      {dialog}
       <div className="shell">
         <div className="side">
-          <SideBar projects={projects} />
+          <SideBar projects={projects} onSearch={openSearch} />
         </div>
         <main id="main" className="content" tabIndex={-1}>
           <DisabledProject project={context.project} />

@@ -21,6 +21,8 @@ const sections = [
   ['workflows', 'Workflows'],
   ['failures', 'Failures'],
   ['emails', 'Emails'],
+  ['events', 'Events'],
+  ['activity', 'Activity'],
   ['settings', 'Settings'],
 ] as const;
 
@@ -28,14 +30,16 @@ const sections = [
 export function SideBar({
   projects,
   onLeave,
+  onSearch,
 }: {
   projects: readonly Project[];
   onLeave?: () => void;
+  onSearch: () => void;
 }) {
   return (
     <>
       <ProjectMenu projects={projects} />
-      <Navigation onLeave={onLeave} />
+      <Navigation onLeave={onLeave} onSearch={onSearch} />
       <AccountMenu />
     </>
   );
@@ -66,7 +70,13 @@ function ProjectMenu({ projects }: { projects: readonly Project[] }) {
   );
 }
 
-function Navigation({ onLeave }: { onLeave: (() => void) | undefined }) {
+function Navigation({
+  onLeave,
+  onSearch,
+}: {
+  onLeave: (() => void) | undefined;
+  onSearch: () => void;
+}) {
   const { api, path, project } = useProject();
   const { data: failures } = useLive({
     key: [project.id, 'executions', 'groups', {}],
@@ -79,6 +89,10 @@ function Navigation({ onLeave }: { onLeave: (() => void) | undefined }) {
     page === '' ? pathname === path('') : `${pathname}/`.startsWith(`${path(page)}/`);
   return (
     <nav aria-label="Main">
+      <button type="button" className="row" onClick={onSearch}>
+        <span>Search</span>
+        <kbd aria-hidden="true">/</kbd>
+      </button>
       {(isStarting ? [start, ...sections] : sections).map(([page, name]) => (
         <Link
           key={page}

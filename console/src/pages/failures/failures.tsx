@@ -5,7 +5,7 @@ import { PageHead } from '../../design/page-head.tsx';
 import { Empty, Loaded } from '../../design/parts.tsx';
 import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { Group } from './group.tsx';
+import { Group, groupKey } from './group.tsx';
 
 const kinds = [
   { value: '', text: 'All' },
@@ -13,9 +13,6 @@ const kinds = [
   { value: 'stuck', text: 'Stuck' },
   { value: 'warning', text: 'Warnings' },
 ];
-
-const keyOf = ({ kind, workflow, step, error }: ExecutionGroup) =>
-  [kind, workflow.id, step?.id, error].join(' ');
 
 /** Executions that need a look, one region for each step and error. */
 export function Page() {
@@ -52,7 +49,7 @@ export function Page() {
           ) : (
             <div className="stack">
               {found.map((group) => (
-                <Group key={keyOf(group)} group={group} />
+                <Group key={groupKey(group)} group={group} />
               ))}
             </div>
           )

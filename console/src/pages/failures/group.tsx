@@ -9,17 +9,22 @@ import { counted } from '../../words/numbers.ts';
 import type { Tone } from '../../words/tone.ts';
 import { People } from './people.tsx';
 
-const states: Record<ExecutionGroup['kind'], { tone: Tone; text: string }> = {
+export const groupStates: Record<ExecutionGroup['kind'], { tone: Tone; text: string }> = {
   failed: { tone: 'bad', text: 'Failed' },
   stuck: { tone: 'bad', text: 'Stuck' },
   warning: { tone: 'warning', text: 'Ended with a warning' },
 };
 
-/** Executions with one reason: how many, since when, and what can be done with all of them. */
-export function Group({ group }: { group: ExecutionGroup }) {
+export const groupKey = ({ kind, workflow, step, error }: ExecutionGroup): string =>
+  [kind, workflow.id, step?.id, error].join(' ');
+
+/** `<workflow>: <step>` */
+export const groupName = ({ workflow, step }: ExecutionGroup): string =>
+  step ? `${workflow.name}: ${step.name}` : workflow.name;
+
+/** Retries all executions of a group of failures. */
+export function RetryAll({ group: { workflow, step, error } }: { group: ExecutionGroup }) {
   const { api, project } = useProject();
-  const [isOpen, setOpen] = useState(false);
-  const { kind, workflow, step, error, count, firstAt, lastAt } = group;
   const retryAll = useAction(async () => {
     await api.post('/workflows/{id}/executions/retry-all', {
       path: { id: workflow.id },
@@ -30,20 +35,28 @@ export function Group({ group }: { group: ExecutionGroup }) {
     });
     await readAgain(project.id, 'executions');
   }, 'They are being retried, at most 100 a second.');
+  return (
+    <Button kind="primary" isBusy={retryAll.isBusy} onClick={() => void retryAll.run()}>
+      Retry all
+    </Button>
+  );
+}
+
+/** Executions with one reason: how many, since when, and what can be done with all of them. */
+export function Group({ group }: { group: ExecutionGroup }) {
+  const { api, project } = useProject();
+  const [isOpen, setOpen] = useState(false);
+  const { kind, workflow, error, count, firstAt, lastAt } = group;
   const pause = useAction(async () => {
     await api.patch('/workflows/{id}', { path: { id: workflow.id }, body: { paused: true } });
     await readAgain(project.id, 'workflows');
   }, `${workflow.name} is paused. No execution begins a step until it is resumed.`);
   return (
     <Card
-      label={step ? `${workflow.name}: ${step.name}` : workflow.name}
+      label={groupName(group)}
       actions={
         <>
-          {kind === 'failed' && (
-            <Button kind="primary" isBusy={retryAll.isBusy} onClick={() => void retryAll.run()}>
-              Retry all
-            </Button>
-          )}
+          {kind === 'failed' && <RetryAll group={group} />}
           <Button isBusy={pause.isBusy} onClick={() => void pause.run()}>
             Pause workflow
           </Button>
@@ -51,7 +64,7 @@ export function Group({ group }: { group: ExecutionGroup }) {
       }
     >
       <p className="actions">
-        <State tone={states[kind].tone}>{states[kind].text}</State>
+        <State tone={groupStates[kind].tone}>{groupStates[kind].text}</State>
         <strong>{counted(count, 'execution')}</strong>
         <span className="second">
           first <Time at={firstAt} />, last <Time at={lastAt} />

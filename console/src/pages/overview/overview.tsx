@@ -1,3 +1,4 @@
+import './overview.css';
 import { useLive } from '../../api/queries.ts';
 import { BarChart } from '../../design/bar-chart.tsx';
 import { SelectField } from '../../design/fields.tsx';
@@ -5,7 +6,11 @@ import { PageHead } from '../../design/page-head.tsx';
 import { Figures, Loaded } from '../../design/parts.tsx';
 import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { fullDay } from '../../words/times.ts';
+import { fullDay, startOfDay, timeZone } from '../../words/times.ts';
+import { CampaignsCard } from './campaigns.tsx';
+import { DeliveryCard } from './delivery.tsx';
+import { FailuresCard } from './failures.tsx';
+import { UpcomingCard } from './upcoming.tsx';
 
 const periods = [
   { value: '7', text: '7 days' },
@@ -13,15 +18,22 @@ const periods = [
   { value: '90', text: '90 days' },
 ];
 
-const dayMs = 86_400_000;
+/** Returns the day (`2026-11-25`) that was so many days ago in the zone of the browser. */
+function daysAgo(days: number): string {
+  const date = new Date();
+  date.setDate(date.getDate() - days);
+  const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  return parts.map((part) => String(part).padStart(2, '0')).join('-');
+}
 
 export function Page() {
   const { project, api } = useProject();
   const [{ period }, set] = useAddress({ period: '30' });
-  const startDate = new Date(Date.now() - (Number(period) - 1) * dayMs).toISOString().slice(0, 10);
+  const query = { startDate: daysAgo(Number(period) - 1), timeZone: timeZone() };
   const series = useLive({
-    key: [project.id, 'timeseries', startDate],
-    read: () => api.get('/analytics/timeseries', { query: { startDate } }),
+    key: [project.id, 'timeseries', query],
+    read: () => api.get('/analytics/timeseries', { query }),
+    pauseMs: 60_000,
   });
   return (
     <>
@@ -56,12 +68,25 @@ export function Page() {
               <BarChart
                 label="Emails by day"
                 unit="Emails"
-                bars={days.map(({ date, emails }) => ({ name: fullDay(date), value: emails }))}
+                bars={days.map(({ date, emails }) => ({
+                  name: fullDay(startOfDay(date)),
+                  value: emails,
+                }))}
               />
             </>
           );
         }}
       </Loaded>
+      <div className="columns">
+        <div className="stack">
+          <FailuresCard />
+          <DeliveryCard />
+        </div>
+        <div className="stack">
+          <CampaignsCard />
+          <UpcomingCard />
+        </div>
+      </div>
     </>
   );
 }

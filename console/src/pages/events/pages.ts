@@ -1,0 +1,5 @@
+import type { Pages } from '../pages.ts';
+
+export const eventPages: Pages = {
+  events: () => import('./events.tsx'),
+};

@@ -1,0 +1,93 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import type { Everpost } from '../../../../client/everpost.ts';
+import { useProject } from '../project.ts';
+import { foundPages } from './pages.ts';
+
+export interface Result {
+  kind: 'Contact' | 'Workflow' | 'Campaign' | 'Template' | 'Segment' | 'Page';
+  name: string;
+  /** Path of its page in the project. */
+  page: string;
+}
+
+/** Number of results of each kind. */
+const eachMax = 5;
+const pauseMs = 120;
+
+/**
+ * Returns what a text finds, the best first: the same name, then names that begin with the text.
+ * `isSettled` is false while results of the text are still to come.
+ */
+export function useResults(typed: string): {
+  results: readonly Result[];
+  isSettled: boolean;
+  error: unknown;
+} {
+  const { api, project } = useProject();
+  const text = typed.trim();
+  const settled = useSettledText(text);
+  const { data, error, isPlaceholderData, isFetching } = useQuery({
+    queryKey: [project.id, 'search', settled],
+    queryFn: () => find(api, settled),
+    enabled: settled !== '',
+    placeholderData: (before) => before,
+    staleTime: 5_000,
+  });
+  const isSettled = text === settled && !isPlaceholderData && !isFetching;
+  const results = text === '' ? [] : ranked([...(data ?? []), ...pagesWith(text)], text);
+  return { results, isSettled, error };
+}
+
+function useSettledText(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), pauseMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+async function find(api: Everpost, search: string): Promise<Result[]> {
+  const query = { search, pageSize: eachMax };
+  const [contacts, workflows, campaigns, templates, segments] = await Promise.all([
+    api.get('/contacts', { query: { search, limit: eachMax } }),
+    api.get('/workflows', { query }),
+    api.get('/campaigns', { query }),
+    api.get('/templates', { query }),
+    api.get('/segments'),
+  ]);
+  const named = (kind: Result['kind'], folder: string) => (one: { id: string; name: string }) => ({
+    kind,
+    name: one.name,
+    page: `${folder}/${one.id}`,
+  });
+  return [
+    ...contacts.data.map(({ id, email }) => named('Contact', 'contacts')({ id, name: email })),
+    ...workflows.data.map(named('Workflow', 'workflows')),
+    ...campaigns.data.map(named('Campaign', 'campaigns')),
+    ...templates.data.map(named('Template', 'templates')),
+    ...segments
+      .filter(({ name }) => has(name, search))
+      .slice(0, eachMax)
+      .map(named('Segment', 'segments')),
+  ];
+}
+
+const has = (name: string, text: string) => name.toLowerCase().includes(text.toLowerCase());
+
+function pagesWith(text: string): Result[] {
+  return foundPages
+    .filter(({ name }) => has(name, text))
+    .map(({ page, name }) => ({ kind: 'Page', name, page }));
+}
+
+function ranked(results: readonly Result[], text: string): Result[] {
+  const wanted = text.toLowerCase();
+  const rank = ({ name }: Result) => {
+    const low = name.toLowerCase();
+    if (low === wanted) return 0;
+    return low.startsWith(wanted) ? 1 : 2;
+  };
+  return results.toSorted((one, other) => rank(one) - rank(other));
+}

@@ -1,0 +1,39 @@
+import type { ActivityItem } from '../api/api.ts';
+
+/** Types of activity in words. */
+export const activityTypes: Record<ActivityItem['type'], string> = {
+  'event.triggered': 'Events',
+  'contact.subscribed': 'Subscriptions',
+  'contact.unsubscribed': 'Unsubscriptions',
+  'email.sent': 'Mail sent',
+  'email.delivered': 'Mail delivered',
+  'email.opened': 'Mail opened',
+  'email.clicked': 'Mail clicked',
+  'email.bounced': 'Mail bounced',
+  'email.complaint': 'Complaints',
+  'email.received': 'Mail received',
+  'campaign.sent': 'Campaigns sent',
+  'campaign.scheduled': 'Campaigns to come',
+  'workflow.started': 'Workflows started',
+  'workflow.completed': 'Workflows ended',
+  'workflow.email.scheduled': 'Workflow mail to come',
+  'workflow.waiting': 'Waits in workflows',
+};
+
+/** Types of what is still to come. The feed of what has happened does not list them. */
+export const upcomingTypes: readonly ActivityItem['type'][] = [
+  'campaign.scheduled',
+  'workflow.email.scheduled',
+  'workflow.waiting',
+];
+
+/** What a contact did or got: the words between its address and the name of the thing. */
+export const activityVerbs: Partial<Record<ActivityItem['type'], string>> = {
+  'email.sent': 'was sent',
+  'email.delivered': 'got',
+  'email.opened': 'opened',
+  'email.clicked': 'clicked a link in',
+  'email.bounced': 'could not be reached by',
+  'email.complaint': 'marked as spam',
+  'email.received': 'wrote',
+};
