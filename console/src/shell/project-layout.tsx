@@ -1,4 +1,4 @@
-import { Outlet } from '@tanstack/react-router';
+import { Outlet, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { accountApi, apiOf } from '../api/api.ts';
 import { useRead } from '../api/queries.ts';
@@ -25,7 +25,6 @@ export function ProjectLayout() {
   const projectId = useParam('projectId');
   const { data: projects, error, refetch } = useRead(['projects'], readProjects);
   const [isMenuOpen, setMenuOpen] = useState(false);
-  const { openSearch, dialog } = useShortcuts();
   const project = projects?.find(({ id }) => id === projectId);
   const context = useMemo(
     () =>
@@ -37,6 +36,11 @@ export function ProjectLayout() {
           project.role === 'MEMBER' ? 'Only administrators of this project may do this.' : null,
       },
     [project],
+  );
+  const navigate = useNavigate();
+  const { openSearch, dialog } = useShortcuts(
+    context ? { id: projectId, api: context.api } : null,
+    (page) => context && void navigate({ to: context.path(page) }),
   );
   if (!projects && error) {
     return (

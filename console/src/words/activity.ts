@@ -27,7 +27,7 @@ export const upcomingTypes: readonly ActivityItem['type'][] = [
   'workflow.waiting',
 ];
 
-/** What a contact did or got: the words between its address and the name of the thing. */
+/** The words between the address of a contact and the subject of a mail. */
 export const activityVerbs: Partial<Record<ActivityItem['type'], string>> = {
   'email.sent': 'was sent',
   'email.delivered': 'got',

@@ -14,7 +14,7 @@ const shownTypes = (Object.keys(activityTypes) as ActivityItem['type'][]).filter
   (type) => !upcomingTypes.includes(type),
 );
 
-/** What happens in the project, newest first. The first page is live. */
+/** The activity of the project, newest first. The first page is live. */
 export function Page() {
   const { project, api } = useProject();
   const [{ types, cursor }, set] = useAddress({ types: '', cursor: '' });

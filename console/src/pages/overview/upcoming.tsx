@@ -5,7 +5,7 @@ import { Feed } from '../activity/feed.tsx';
 
 const query = { limit: 8 };
 
-/** What is to come in the next 30 days: campaigns, and the next steps of workflows. */
+/** Campaigns and steps of workflows that begin in the next 30 days. */
 export function UpcomingCard() {
   const { project, api } = useProject();
   const upcoming = useLive({

@@ -1,23 +1,28 @@
 import './search.css';
-import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { Dialog } from '../../design/dialog.tsx';
 import { ProblemAlert } from '../../design/problem-alert.tsx';
-import { useProject } from '../project.ts';
-import { type Result, useResults } from './use-results.ts';
+import { type Result, type SearchedProject, useResults } from './use-results.ts';
 
 /** Finds contacts, workflows, campaigns, templates, segments and pages. Enter opens the chosen one. */
-export function Search({ onClose }: { onClose: () => void }) {
-  const { path } = useProject();
-  const navigate = useNavigate();
+export function Search({
+  project,
+  onOpen,
+  onClose,
+}: {
+  project: SearchedProject;
+  /** Opens a page of the project. */
+  onOpen: (page: string) => void;
+  onClose: () => void;
+}) {
   const id = useId();
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const [isEntered, setEntered] = useState(false);
-  const { results, isSettled, error } = useResults(text);
+  const { results, isSettled, error } = useResults(project, text);
   const open = ({ page }: Result) => {
     onClose();
-    void navigate({ to: path(page) });
+    onOpen(page);
   };
   const chosen = results[at];
   // Enter may be pressed before the results have come: the first one is opened as soon as it is known.

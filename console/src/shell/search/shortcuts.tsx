@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { Keys } from './keys.tsx';
 import { Search } from './search.tsx';
+import type { SearchedProject } from './use-results.ts';
 
 type Open = 'search' | 'keys' | null;
 
@@ -23,8 +24,11 @@ function wantedBy(event: KeyboardEvent): Open {
   return event.key === '?' ? 'keys' : null;
 }
 
-/** The keys `/`, Ctrl-K (on a Mac Cmd-K) and `?`, with the dialogs that they open. */
-export function useShortcuts() {
+/**
+ * The keys `/`, Ctrl-K (on a Mac Cmd-K) and `?`, with the dialogs that they open.
+ * @param onOpen opens a page of the project
+ */
+export function useShortcuts(project: SearchedProject | null, onOpen: (page: string) => void) {
   const [open, setOpen] = useState<Open>(null);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -42,7 +46,9 @@ export function useShortcuts() {
     openSearch: () => setOpen('search'),
     dialog: (
       <>
-        {open === 'search' && <Search onClose={close} />}
+        {open === 'search' && project && (
+          <Search project={project} onOpen={onOpen} onClose={close} />
+        )}
         {open === 'keys' && <Keys onClose={close} />}
       </>
     ),

@@ -1,8 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { Everpost } from '../../../../client/everpost.ts';
-import { useProject } from '../project.ts';
 import { foundPages } from './pages.ts';
+
+/** The project that is searched. */
+export interface SearchedProject {
+  id: string;
+  api: Everpost;
+}
 
 export interface Result {
   kind: 'Contact' | 'Workflow' | 'Campaign' | 'Template' | 'Segment' | 'Page';
@@ -19,16 +24,18 @@ const pauseMs = 120;
  * Returns what a text finds, the best first: the same name, then names that begin with the text.
  * `isSettled` is false while results of the text are still to come.
  */
-export function useResults(typed: string): {
+export function useResults(
+  { id, api }: SearchedProject,
+  typed: string,
+): {
   results: readonly Result[];
   isSettled: boolean;
   error: unknown;
 } {
-  const { api, project } = useProject();
   const text = typed.trim();
   const settled = useSettledText(text);
   const { data, error, isPlaceholderData, isFetching } = useQuery({
-    queryKey: [project.id, 'search', settled],
+    queryKey: [id, 'search', settled],
     queryFn: () => find(api, settled),
     enabled: settled !== '',
     placeholderData: (before) => before,

@@ -15,7 +15,7 @@ export const stepStates: Record<StepExecution['status'], { text: string; tone: T
   SKIPPED: { text: 'Skipped', tone: 'warning' },
 };
 
-/** What is known of a step beside its row. */
+/** Facts about a step that are not in its row. */
 export interface StepFacts {
   /** The settings of the step in the version of the execution. */
   config: Record<string, unknown>;
@@ -27,7 +27,7 @@ export interface StepFacts {
   leftAt: string | null;
 }
 
-/** What a step has done, or what it waits for, in a sentence. */
+/** Returns in a sentence what a step has done, or what it waits for. */
 export function stepSentence(row: StepExecution, facts: StepFacts): string {
   switch (row.status) {
     case 'PENDING':

@@ -11,7 +11,7 @@ import { SkipStep } from './skip-step.tsx';
 import { useExecution } from './use-execution.ts';
 import type { VersionGraph } from './version-graph.ts';
 
-/** What can be done with an execution in its state. */
+/** The actions that the state of an execution allows. */
 export function ExecutionActions({
   execution,
   graph,

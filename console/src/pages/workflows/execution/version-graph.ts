@@ -5,7 +5,7 @@ import { useProject } from '../../../shell/project.ts';
 
 export type VersionGraph = WorkflowVersionGraph['graph'];
 
-/** Reads the graph of the version on which an execution is. Versions that nobody is on may be deleted. */
+/** Reads the graph of the version on which an execution is. Versions without active executions may be deleted. */
 export function useVersionGraph(
   { workflowId, workflowVersion: version }: ExecutionDetails,
   { isEnabled }: { isEnabled: boolean },

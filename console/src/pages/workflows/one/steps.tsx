@@ -14,7 +14,7 @@ interface ShownStep {
   name: string;
 }
 
-/** Returns the step with the most people; null: nobody is inside. */
+/** Returns the step with the most people; null: the workflow is empty. */
 function fullestOf(
   steps: readonly { stepId: string; name: string; waiting: number }[],
 ): ShownStep | null {
