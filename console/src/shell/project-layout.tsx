@@ -1,6 +1,6 @@
 import { Outlet, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { accountApi, apiOf } from '../api/api.ts';
+import { accountApi, apiOf, type Project } from '../api/api.ts';
 import { useRead } from '../api/queries.ts';
 import { Button } from '../design/button.tsx';
 import { Dialog } from '../design/dialog.tsx';
@@ -25,18 +25,7 @@ export function ProjectLayout() {
   const projectId = useParam('projectId');
   const { data: projects, error, refetch } = useRead(['projects'], readProjects);
   const [isMenuOpen, setMenuOpen] = useState(false);
-  const project = projects?.find(({ id }) => id === projectId);
-  const context = useMemo(
-    () =>
-      project && {
-        project,
-        api: apiOf(project.id),
-        path: (page: string) => `/${project.id}${page === '' ? '' : `/${page}`}`,
-        adminOnly:
-          project.role === 'MEMBER' ? 'Only administrators of this project may do this.' : null,
-      },
-    [project],
-  );
+  const context = useContextOf(projects?.find(({ id }) => id === projectId));
   const navigate = useNavigate();
   const { openSearch, dialog } = useShortcuts(
     context ? { id: projectId, api: context.api } : null,
@@ -87,5 +76,19 @@ export function ProjectLayout() {
         </main>
       </div>
     </ProjectContext.Provider>
+  );
+}
+
+function useContextOf(project: Project | undefined) {
+  return useMemo(
+    () =>
+      project && {
+        project,
+        api: apiOf(project.id),
+        path: (page: string) => `/${project.id}${page === '' ? '' : `/${page}`}`,
+        adminOnly:
+          project.role === 'MEMBER' ? 'Only administrators of this project may do this.' : null,
+      },
+    [project],
   );
 }
