@@ -7,7 +7,7 @@ import { Empty, Loaded } from '../../design/parts.tsx';
 import { Pager } from '../../design/table.tsx';
 import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { activityTypes, upcomingTypes } from '../../words/activity.ts';
+import { activityTypes, upcomingTypes } from '../../words/operations/activity.ts';
 import { Feed } from './feed.tsx';
 
 const shownTypes = (Object.keys(activityTypes) as ActivityItem['type'][]).filter(

@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { ActivityItem } from '../../api/api.ts';
 import { useProject } from '../../shell/project.ts';
-import { activityVerbs } from '../../words/activity.ts';
-import { executionStates } from '../../words/executions/execution.ts';
+import { activityVerbs } from '../../words/operations/activity.ts';
+import { executionStates } from '../../words/operations/execution.ts';
 import { counted } from '../../words/numbers.ts';
 
 /** An item of the activity in a sentence, with links to what it is about. */

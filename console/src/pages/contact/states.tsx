@@ -1,7 +1,7 @@
 import type { EmailSummary, Execution } from '../../api/api.ts';
 import { State } from '../../design/parts.tsx';
 import type { Tone } from '../../words/tone.ts';
-import { executionStates } from '../../words/executions/execution.ts';
+import { executionStates } from '../../words/operations/execution.ts';
 import { textOfReason } from '../../words/reasons.ts';
 
 export function ExecutionState({

@@ -5,7 +5,7 @@ import { Button } from '../../../design/button.tsx';
 import { useConfirm } from '../../../design/confirm.tsx';
 import { useAction } from '../../../design/use-action.ts';
 import { useProject } from '../../../shell/project.ts';
-import { isActive } from '../../../words/executions/execution.ts';
+import { isActive } from '../../../words/operations/execution.ts';
 import { MoveWait } from './move-wait.tsx';
 import { SkipStep } from './skip-step.tsx';
 import { useExecution } from './use-execution.ts';

@@ -10,7 +10,7 @@ import {
   executionSentence,
   executionStates,
   isActive,
-} from '../../../words/executions/execution.ts';
+} from '../../../words/operations/execution.ts';
 import { SvgPicture } from '../one/picture.tsx';
 import '../shared/workflows.css';
 import { ExecutionActions } from './execution-actions.tsx';

@@ -3,7 +3,7 @@ import { Fragment, type ReactNode } from 'react';
 import type { ExecutionDetails } from '../../../api/api.ts';
 import { Card, Time } from '../../../design/parts.tsx';
 import { useProject } from '../../../shell/project.ts';
-import { actorText } from '../../../words/executions/execution.ts';
+import { textOfActor } from '../../../words/actors.ts';
 
 export function Facts({
   execution,
@@ -20,7 +20,7 @@ export function Facts({
     ['Version', execution.workflowVersion],
     ['Key', key !== null && <code>{key}</code>],
     ['Started', <Time at={execution.startedAt} />],
-    ['Started by', causedBy && actorText(causedBy)],
+    ['Started by', causedBy && textOfActor(causedBy)],
     ['Ended', completedAt && <Time at={completedAt} />],
     ['Reason', exitReason && <code>{exitReason}</code>],
     [

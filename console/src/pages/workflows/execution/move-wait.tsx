@@ -5,7 +5,7 @@ import { RadioGroup, TextField } from '../../../design/fields.tsx';
 import { Form, useForm } from '../../../design/form.tsx';
 import { useNotify } from '../../../design/notices.tsx';
 import { typedOf } from '../../../values/kinds.ts';
-import { endOfWait } from '../../../words/executions/execution.ts';
+import { endOfWait } from '../../../words/operations/execution.ts';
 import { timeZone } from '../../../words/times.ts';
 import { useExecution } from './use-execution.ts';
 

@@ -3,8 +3,8 @@ import type { ExecutionDetails, StepExecution } from '../../../api/api.ts';
 import { Card, State } from '../../../design/parts.tsx';
 import { typeNames } from '../../../journey/graph.ts';
 import { useProject } from '../../../shell/project.ts';
-import { endOfWait } from '../../../words/executions/execution.ts';
-import { type StepFacts, stepSentence, stepStates } from '../../../words/executions/steps.ts';
+import { endOfWait } from '../../../words/operations/execution.ts';
+import { type StepFacts, stepSentence, stepStates } from '../../../words/operations/steps.ts';
 import { fullTime } from '../../../words/times.ts';
 import type { VersionGraph } from './version-graph.ts';
 

@@ -6,7 +6,7 @@ import { Empty, Loaded, State, Time } from '../../../design/parts.tsx';
 import { Pager, Table } from '../../../design/table.tsx';
 import { useAddress } from '../../../shell/address.ts';
 import { useProject } from '../../../shell/project.ts';
-import { executionStates } from '../../../words/executions/execution.ts';
+import { executionStates } from '../../../words/operations/execution.ts';
 import { counted } from '../../../words/numbers.ts';
 
 /** The way of each contact through the workflow, newest first. */

@@ -1,4 +1,4 @@
-import type { Actor, Execution, ExecutionDetails } from '../../api/api.ts';
+import type { Execution, ExecutionDetails } from '../../api/api.ts';
 import { counted } from '../numbers.ts';
 import { fullTime } from '../times.ts';
 import type { Tone } from '../tone.ts';
@@ -75,20 +75,4 @@ function waitingSentence(execution: ExecutionDetails): string {
   if (status === 'RUNNING') return `It is at ${step}.`;
   const end = endOfWait(execution);
   return end === null ? `It waits at ${step}.` : `It waits at ${step} until ${fullTime(end)}.`;
-}
-
-const systemActors: Record<string, string> = {
-  schedule: 'its schedule',
-  segment: 'a segment',
-  inbound: 'a received mail',
-  feedback: 'a report about a mail',
-  server: 'the server',
-};
-
-/** The person or program that caused something. */
-export function actorText({ type, name }: Actor): string {
-  if (type === 'contact') return 'the contact';
-  if (type === 'system') return systemActors[name ?? ''] ?? 'the server';
-  if (type === 'key') return `the key ${name ?? 'that was deleted'}`;
-  return name ?? 'a user who was deleted';
 }

@@ -1,4 +1,4 @@
-import type { ActivityItem } from '../api/api.ts';
+import type { ActivityItem } from '../../api/api.ts';
 
 /** Types of activity in words. */
 export const activityTypes: Record<ActivityItem['type'], string> = {
