@@ -93,9 +93,7 @@ describe.runIf(browser)('from the overview', () => {
     await page.getByText('Its own limit of emails per minute slows it down').waitFor();
     expect(clicks()).toBe(1);
     const missed = page.getByRole('region', { name: 'Not reached', exact: true });
-    await click(
-      missed.getByRole('button', { name: /Was unsubscribed when the campaign began: 1/ }),
-    );
+    await click(missed.getByRole('button', { name: /unsubscribed when the campaign began/ }));
     await page.getByRole('table', { name: 'Recipients' }).getByText('dora@shop.test').waitFor();
     expect(clicks()).toBe(2);
     faults.push(...shop.faults);
