@@ -67,26 +67,45 @@ export function Search({
         onKeyDown={press}
       />
       {Boolean(error) && <ProblemAlert error={error} />}
-      <ul className="results" role="listbox" aria-label="Results" id={`${id}-results`}>
-        {results.map((result, index) => (
-          <li
-            key={result.kind + result.page + result.name}
-            id={`${id}-${index}`}
-            role="option"
-            aria-selected={index === at}
-            onMouseMove={() => setAt(index)}
-            onClick={() => open(result)}
-          >
-            <span>{result.name}</span>
-            <span className="second small">{result.kind}</span>
-          </li>
-        ))}
-      </ul>
+      <Results id={id} results={results} at={at} onAt={setAt} onOpen={open} />
       {text.trim() !== '' && results.length === 0 && (
         <p className="second" role="status">
           {isSettled ? `Nothing has “${text.trim()}” in its name.` : 'Searching…'}
         </p>
       )}
     </Dialog>
+  );
+}
+
+function Results({
+  id,
+  results,
+  at,
+  onAt,
+  onOpen,
+}: {
+  id: string;
+  results: readonly Result[];
+  /** Index of the chosen result. */
+  at: number;
+  onAt: (index: number) => void;
+  onOpen: (result: Result) => void;
+}) {
+  return (
+    <ul className="results" role="listbox" aria-label="Results" id={`${id}-results`}>
+      {results.map((result, index) => (
+        <li
+          key={result.kind + result.page + result.name}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={index === at}
+          onMouseMove={() => onAt(index)}
+          onClick={() => onOpen(result)}
+        >
+          <span>{result.name}</span>
+          <span className="second small">{result.kind}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
