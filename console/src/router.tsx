@@ -23,6 +23,7 @@ import { segmentPages } from './pages/segments/pages.ts';
 import { sendPolicyPages } from './pages/send-policy/pages.ts';
 import { settingsPages } from './pages/settings/pages.ts';
 import { startPages } from './pages/start/pages.ts';
+import { subscriptionPages } from './pages/subscriptions/pages.ts';
 import { suppressionPages } from './pages/suppression/pages.ts';
 import { templatePages } from './pages/templates/pages.ts';
 import { topicPages } from './pages/topics/pages.ts';
@@ -89,6 +90,7 @@ const settingPages: Pages = {
   ...consentPages,
   ...sendPolicyPages,
   ...suppressionPages,
+  ...subscriptionPages,
 };
 
 function routesOf(parent: typeof root, pages: Pages) {
