@@ -4,6 +4,9 @@ import { Empty, Loaded } from '../../design/parts.tsx';
 import { useProject } from '../../shell/project.ts';
 import { AddDomain } from './add-domain.tsx';
 import { DomainCard } from './domain-card.tsx';
+import { Providers } from './providers/providers.tsx';
+import { Ramps } from './ramps/ramps.tsx';
+import { Routes } from './routes/routes.tsx';
 
 /** The domains from which the project sends. */
 export function Page() {
@@ -28,6 +31,9 @@ export function Page() {
           )
         }
       </Loaded>
+      <Providers />
+      <Routes />
+      <Ramps />
     </>
   );
 }
