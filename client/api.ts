@@ -1362,6 +1362,18 @@ export interface Api {
       };
       answer: UploadList;
     };
+    /** Get the project as files for version control */
+    '/files': {
+      request: {
+        query?: {
+          /** Only these objects: a comma list of patterns `<kind>/<key>` or `<kind>/<beginning>*` */
+          only?: string;
+          /** Templates are HTML in both formats */
+          format?: 'yaml' | 'json';
+        };
+      };
+      answer: FileSet;
+    };
     /** List the sender domains of the caller's project */
     '/domains': {
       request: {};
@@ -6870,6 +6882,25 @@ export type StoredFile = {
   createdBy: Actor | null;
 };
 
+export type FileSet = {
+  project: {
+    id: string;
+    name: string;
+  };
+  /** The text of each file, by its path */
+  files: Record<string, string>;
+  objects: Array<FileObject>;
+};
+
+export type FileObject = {
+  kind: 'workflow' | 'template' | 'segment' | 'topic' | 'event-subscription' | 'send-policy' | 'consent-policy';
+  key: string;
+  /** null for policies */
+  id: string | null;
+  name: string;
+  path: string;
+};
+
 export type DomainDkimNext = {
   selector: string;
   createdAt: string;
@@ -7352,7 +7383,7 @@ export type CreateApiKeyRequest = {
   name: string;
   kind?: 'secret' | 'public';
   /** Required for a secret key */
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'files:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
   /** The only sender domains it may send from; null: any */
   domains?: Array<string> | null;
   /** The only networks it works from; null: any */
@@ -7374,7 +7405,7 @@ export type UpdateApiKeyRequest = {
   /** From then on it is refused; null: never */
   expiresAt?: string | null;
   kind?: 'secret' | 'public';
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'files:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
 };
 
 export type RotateApiKeyRequest = {

@@ -558,6 +558,7 @@ export interface EventSubscription {
   events: string[];
   failing_since: Timestamp | null;
   failures: Generated<number>;
+  file_key: string | null;
   has_outdated: Generated<boolean>;
   header_names: Generated<string[]>;
   headers: Buffer | null;
@@ -1131,6 +1132,7 @@ export interface Segment {
   condition: Json | null;
   created_at: Generated<Timestamp>;
   description: string | null;
+  file_key: string | null;
   id: Generated<string>;
   member_count: Generated<number>;
   name: string;
@@ -1260,6 +1262,7 @@ export interface Template {
   body: string;
   created_at: Generated<Timestamp>;
   description: string | null;
+  file_key: string | null;
   from_email: string | null;
   from_name: string | null;
   id: Generated<string>;
@@ -1364,6 +1367,7 @@ export interface Workflow {
   enabled: Generated<boolean>;
   execution_key: string | null;
   exit_rules: Generated<Json>;
+  file_key: string | null;
   goal: Json | null;
   id: Generated<string>;
   name: string;
@@ -1596,7 +1600,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   event: ["contact_id", "created_at", "data", "email_id", "id", "name", "project_id", "recorded_at", "tx"],
   event_delivery: ["attempts", "batch_id", "batch_turn", "contact_id", "created_at", "due_at", "ended_at", "epoch", "event_id", "event_name", "is_retry", "pending_since", "project_id", "reason", "recorded_at", "response", "status", "subscription_id", "tries", "turn", "updated_at", "urgent"],
   event_delivery_loss: ["at", "contact_id", "event_name", "id", "project_id"],
-  event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "created_by", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "next_reconcile_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
+  event_subscription: ["backlog", "batch_max", "batch_turn", "clear_at", "covered_from", "created_at", "created_by", "description", "disabled_reason", "earlier", "enabled", "epoch", "events", "failing_since", "failures", "file_key", "has_outdated", "header_names", "headers", "hold_until", "id", "lease", "next_reconcile_at", "paused", "previous_secret", "previous_secret_expires_at", "probe_at", "probes", "project_id", "read_earlier", "read_id", "read_tx", "reading", "released_at", "secret", "secret_names", "seen", "suspended", "updated_at", "url"],
   event_subscription_minute: ["minute", "requests", "subscription_id"],
   event_tally: ["count", "day", "fresh", "name", "project_id"],
   execution: ["caused_by", "completed_at", "contact_id", "context", "created_at", "current_step_id", "depth", "earlier_versions", "error", "exit_pending", "exit_reason", "held_at", "history", "id", "key", "move_job_id", "next_reconcile_at", "pause_reason", "paused_at", "project_id", "slot", "start_generation", "started_at", "starting_event_id", "status", "stuck_reason", "stuck_since", "temporal_run_id", "updated_at", "warnings", "workflow_id", "workflow_name", "workflow_version"],
@@ -1643,7 +1647,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   request_log_count: ["day", "owner_id", "rows"],
   secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
   security_event: ["actor", "changes", "count", "created_at", "details", "event", "id", "ip", "project_id", "request_id", "target_id", "target_type", "user_id"],
-  segment: ["computed_at", "condition", "created_at", "description", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],
+  segment: ["computed_at", "condition", "created_at", "description", "file_key", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],
   segment_member: ["contact_id", "created_at", "project_id", "segment_id"],
   send_policy: ["caps", "contact_time_zone_field", "on_cap", "project_id", "quiet_hours", "time_zone", "updated_at"],
   ses_identity: ["created_at", "name", "removing_until"],
@@ -1654,7 +1658,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   suppression_key: ["created_at", "key", "owner_id"],
   suspension: ["at", "ended_at", "id", "invoices", "project_id", "reason"],
   system_mail: ["attempt_id", "attempts", "created_at", "from_email", "from_name", "html", "id", "kind", "message_class", "next_reconcile_at", "project_id", "reply_to", "subject", "to_email", "topic_id"],
-  template: ["body", "created_at", "description", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
+  template: ["body", "created_at", "description", "file_key", "from_email", "from_name", "id", "name", "project_id", "reply_to", "subject", "topic_id", "type", "updated_at"],
   token_bucket: ["key", "refilled_at", "tokens"],
   topic: ["by_default", "created_at", "description", "id", "key", "name", "project_id", "updated_at", "visibility"],
   tracked_link: ["is_checked", "is_written", "link_id", "owner_id", "project_id", "url"],
@@ -1665,7 +1669,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   wait: ["conditions", "contact_id", "created_at", "digest", "digest_count", "event_id", "event_name", "execution_id", "expires_at", "project_id", "required_data", "step_execution_id"],
   watermark: ["at", "name"],
   worker_process: ["id", "provider", "rate_per_project_per_second", "rate_per_second", "seen_at", "started_at", "stopped_at"],
-  workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "goal", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "trigger_where", "updated_at", "version"],
+  workflow: ["created_at", "description", "enabled", "execution_key", "exit_rules", "file_key", "goal", "id", "name", "paused_at", "project_id", "reentry_min_interval", "reentry_mode", "trigger_event_name", "trigger_schedule", "trigger_type", "trigger_where", "updated_at", "version"],
   workflow_cancellation: ["project_id", "until", "workflow_id"],
   workflow_graph: ["difference", "version", "whole", "workflow_id"],
   workflow_release: ["project_id", "workflow_id"],

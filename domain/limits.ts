@@ -226,4 +226,9 @@ export const limits = {
    * example because its process died.
    */
   idempotencyStaleMs: 5 * 60_000,
+
+  /** Objects that `GET /files` returns at once, and bytes of their files. */
+  fileObjects: 500,
+  fileBytes: 20_000_000,
+  filePatterns: 100,
 } as const;

@@ -36,7 +36,7 @@ export function presentTemplate(row: TemplateRow, { publicId: projectId }: Owner
 }
 
 export function templateTag(row: TemplateRow): string {
-  const { id: _, project_id: _p, created_at: _c, updated_at: _u, ...editable } = row;
+  const { id: _, project_id: _p, created_at: _c, updated_at: _u, file_key: _f, ...editable } = row;
   return etagOf(editable);
 }
 

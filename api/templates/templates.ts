@@ -280,7 +280,7 @@ export const duplicateTemplate = endpoint({
   example: { response: { ...templateExample, name: copyName(templateExample.name) } },
   async handle({ db, caller: { projectId, project }, params: { id }, note }) {
     const original = found('TEMPLATE', id, await findTemplate(db, projectId, id));
-    const { id: _, created_at: _c, updated_at: _u, ...values } = original;
+    const { id: _, created_at: _c, updated_at: _u, file_key: _f, ...values } = original;
     const copy = await transact(db, async (tx) => {
       await holdProject(tx, projectId);
       const topicId = await keptTopic(tx, projectId, values.topic_id);

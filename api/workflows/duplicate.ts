@@ -43,6 +43,7 @@ export const duplicateWorkflow = endpoint({
         goal,
         created_at: _c,
         updated_at: _u,
+        file_key: _f,
         ...values
       } = original;
       const copy = await insertWorkflow(tx, {

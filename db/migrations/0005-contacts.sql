@@ -31,10 +31,14 @@ create table segment (
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   computed_at timestamptz(3) not null default now(),
+  -- Its key in files; null: it has none yet.
+  file_key text collate "C",
   check ((type = 'DYNAMIC') = (condition is not null))
 );
 comment on table segment is 'A set of contacts, by a condition or by hand.';
 create index segment_page on segment (project_id, created_at desc, id desc);
+create unique index segment_file_key on segment (project_id, file_key);
+create index segment_keyless on segment (project_id, created_at, id) where file_key is null;
 create index segment_due on segment (computed_at);
 
 -- The members of a STATIC segment, or of a tracked DYNAMIC one as of its last computation.

@@ -65,10 +65,15 @@ create table event_subscription (
   backlog jsonb,
   -- When the sweep next checks if the run needs a signal, and clears old deliveries.
   next_reconcile_at timestamptz not null default now(),
-  clear_at timestamptz not null default now()
+  clear_at timestamptz not null default now(),
+  -- Its key in files; null: it has none yet.
+  file_key text collate "C"
 );
 comment on table event_subscription is 'Addresses that a project''s events are sent to, and how far each has read them.';
 create index event_subscription_project on event_subscription (project_id, created_at, id);
+create unique index event_subscription_file_key on event_subscription (project_id, file_key);
+create index event_subscription_keyless on event_subscription (project_id, created_at, id)
+  where file_key is null;
 create index event_subscription_reconcile on event_subscription (next_reconcile_at);
 create index event_subscription_suspended on event_subscription (id) where suspended;
 create index event_subscription_clear on event_subscription (clear_at);

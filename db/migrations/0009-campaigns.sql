@@ -15,10 +15,14 @@ create table template (
   updated_at timestamptz(3) not null default now(),
   -- No foreign key: mail and sent campaigns keep the id of a deleted topic. Such an id counts as no
   -- topic.
-  topic_id uuid
+  topic_id uuid,
+  -- Its key in files; null: it has none yet.
+  file_key text collate "C"
 );
 comment on table template is 'Subject, body and sender of a mail.';
 create index template_page on template (project_id, created_at desc, id desc);
+create unique index template_file_key on template (project_id, file_key);
+create index template_keyless on template (project_id, created_at, id) where file_key is null;
 create index template_topic on template (topic_id) where topic_id is not null;
 
 -- The recipients of a follow-up, selected by the outcome of their mail from another campaign.

@@ -29,12 +29,16 @@ create table workflow (
   -- {eventName, valueField?, windowDays, touch}; null: the workflow has no goal. Versions do not
   -- contain the goal.
   goal jsonb,
+  -- Its key in files; null: it has none yet.
+  file_key text collate "C",
   check (reentry_mode <> 'once' or reentry_min_interval is null),
   check (execution_key is null or reentry_mode <> 'parallel')
 );
 comment on table workflow is 'A customer''s workflow: name, trigger, state.';
 comment on column workflow.trigger_schedule is 'The settings of a SCHEDULE trigger: those of {cron, timeZone, segmentId, filter} that are given; null for other triggers.';
 create index workflow_page on workflow (project_id, created_at desc, id desc);
+create unique index workflow_file_key on workflow (project_id, file_key);
+create index workflow_keyless on workflow (project_id, created_at, id) where file_key is null;
 create index workflow_trigger on workflow (project_id, trigger_event_name)
   where enabled and trigger_type = 'EVENT';
 

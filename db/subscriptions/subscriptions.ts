@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
+import { anyOf, orderOf } from '../expressions.ts';
 import { enqueue } from '../outbox/outbox.ts';
 import type { EventSubscription } from '../tables.ts';
 import { subscriptionSummary } from '../../domain/runs/runs.ts';
@@ -38,6 +39,19 @@ export async function listSubscriptions(
     .where('project_id', '=', projectId)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
+    .execute();
+}
+
+/** Returns the subscriptions with these ids, in this order. */
+export async function readSubscriptions(
+  db: Database,
+  ids: readonly string[],
+): Promise<SubscriptionRow[]> {
+  return db
+    .selectFrom('event_subscription')
+    .select(columnsOf('event_subscription'))
+    .where('id', '=', anyOf(ids))
+    .orderBy(orderOf(ids, 'id'))
     .execute();
 }
 

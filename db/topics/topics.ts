@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { anyOf } from '../expressions.ts';
+import { anyOf, orderOf } from '../expressions.ts';
 import type { Topic } from '../tables.ts';
 
 /** Topics: the kinds of marketing mail of a project. */
@@ -46,6 +46,16 @@ export async function findTopic(
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
+}
+
+/** Returns the topics with these ids, in this order. */
+export async function readTopics(db: Database, ids: readonly string[]): Promise<TopicRow[]> {
+  return db
+    .selectFrom('topic')
+    .select(columnsOf('topic'))
+    .where('id', '=', anyOf(ids))
+    .orderBy(orderOf(ids, 'id'))
+    .execute();
 }
 
 export async function listTopicsByKey(

@@ -1,7 +1,14 @@
 import { type Selectable, sql, type Insertable, type Updateable } from 'kysely';
 import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
-import { anyOf, containsText, countRows, type ListQuery, sortColumns } from '../expressions.ts';
+import {
+  anyOf,
+  containsText,
+  countRows,
+  type ListQuery,
+  orderOf,
+  sortColumns,
+} from '../expressions.ts';
 import { type DataField, typedSql } from '../sql/data-fields.ts';
 import { derivedNamed, selectDerived } from '../sql/derived-events.ts';
 import { momentsOf } from '../sql/mail-moments.ts';
@@ -49,6 +56,16 @@ export type TransitionRow = Selectable<WorkflowTransition>;
 export type StepRow = Omit<Selectable<WorkflowStep>, 'config'> & {
   config: Record<string, unknown>;
 };
+
+/** Returns the workflows with these ids, in this order. */
+export async function readWorkflows(db: Database, ids: readonly string[]): Promise<WorkflowRow[]> {
+  return db
+    .selectFrom('workflow')
+    .select(columnsOf('workflow'))
+    .where('id', '=', anyOf(ids))
+    .orderBy(orderOf(ids, 'id'))
+    .execute();
+}
 
 export async function findWorkflow(
   db: Database,

@@ -23,6 +23,7 @@ export const scopes = [
   'events:write',
   'executions:read',
   'executions:write',
+  'files:read',
   'keys:read',
   'keys:write',
   'members:read',

@@ -538,12 +538,12 @@ with page as materialized (
   from (
     select due.backlog, due.batch_max, due.batch_turn, due.clear_at, due.covered_from,
         due.created_at, due.created_by, due.description, due.disabled_reason, due.earlier,
-        due.enabled, due.epoch, due.events, due.failing_since, due.failures, due.has_outdated,
-        due.header_names, due.headers, due.hold_until, due.id, due.lease, due.next_reconcile_at,
-        due.paused, due.previous_secret, due.previous_secret_expires_at, due.probe_at, due.probes,
-        due.project_id, due.read_earlier, due.read_id, due.read_tx, due.reading, due.released_at,
-        due.secret, due.secret_names, due.seen, due.suspended, due.updated_at, due.url,
-        project.disabled_reason as disabled_reason_of_project
+        due.enabled, due.epoch, due.events, due.failing_since, due.failures, due.file_key,
+        due.has_outdated, due.header_names, due.headers, due.hold_until, due.id, due.lease,
+        due.next_reconcile_at, due.paused, due.previous_secret, due.previous_secret_expires_at,
+        due.probe_at, due.probes, due.project_id, due.read_earlier, due.read_id, due.read_tx,
+        due.reading, due.released_at, due.secret, due.secret_names, due.seen, due.suspended,
+        due.updated_at, due.url, project.disabled_reason as disabled_reason_of_project
     from event_subscription due
     join project on project.id = due.project_id
     where (due.next_reconcile_at <= now() or suspended) and true

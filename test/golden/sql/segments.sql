@@ -1,30 +1,30 @@
 insert into segment (project_id, name, type, track_membership, member_count, condition)
 values ($1, $2, $3, $4, $5, $6)
 returning segment.computed_at, segment.condition, segment.created_at, segment.description,
-    segment.id, segment.member_count, segment.name, segment.project_id, segment.track_membership,
-    segment.type, segment.updated_at
+    segment.file_key, segment.id, segment.member_count, segment.name, segment.project_id,
+    segment.track_membership, segment.type, segment.updated_at
 
 select id, coalesce(octet_length(condition::text), 0) as bytes
 from segment
 where project_id = $1
 order by created_at desc, id desc
 
-select segment.computed_at, segment.condition, segment.created_at, segment.description, segment.id,
-    segment.member_count, segment.name, segment.project_id, segment.track_membership, segment.type,
-    segment.updated_at
+select segment.computed_at, segment.condition, segment.created_at, segment.description,
+    segment.file_key, segment.id, segment.member_count, segment.name, segment.project_id,
+    segment.track_membership, segment.type, segment.updated_at
 from segment
 where id = any($1::uuid[])
 order by array_position($2::uuid[], id)
 
-select segment.computed_at, segment.condition, segment.created_at, segment.description, segment.id,
-    segment.member_count, segment.name, segment.project_id, segment.track_membership, segment.type,
-    segment.updated_at
+select segment.computed_at, segment.condition, segment.created_at, segment.description,
+    segment.file_key, segment.id, segment.member_count, segment.name, segment.project_id,
+    segment.track_membership, segment.type, segment.updated_at
 from segment
 where project_id = $1 and id = $2
 
-select segment.computed_at, segment.condition, segment.created_at, segment.description, segment.id,
-    segment.member_count, segment.name, segment.project_id, segment.track_membership, segment.type,
-    segment.updated_at
+select segment.computed_at, segment.condition, segment.created_at, segment.description,
+    segment.file_key, segment.id, segment.member_count, segment.name, segment.project_id,
+    segment.track_membership, segment.type, segment.updated_at
 from segment
 where project_id = $1 and id = $2
 for no key update
@@ -40,8 +40,8 @@ where id in (
   limit 1
   for no key update of segment skip locked)
 returning segment.computed_at, segment.condition, segment.created_at, segment.description,
-    segment.id, segment.member_count, segment.name, segment.project_id, segment.track_membership,
-    segment.type, segment.updated_at
+    segment.file_key, segment.id, segment.member_count, segment.name, segment.project_id,
+    segment.track_membership, segment.type, segment.updated_at
 
 update segment
 set member_count = (

@@ -11,8 +11,8 @@ insert into workflow (project_id, name, trigger_event_name, execution_key, reent
     reentry_min_interval, trigger_where)
 values ($1, $2, $3, $4, $5, $6, $7)
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
-    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.exit_rules, workflow.file_key, workflow.goal, workflow.id, workflow.name,
+    workflow.paused_at, workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
     workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
     workflow.trigger_where, workflow.updated_at, workflow.version
 
@@ -292,16 +292,16 @@ from workflow_graph
 where workflow_id = $1 and version = $2::bigint
 
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
-    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.exit_rules, workflow.file_key, workflow.goal, workflow.id, workflow.name,
+    workflow.paused_at, workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
     workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
     workflow.trigger_where, workflow.updated_at, workflow.version
 from workflow
 where project_id = $1 and id = $2
 
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
-    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.exit_rules, workflow.file_key, workflow.goal, workflow.id, workflow.name,
+    workflow.paused_at, workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
     workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
     workflow.trigger_where, workflow.updated_at, workflow.version
 from workflow
@@ -310,8 +310,8 @@ order by id
 for no key update
 
 select workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
-    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.exit_rules, workflow.file_key, workflow.goal, workflow.id, workflow.name,
+    workflow.paused_at, workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
     workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
     workflow.trigger_where, workflow.updated_at, workflow.version, (
   select count(*)::int
@@ -382,8 +382,8 @@ set enabled = $1, execution_key = $2, reentry_mode = $3, reentry_min_interval = 
     now()
 where id = $5
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
-    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.exit_rules, workflow.file_key, workflow.goal, workflow.id, workflow.name,
+    workflow.paused_at, workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
     workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
     workflow.trigger_where, workflow.updated_at, workflow.version
 
@@ -391,8 +391,8 @@ update workflow
 set version = $1, updated_at = now()
 where id = $2
 returning workflow.created_at, workflow.description, workflow.enabled, workflow.execution_key,
-    workflow.exit_rules, workflow.goal, workflow.id, workflow.name, workflow.paused_at,
-    workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
+    workflow.exit_rules, workflow.file_key, workflow.goal, workflow.id, workflow.name,
+    workflow.paused_at, workflow.project_id, workflow.reentry_min_interval, workflow.reentry_mode,
     workflow.trigger_event_name, workflow.trigger_schedule, workflow.trigger_type,
     workflow.trigger_where, workflow.updated_at, workflow.version
 

@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import { fileTables } from './tables.ts';
+import { type FilePattern, type FileKind, fileKinds } from '../../domain/files/kinds.ts';
+import type { FileKeys } from '../../domain/files/references.ts';
+
+/** An object that a file describes. */
+export interface FileObject {
+  kind: FileKind;
+  key: string;
+  /** null for policies. */
+  id: string | null;
+  name: string;
+}
+
+/**
+ * Lists the objects of a project that have a key, except policies, by kind and key. Returns one more
+ * than `max` if there are more.
+ * @param only patterns of which one must match; undefined: all objects
+ */
+export async function listFileObjects(
+  db: Database,
+  projectId: string,
+  { only, max }: { only: readonly FilePattern[] | undefined; max: number },
+): Promise<FileObject[]> {
+  const found: FileObject[] = [];
+  for (const kind of fileKinds) {
+    if (kind === 'send-policy' || kind === 'consent-policy') continue;
+    const { table, key, name } = fileTables[kind];
+    const patterns = only?.filter((pattern) => pattern.kind === kind);
+    if (patterns?.length === 0) continue;
+    const column = sql`${sql.ref(key)} collate "C"`;
+    const matches = patterns?.map(({ beginning, isKey }) =>
+      isKey ? sql`${column} = ${beginning}` : sql`starts_with(${column}, ${beginning})`,
+    );
+    const { rows } = await sql<{ id: string; key: string; name: string }>`
+      select id, ${sql.ref(key)} as key, ${name} as name from ${sql.table(table)}
+        where project_id = ${projectId} and ${sql.ref(key)} is not null
+          and ${matches ? sql`(${sql.join(matches, sql` or `)})` : sql`true`}
+        order by ${column} limit ${max + 1 - found.length}`.execute(db);
+    for (const row of rows) found.push({ kind, ...row });
+    if (found.length > max) break;
+  }
+  return found;
+}
+
+/**
+ * Returns the keys of the templates, segments and topics of a project with these ids. Other ids are
+ * ignored.
+ */
+export async function findFileKeys(
+  db: Database,
+  projectId: string,
+  ids: readonly string[],
+): Promise<FileKeys> {
+  const keysIn = async (kind: 'template' | 'segment' | 'topic') => {
+    const { table, key } = fileTables[kind];
+    const { rows } = await sql<{ id: string; key: string }>`
+      select id, ${sql.ref(key)} as key from ${sql.table(table)}
+        where project_id = ${projectId} and id = any(${ids}::uuid[])
+          and ${sql.ref(key)} is not null`.execute(db);
+    return new Map(rows.map((row) => [row.id, row.key]));
+  };
+  return {
+    templates: await keysIn('template'),
+    segments: await keysIn('segment'),
+    topics: await keysIn('topic'),
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * The kinds of objects that a project keeps as files, and the names of the files. A key identifies
+ * an object among those of its kind; it is the same in every project.
+ */
+
+/** In the order of plans. */
+export const fileKinds = [
+  'workflow',
+  'template',
+  'segment',
+  'topic',
+  'event-subscription',
+  'send-policy',
+  'consent-policy',
+] as const;
+
+export type FileKind = (typeof fileKinds)[number];
+
+/** The kinds whose objects have a key of their own that is used in files only. */
+export const keyedKinds = ['workflow', 'template', 'segment', 'event-subscription'] as const;
+
+export type KeyedKind = (typeof keyedKinds)[number];
+
+const folders: Readonly<Record<FileKind, string>> = {
+  workflow: 'workflows',
+  template: 'templates',
+  segment: 'segments',
+  topic: 'topics',
+  'event-subscription': 'subscriptions',
+  'send-policy': 'policies',
+  'consent-policy': 'policies',
+};
+
+/** The keys of the policies, of which a project has one each. */
+export const policyKeys = { 'send-policy': 'send', 'consent-policy': 'consent' } as const;
+
+export const fileFormats = ['yaml', 'json'] as const;
+
+export type FileFormat = (typeof fileFormats)[number];
+
+/** Returns the path of an object's file. Templates are HTML in every format. */
+export function filePathOf(kind: FileKind, key: string, format: FileFormat): string {
+  return `${folders[kind]}/${key}.${kind === 'template' ? 'html' : format}`;
+}
+
+/** `<kind>/<key>`, or `<kind>/<beginning of a key>*`. */
+export interface FilePattern {
+  kind: FileKind;
+  beginning: string;
+  /** True if `beginning` is the whole key. */
+  isKey: boolean;
+}
+
+/** Parses a pattern; null: it is not one. */
+export function parseFilePattern(text: string): FilePattern | null {
+  const [, kind, beginning = '', star] = /^([a-z-]+)\/([a-z0-9_-]*)(\*?)$/.exec(text) ?? [];
+  if (!isFileKind(kind) || (beginning === '' && star === '')) return null;
+  return { kind, beginning, isKey: star === '' };
+}
+
+function isFileKind(text: string | undefined): text is FileKind {
+  return (fileKinds as readonly (string | undefined)[]).includes(text);
+}
+
+/** Returns true if one of the patterns matches the object. */
+export function matchesFile(
+  patterns: readonly FilePattern[],
+  { kind, key }: { kind: FileKind; key: string },
+): boolean {
+  return patterns.some(
+    (pattern) =>
+      pattern.kind === kind &&
+      (pattern.isKey ? key === pattern.beginning : key.startsWith(pattern.beginning)),
+  );
+}
