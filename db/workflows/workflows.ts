@@ -178,8 +178,8 @@ export async function listWorkflows(
 /** SQL that counts the executions of a workflow in some states, by their index. */
 function countUpTo(max: number, statuses: readonly string[]) {
   const states = sql.join(statuses.map((status) => sql.lit(status)));
-  return sql<number>`(select count(*)::int from (select from execution inner_counted
-    where inner_counted.workflow_id = workflow.id and inner_counted.status in (${states})
+  return sql<number>`(select count(*)::int from (select from execution inner_of_workflow
+    where inner_of_workflow.workflow_id = workflow.id and inner_of_workflow.status in (${states})
     limit ${sql.lit(max)}) as counted)`;
 }
 
