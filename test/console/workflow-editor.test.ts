@@ -346,6 +346,12 @@ describe.runIf(browser)('the editor of workflows', () => {
       expect([name, await axeFindings(page)]).toEqual([name, []]);
       expect([name, await scrollsSideways(page)]).toEqual([name, false]);
     }
+    await page.getByLabel('Decide by').selectOption('filters');
+    await page.getByRole('button', { name: 'Add branch' }).click();
+    await page.getByRole('region', { name: 'Filter of Branch 2' }).waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await axeFindings(page)).toEqual([]);
+    expect(await scrollsSideways(page)).toBe(false);
     if (process.env['SHOTS']) {
       const path = `${process.env['SHOTS']}-editor-${look.name.replaceAll(' ', '-')}.png`;
       await page.screenshot({ path, fullPage: true });

@@ -207,6 +207,14 @@ describe.runIf(browser)('the pages about workflows', () => {
     await page.getByText('Saved.').waitFor();
     const { exitRules, allowReentry } = await call('GET', `/workflows/${id}`);
     expect([exitRules, allowReentry]).toEqual([[{ eventName: 'paid', reason: 'has paid' }], true]);
+    const goal = settings.getByRole('group', { name: 'Goal' });
+    await goal.getByLabel('Count a goal').check();
+    await goal.getByLabel('Event').fill('paid');
+    await settings.getByRole('button', { name: 'Save' }).click();
+    const goalNow = async () => (await call('GET', `/workflows/${id}`)).goal;
+    await expect.poll(goalNow).toEqual({ eventName: 'paid', windowDays: 7, touch: 'click' });
+    await page.getByRole('tab', { name: 'Steps' }).click();
+    await page.getByRole('region', { name: 'Goal' }).getByText('paid').waitFor();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     const dialog = page.getByRole('alertdialog');
     await dialog.getByText('2 contacts inside').waitFor();

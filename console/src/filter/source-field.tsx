@@ -21,10 +21,19 @@ export function SourceField({
       : await api.get('/templates', { query });
     return data.map(({ id: value, name: text }) => ({ value, text }));
   });
+  const links = useRead(
+    [project.id, 'campaigns', id, 'links'],
+    () => api.get('/campaigns/{id}/links', { path: { id } }),
+    { isEnabled: isCampaign && id !== '' },
+  );
   const activity = rest.join('.') || 'opened';
+  const clicks = (links.data?.links ?? []).flatMap(({ linkId, url }) =>
+    url === null ? [] : [{ value: `link.${linkId}`, text: `Clicked ${url}` }],
+  );
+  const activities = [...activitiesOfOne, ...(id === '' ? [] : clicks)];
   const known = list.data ?? [];
   const other = id !== '' && !known.some(({ value }) => value === id);
-  const otherActivity = !activitiesOfOne.some(({ value }) => value === activity);
+  const otherActivity = !activities.some(({ value }) => value === activity);
   return (
     <>
       <SelectField
@@ -40,10 +49,7 @@ export function SourceField({
       <SelectField
         label="Activity"
         value={activity}
-        options={[
-          ...activitiesOfOne,
-          ...(otherActivity ? [{ value: activity, text: activity }] : []),
-        ]}
+        options={[...activities, ...(otherActivity ? [{ value: activity, text: activity }] : [])]}
         onChange={(chosen) => onChange(`${source}.${id && `${id}.${chosen}`}`)}
       />
     </>

@@ -1,4 +1,4 @@
-import type { ContactExport, Suppression } from '../api/api.ts';
+import type { ContactExport, Suppression } from '../../../client/api.ts';
 
 type MailReason = NonNullable<ContactExport['emails'][number]['reasonCode']>;
 type Absence =

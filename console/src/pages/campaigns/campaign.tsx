@@ -5,6 +5,7 @@ import { useLive, useRead } from '../../api/queries.ts';
 import { BarChart } from '../../design/bar-chart.tsx';
 import { PageHead } from '../../design/page-head.tsx';
 import { Figures, Loaded, Progress, State } from '../../design/parts.tsx';
+import { GoalCard } from '../../goals/goal-card.tsx';
 import { useParam } from '../../shell/address.ts';
 import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
@@ -119,6 +120,7 @@ function Numbers({ campaign, stats }: { campaign: Campaign; stats: Stats }) {
         </p>
       )}
       <Engagement stats={stats} />
+      {stats.goal && <GoalCard goal={stats.goal} />}
       <NotReached stats={stats} />
     </>
   );

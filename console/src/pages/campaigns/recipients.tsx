@@ -141,9 +141,10 @@ function Rows({ rows, campaign }: { rows: readonly Recipient[]; campaign: Campai
 }
 
 function Result({ recipient }: { recipient: Recipient }) {
-  const { outcome, bouncedAt, clickedAt, openedAt, deliveredAt } = recipient;
+  const { outcome, bouncedAt, convertedAt, clickedAt, openedAt, deliveredAt } = recipient;
   if (outcome === null) return <State tone="warning">Left out</State>;
   if (bouncedAt) return <State tone="bad">Bounced</State>;
+  if (convertedAt) return <State tone="good">{results.converted}</State>;
   if (clickedAt) return <State tone="good">Clicked</State>;
   if (openedAt) return <State tone="good">Opened</State>;
   if (deliveredAt) return <State tone="good">Delivered</State>;

@@ -4,6 +4,7 @@ import { useLive } from '../../../api/queries.ts';
 import { Button } from '../../../design/button.tsx';
 import { Card, Empty, Loaded, State, Time } from '../../../design/parts.tsx';
 import { Table } from '../../../design/table.tsx';
+import { GoalCard } from '../../../goals/goal-card.tsx';
 import { typeNames } from '../../../journey/graph.ts';
 import { useProject } from '../../../shell/project.ts';
 import { count, counted } from '../../../words/numbers.ts';
@@ -34,58 +35,66 @@ export function Steps({ id }: { id: string }) {
   return (
     <div className="stack">
       <Loaded query={query}>
-        {({ steps }) => (
-          <Table
-            label="Steps"
-            rows={steps}
-            keyOf={({ stepId }) => stepId}
-            columns={[
-              {
-                name: 'Step',
-                cell: ({ stepId, name }) => (
-                  <Button
-                    kind="plain"
-                    isSmall
-                    aria-pressed={shown?.id === stepId}
-                    onClick={() => setChosen({ id: stepId, name })}
-                  >
-                    {name}
-                  </Button>
-                ),
-              },
-              { name: 'Type', cell: ({ type }) => typeNames[type] },
-              { name: 'Entered', isNumber: true, cell: ({ entered }) => count(entered) },
-              { name: 'Inside', isNumber: true, cell: ({ waiting }) => count(waiting) },
-              { name: 'Completed', isNumber: true, cell: ({ completed }) => count(completed) },
-              {
-                name: 'Failed',
-                isNumber: true,
-                cell: ({ failed }) =>
-                  failed === 0 ? '0' : <State tone="bad">{count(failed)}</State>,
-              },
-              {
-                name: 'Median time',
-                isNumber: true,
-                cell: ({ medianSeconds }) =>
-                  medianSeconds === null ? '–' : duration(medianSeconds),
-              },
-              {
-                name: 'Sent',
-                isNumber: true,
-                cell: ({ emails }) => (emails ? count(emails.sent) : ''),
-              },
-              {
-                name: 'Opened',
-                isNumber: true,
-                cell: ({ emails }) => (emails ? count(emails.opened) : ''),
-              },
-              {
-                name: 'Clicked',
-                isNumber: true,
-                cell: ({ emails }) => (emails ? count(emails.clicked) : ''),
-              },
-            ]}
-          />
+        {({ steps, goal }) => (
+          <>
+            {goal && <GoalCard goal={goal} />}
+            <Table
+              label="Steps"
+              rows={steps}
+              keyOf={({ stepId }) => stepId}
+              columns={[
+                {
+                  name: 'Step',
+                  cell: ({ stepId, name }) => (
+                    <Button
+                      kind="plain"
+                      isSmall
+                      aria-pressed={shown?.id === stepId}
+                      onClick={() => setChosen({ id: stepId, name })}
+                    >
+                      {name}
+                    </Button>
+                  ),
+                },
+                { name: 'Type', cell: ({ type }) => typeNames[type] },
+                { name: 'Entered', isNumber: true, cell: ({ entered }) => count(entered) },
+                { name: 'Inside', isNumber: true, cell: ({ waiting }) => count(waiting) },
+                { name: 'Completed', isNumber: true, cell: ({ completed }) => count(completed) },
+                {
+                  name: 'Failed',
+                  isNumber: true,
+                  cell: ({ failed }) =>
+                    failed === 0 ? '0' : <State tone="bad">{count(failed)}</State>,
+                },
+                {
+                  name: 'Median time',
+                  isNumber: true,
+                  cell: ({ medianSeconds }) =>
+                    medianSeconds === null ? '–' : duration(medianSeconds),
+                },
+                {
+                  name: 'Sent',
+                  isNumber: true,
+                  cell: ({ emails }) => (emails ? count(emails.sent) : ''),
+                },
+                {
+                  name: 'Opened',
+                  isNumber: true,
+                  cell: ({ emails }) => (emails ? count(emails.opened) : ''),
+                },
+                {
+                  name: 'Clicked',
+                  isNumber: true,
+                  cell: ({ emails }) => (emails ? count(emails.clicked) : ''),
+                },
+                {
+                  name: 'Clicked by people',
+                  isNumber: true,
+                  cell: ({ emails }) => (emails ? count(emails.humanClicked) : ''),
+                },
+              ]}
+            />
+          </>
         )}
       </Loaded>
       {shown && <People workflowId={id} step={shown} />}
