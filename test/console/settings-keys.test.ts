@@ -39,6 +39,8 @@ describe.runIf(browser)('API keys in the console', () => {
     expect(await statusWith(secretKey)).toBe(200);
     const storage = 'JSON.stringify([localStorage, sessionStorage, history.state, location.href])';
     expect(await page.evaluate<string>(storage)).not.toContain(key);
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))");
+    await page.getByText(key).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Members' }).click();
     await page.getByRole('heading', { name: 'Members', level: 1 }).waitFor();
     await page.goBack();

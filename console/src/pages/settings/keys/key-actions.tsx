@@ -13,6 +13,7 @@ import { EndField, KeyFields } from './key-fields.tsx';
 import { changedSettings, endOf, valuesOfKey } from './key-values.ts';
 import { NewValue } from './new-key.tsx';
 import { madeBy, useKeys } from '../shared/use-keys.ts';
+import { useUntilLeft } from '../shared/use-until-left.ts';
 
 /** Changes, replaces and ends a named key. */
 export function KeyActions({ apiKey }: { apiKey: ApiKey }) {
@@ -90,7 +91,7 @@ const overlaps = [
 /** Replaces the value of a key. For a while both can work, so that no program is cut off. */
 function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const { api, project } = useProject();
-  const [made, setMade] = useState<ApiKey | null>(null);
+  const [made, setMade] = useUntilLeft<ApiKey>();
   const { expiresAt } = valuesOfKey(apiKey);
   const form = useForm({ overlapSeconds: '86400', expiresAt }, async (values) => {
     const body = {

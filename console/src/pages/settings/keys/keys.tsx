@@ -1,6 +1,5 @@
 import '../shared/settings.css';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import type { ProjectWithNewKeys } from '../../../api/api.ts';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Tabs } from '../../../design/tabs.tsx';
@@ -10,6 +9,7 @@ import { KeyPair } from './key-pair.tsx';
 import { NamedKeys } from './named-keys.tsx';
 import { Requests } from '../records/requests.tsx';
 import { SecurityEvents } from '../records/security-events.tsx';
+import { useUntilLeft } from '../shared/use-until-left.ts';
 
 /** The keys of the project, and the records of what was done with them. */
 export function Page() {
@@ -17,7 +17,7 @@ export function Page() {
   const navigate = useNavigate();
   const [{ tab }] = useAddress({ tab: 'Keys' });
   // The new secret key is only here, in memory: leaving the page forgets it.
-  const [made, setMade] = useState<ProjectWithNewKeys | null>(null);
+  const [made, setMade] = useUntilLeft<ProjectWithNewKeys>();
   return (
     <>
       <PageHead title="API keys" project={project.name} />

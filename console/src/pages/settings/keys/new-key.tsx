@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import type { ApiKey } from '../../../api/api.ts';
 import { readAgain } from '../../../api/queries.ts';
 import { Button } from '../../../design/button.tsx';
@@ -8,11 +7,12 @@ import { CopyButton } from '../../../design/parts.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { KeyFields } from './key-fields.tsx';
 import { bodyOfKey, noKey } from './key-values.ts';
+import { useUntilLeft } from '../shared/use-until-left.ts';
 
 /** Makes a named key, and shows its value once. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const { api, project } = useProject();
-  const [made, setMade] = useState<ApiKey | null>(null);
+  const [made, setMade] = useUntilLeft<ApiKey>();
   const form = useForm(noKey, async (values) => {
     setMade(await api.post('/api-keys', { body: bodyOfKey(values) }));
     await readAgain(project.id, 'keys');

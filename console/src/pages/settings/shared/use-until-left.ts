@@ -1,0 +1,16 @@
+import { useEffect, useState } from 'react';
+import { flushSync } from 'react-dom';
+
+/**
+ * State that is forgotten when the page is left: a new key. Without this, the Back button could show
+ * the page again as it was, because browsers keep pages in memory.
+ */
+export function useUntilLeft<T>(): [T | null, (value: T | null) => void] {
+  const [value, setValue] = useState<T | null>(null);
+  useEffect(() => {
+    const forget = () => flushSync(() => setValue(null));
+    addEventListener('pagehide', forget);
+    return () => removeEventListener('pagehide', forget);
+  }, []);
+  return [value, setValue];
+}
