@@ -7,7 +7,7 @@ export const base = import.meta.env.BASE_URL.replace(/\/$/, '');
 export const pageAddress = () => location.pathname.slice(base.length) + location.search;
 
 /** Returns the address of the log-in page that leads back to the current page. */
-export function logInAddress(): string {
+function logInAddress(): string {
   return `${base}/auth/login?next=${encodeURIComponent(pageAddress())}`;
 }
 

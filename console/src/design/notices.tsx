@@ -9,7 +9,6 @@ import {
 } from 'react';
 import { textOfProblem } from '../words/problems.ts';
 import { Button } from './button.tsx';
-import { LogInAgain } from './problem-alert.tsx';
 
 interface Notice {
   id: number;
@@ -52,8 +51,10 @@ export function Notices({ children }: { children: ReactNode }) {
     [remove],
   );
   const notify = useMemo<Notify>(() => {
-    const fail = (error: unknown) =>
-      void add({ text: <Failure error={error} />, isBad: true }, 2 * shownMs);
+    const fail = (error: unknown) => {
+      const { message, suggestion } = textOfProblem(error);
+      add({ text: [message, suggestion].filter(Boolean).join(' '), isBad: true }, 2 * shownMs);
+    };
     return {
       say: (text) => void add({ text }, shownMs),
       fail,
@@ -108,15 +109,6 @@ export function Notices({ children }: { children: ReactNode }) {
         ))}
       </div>
     </Context.Provider>
-  );
-}
-
-function Failure({ error }: { error: unknown }) {
-  const { message, suggestion, code } = textOfProblem(error);
-  return (
-    <>
-      {[message, suggestion].filter(Boolean).join(' ')} <LogInAgain code={code} />
-    </>
   );
 }
 

@@ -1,5 +1,4 @@
 import { EverpostError } from '../api/api.ts';
-import { logInAddress } from '../api/session.ts';
 import { textOfProblem } from '../words/problems.ts';
 import { Button } from './button.tsx';
 
@@ -21,24 +20,13 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
           {code && <code>{code}</code>} {requestId && `Request ${requestId}`}
         </span>
       )}
-      <div className="actions">
-        <LogInAgain code={code} />
-        {onRetry && (
+      {onRetry && (
+        <div className="actions">
           <Button isSmall onClick={onRetry}>
             Try again
           </Button>
-        )}
-      </div>
+        </div>
+      )}
     </div>
-  );
-}
-
-/** A link to the log-in page, if an error with this code says that the log-in is too old. */
-export function LogInAgain({ code }: { code: string | null }) {
-  if (code !== 'REAUTHENTICATION_REQUIRED') return null;
-  return (
-    <a className="button small" href={logInAddress()}>
-      Log in again
-    </a>
   );
 }

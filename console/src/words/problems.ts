@@ -12,7 +12,7 @@ export interface ProblemText {
 
 /** Suggestions for users of the console, by code, where the API names an endpoint. */
 const suggestions: Partial<Record<EverpostError['code'], string>> = {
-  REAUTHENTICATION_REQUIRED: 'Log in again, and then do this once more.',
+  REAUTHENTICATION_REQUIRED: 'Do it once more, and confirm that it is you.',
   SUBSCRIPTION_REQUIRED: 'Subscribe with Checkout first.',
   CUSTOMER_REQUIRED: 'Subscribe with Checkout first.',
   SUBSCRIPTION_EXISTS: 'Change it in the billing portal.',
