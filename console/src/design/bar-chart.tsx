@@ -71,7 +71,7 @@ export function BarChart({
           <div className="pager second small">
             <span>{bars[0]?.name}</span>
             <span>
-              most: {count(Math.max(0, ...bars.map(({ value }) => value)))} {unit.toLowerCase()}
+              {unit}: at most {count(Math.max(0, ...bars.map(({ value }) => value)))}
             </span>
             <span>{bars.at(-1)?.name}</span>
           </div>
