@@ -20,6 +20,7 @@ function senderFor(projectId: string | null) {
   const send = sendOnceFor(projectId);
   return async (url: string, init: RequestInit): Promise<Response> => {
     const response = await send(url, init);
+    if (response.status === 401) await noticeEnd(url, response);
     const methods = await neededProofs(response);
     if (methods === null || !(await proveOnce(methods))) return response;
     // The first signal may have timed out while the user was asked.
@@ -47,6 +48,27 @@ function sendOnceFor(projectId: string | null) {
   };
 }
 
+let onSessionEnd = () => {};
+
+/** Sets what happens when a request shows that the session has ended. */
+export function setOnSessionEnd(act: () => void): void {
+  onSessionEnd = act;
+}
+
+async function errorIn(response: Response): Promise<Partial<ErrorAnswer['error']>> {
+  const body: Partial<ErrorAnswer> = await response
+    .clone()
+    .json()
+    .catch(() => ({}));
+  return body.error ?? {};
+}
+
+/** A sign-in that is refused is no end of a session. */
+async function noticeEnd(url: string, response: Response): Promise<void> {
+  const isSignIn = new URL(url).pathname.startsWith('/auth/');
+  if (!isSignIn && (await errorIn(response)).code === 'UNAUTHORIZED') onSessionEnd();
+}
+
 type AskForProof = (methods: readonly string[]) => Promise<boolean>;
 
 let askForProof: AskForProof = async () => false;
@@ -72,12 +94,8 @@ function proveOnce(methods: readonly string[]): Promise<boolean> {
 /** Returns the methods if the response refuses a request for lack of a recent sign-in, else null. */
 async function neededProofs(response: Response): Promise<string[] | null> {
   if (response.status !== 403) return null;
-  const { error } = (await response
-    .clone()
-    .json()
-    .catch(() => ({}))) as Partial<ErrorAnswer>;
-  if (error?.code !== 'REAUTHENTICATION_REQUIRED') return null;
-  return (error.details?.['methods'] ?? []) as string[];
+  const { code, details } = await errorIn(response);
+  return code === 'REAUTHENTICATION_REQUIRED' ? ((details?.['methods'] ?? []) as string[]) : null;
 }
 
 /** `retries: 0`, because queries repeat reads, and only the user repeats writes. */

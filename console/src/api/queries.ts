@@ -1,12 +1,5 @@
-import {
-  QueryCache,
-  QueryClient,
-  type QueryKey,
-  useQuery,
-  type UseQueryResult,
-} from '@tanstack/react-query';
+import { QueryClient, type QueryKey, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { EverpostError } from './api.ts';
-import { leaveForLogIn } from './session.ts';
 
 /** Milliseconds between two reads of a page that shows changing data. */
 const pauses = [2_000, 4_000, 8_000, 16_000, 30_000];
@@ -26,11 +19,6 @@ function pauseAfter(error: unknown, repeats: number): number {
 }
 
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({
-    onError(error) {
-      if (error instanceof EverpostError && error.status === 401) leaveForLogIn();
-    },
-  }),
   defaultOptions: {
     queries: {
       retry: (failures, error) => mayPass(error) && failures < 3,

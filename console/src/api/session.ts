@@ -1,4 +1,4 @@
-import { accountApi, EverpostError } from './api.ts';
+import { accountApi, EverpostError, setOnSessionEnd } from './api.ts';
 
 /** Path of the console. */
 export const base = import.meta.env.BASE_URL.replace(/\/$/, '');
@@ -20,6 +20,8 @@ function isOpen(path: string): boolean {
 export function leaveForLogIn(): void {
   if (!isOpen(pageAddress())) location.assign(logInAddress());
 }
+
+setOnSessionEnd(leaveForLogIn);
 
 /**
  * Returns the path in the log-in page's parameter `next`, if it is a page of the console; by

@@ -1,6 +1,7 @@
 import { useEffect } from 'react';
 import type { Everpost } from '../../../client/everpost.ts';
-import { useLive } from '../api/queries.ts';
+import { accountApi } from '../api/api.ts';
+import { queryClient, useLive } from '../api/queries.ts';
 import { useProject } from '../shell/project.ts';
 import { useUser } from '../shell/user.ts';
 import { remember, useMemory } from './memory.ts';
@@ -16,16 +17,43 @@ async function hasOthers(api: Everpost, contacts: number, email: string): Promis
   return data.some((contact) => contact.email !== email);
 }
 
+const readConfig = () =>
+  queryClient.query({
+    queryKey: ['config'],
+    queryFn: () => accountApi.get('/config'),
+    staleTime: Infinity,
+  });
+
 /** Returns true if one of the newest mails of the project was delivered. */
 async function hasDelivered(api: Everpost): Promise<boolean> {
   const [{ data }, { features }] = await Promise.all([
     api.get('/emails', { query: { limit: 20 } }),
-    api.get('/config'),
+    readConfig(),
   ]);
   // Without reports of deliveries, a mail stays sent.
   const isThere = features.email.deliveryReports ? 'deliveredAt' : 'sentAt';
   return data.some((mail) => mail.sourceType !== 'INBOUND' && mail[isThere] !== null);
 }
+
+/** Steps that the API knows. The key is missing, because only the browser knows if it was copied. */
+type Read = Omit<Steps, 'key'>;
+
+/** Reads what is done. What was done before is not read again. */
+async function readSteps(api: Everpost, id: string, email: string): Promise<Read> {
+  const before = queryClient.getQueryData<Read>([id, 'start']);
+  const [{ data: setup }, isDelivered] = await Promise.all([
+    api.get('/projects/{id}/setup-state', { path: { id } }),
+    before?.email === true || hasDelivered(api),
+  ]);
+  return {
+    domain: setup.hasVerifiedDomain,
+    email: isDelivered,
+    contacts: before?.contacts === true || (await hasOthers(api, setup.contactCount, email)),
+    workflow: setup.hasEnabledWorkflow,
+  };
+}
+
+const areAllDone = (steps: Read) => Object.values(steps).every(Boolean);
 
 /** Returns what is done of the first hour of the project; undefined: not read yet. */
 export function useSteps({ isLive }: { isLive: boolean }): Steps | undefined {
@@ -34,28 +62,16 @@ export function useSteps({ isLive }: { isLive: boolean }): Steps | undefined {
   const { isKeyCopied = false, isHidden = false, isDone = false } = useMemory(project.id);
   const { data } = useLive({
     key: [project.id, 'start'],
-    async read() {
-      const [{ data: setup }, isDelivered] = await Promise.all([
-        api.get('/projects/{id}/setup-state', { path: { id: project.id } }),
-        hasDelivered(api),
-      ]);
-      return {
-        domain: setup.hasVerifiedDomain,
-        email: isDelivered,
-        contacts: await hasOthers(api, setup.contactCount, email),
-        workflow: setup.hasEnabledWorkflow,
-      };
-    },
-    isLive,
+    read: () => readSteps(api, project.id, email),
+    isLive: (steps) => isLive && !areAllDone(steps),
     isEnabled: isLive || !(isHidden || isDone),
   });
   // A project that runs uses its key, even if another browser has copied it.
-  const runs = data && Object.values(data).every(Boolean);
-  const steps = data && { key: isKeyCopied || runs === true, ...data };
+  const isRunning = data !== undefined && areAllDone(data);
   useEffect(() => {
-    if (runs && !isDone) remember(project.id, { isDone: true });
-  }, [runs, isDone, project.id]);
-  return steps;
+    if (isRunning && !isDone) remember(project.id, { isDone: true });
+  }, [isRunning, isDone, project.id]);
+  return data && { key: isKeyCopied || isRunning, ...data };
 }
 
 /** Returns true while the navigation shows the first hour: until all is done, or it is hidden. */

@@ -109,6 +109,21 @@ describe.runIf(browser)('the account page', () => {
     expect(await statusOf(user.cookie)).toBe(401);
   });
 
+  it('leads to the log-in page when the session has ended, and back again', async () => {
+    const user = await api.signUp();
+    const { page, region } = await open(user);
+    await region('Sessions').getByText('This session').waitFor();
+    await api.request('GET', '/auth/logout', { cookie: user.cookie });
+    await region('Second factors')
+      .getByRole('button', { name: /authenticator/ })
+      .click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await page.getByLabel('Email').fill(user.email);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
+  });
+
   it('logs out only this browser from the menu', async () => {
     const user = await api.signUp();
     const other = (await logIn(user.email)).headers.getSetCookie()[0]!.split(';')[0]!;

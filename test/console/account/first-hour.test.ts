@@ -141,6 +141,20 @@ describe.runIf(browser)('the first hour', () => {
     faults.push(...user.faults);
   }, 120_000);
 
+  it('asks the API at most 5 times in 30 seconds when nothing changes', async () => {
+    const owner = await api.signUp();
+    const { id: projectId } = await api.createProject(owner.cookie, 'Shop');
+    const { page, ...user } = await openConsole(browser!, api, { ...owner, projectId });
+    await user.open('start');
+    // The pauses between two reads become longer: 2, 4, 8, 16 and then 30 seconds.
+    await page.waitForTimeout(32_000);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.waitForTimeout(30_000);
+    expect(requests.length).toBeLessThanOrEqual(5);
+    faults.push(...user.faults);
+  }, 120_000);
+
   it.each(looks)('has no fault that axe finds: $name', async (look) => {
     const owner = await api.signUp();
     const { page, ...user } = await openConsole(browser!, api, owner, look.options);

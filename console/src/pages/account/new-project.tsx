@@ -29,9 +29,11 @@ export function Page() {
       {invitations.data && invitations.data.length > 0 && <Invitations query={invitations} />}
       <Form form={form}>
         <TextField label="Name" {...form.field('name')} />
-        <Button kind="primary" type="submit" isBusy={form.isBusy}>
-          Create project
-        </Button>
+        <div className="actions">
+          <Button kind="primary" type="submit" isBusy={form.isBusy}>
+            Create project
+          </Button>
+        </div>
       </Form>
     </>
   );
