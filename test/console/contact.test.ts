@@ -132,7 +132,8 @@ describe.runIf(browser)('a contact in the console', () => {
       const { total } = await call('GET', '/contacts');
       return total === 0 ? true : null;
     });
-    faults.push(...found);
+    // The page may have read the contact once more before it was left.
+    faults.push(...found.filter((fault) => !fault.includes('404')));
   });
 
   it('of another project is not found', async () => {

@@ -42,7 +42,14 @@ export function People({ group }: { group: ExecutionGroup }) {
                 ),
               },
               { name: 'Why', cell: ({ error, stuck }) => error ?? stuck?.reason ?? '' },
-              { name: 'Started', cell: ({ startedAt }) => <Time at={startedAt} /> },
+              {
+                name: 'Started',
+                cell: ({ id, workflowId, startedAt }) => (
+                  <Link to={path(`workflows/${workflowId}/executions/${id}`)}>
+                    <Time at={startedAt} />
+                  </Link>
+                ),
+              },
               {
                 name: 'Actions',
                 hidesName: true,
