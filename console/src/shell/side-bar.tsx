@@ -6,25 +6,13 @@ import { accountApi } from '../api/api.ts';
 import { useIsStarting } from '../first-hour/steps.ts';
 import { Menu } from '../design/menu.tsx';
 import { useNotify } from '../design/notices.tsx';
+import { sections } from '../navigation/pages.ts';
 import { count } from '../words/numbers.ts';
 import { useProject } from './project.ts';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
 import { useUser } from './user.ts';
 
 const start = ['start', 'Get started'] as const;
-const sections = [
-  ['', 'Overview'],
-  ['contacts', 'Contacts'],
-  ['segments', 'Segments'],
-  ['templates', 'Templates'],
-  ['campaigns', 'Campaigns'],
-  ['workflows', 'Workflows'],
-  ['failures', 'Failures'],
-  ['emails', 'Emails'],
-  ['events', 'Events'],
-  ['activity', 'Activity'],
-  ['settings', 'Settings'],
-] as const;
 
 /** The navigation of a project. `onLeave` is called when the user has chosen a page. */
 export function SideBar({

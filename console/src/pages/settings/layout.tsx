@@ -1,21 +1,8 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { accountApi } from '../../api/api.ts';
 import { useRead } from '../../api/queries.ts';
+import { settingPages } from '../../navigation/pages.ts';
 import { useProject } from '../../shell/project.ts';
-
-const pages = [
-  ['settings', 'Project'],
-  ['settings/keys', 'API keys'],
-  ['settings/domains', 'Domains'],
-  ['settings/members', 'Members'],
-  ['settings/topics', 'Topics'],
-  ['settings/consent', 'Consent'],
-  ['settings/send-policy', 'Send policy'],
-  ['settings/suppression', 'Suppression list'],
-  ['settings/subscriptions', 'Event subscriptions'],
-  ['settings/secrets', 'Secrets'],
-  ['settings/billing', 'Billing'],
-] as const;
 
 const readConfig = () => accountApi.get('/config');
 
@@ -26,7 +13,7 @@ export function SettingsLayout() {
   const pathname = useRouterState({ select: (state) => state.location.pathname });
   const isAt = (page: string) =>
     page === 'settings' ? pathname === path(page) : `${pathname}/`.startsWith(`${path(page)}/`);
-  const shown = pages.filter(
+  const shown = settingPages.filter(
     ([page]) => page !== 'settings/billing' || config?.features.billing.enabled,
   );
   return (

@@ -1,30 +1,16 @@
+import { sections, settingPages } from '../../navigation/pages.ts';
+
 /** The pages of a project that the search finds by name. */
-export const foundPages = [
-  { page: '', name: 'Overview' },
-  { page: 'contacts', name: 'Contacts' },
-  { page: 'contacts/import', name: 'Import contacts' },
-  { page: 'segments', name: 'Segments' },
-  { page: 'segments/new', name: 'New segment' },
-  { page: 'templates', name: 'Templates' },
-  { page: 'templates/new', name: 'New template' },
-  { page: 'campaigns', name: 'Campaigns' },
-  { page: 'campaigns/new', name: 'New campaign' },
-  { page: 'workflows', name: 'Workflows' },
-  { page: 'workflows/new', name: 'New workflow' },
-  { page: 'failures', name: 'Failures' },
-  { page: 'emails', name: 'Emails' },
-  { page: 'events', name: 'Events' },
-  { page: 'activity', name: 'Activity' },
-  { page: 'start', name: 'Get started' },
-  { page: 'settings', name: 'Settings' },
-  { page: 'settings', name: 'Project' },
-  { page: 'settings/keys', name: 'API keys' },
-  { page: 'settings/domains', name: 'Domains' },
-  { page: 'settings/members', name: 'Members' },
-  { page: 'settings/topics', name: 'Topics' },
-  { page: 'settings/consent', name: 'Consent' },
-  { page: 'settings/send-policy', name: 'Send policy' },
-  { page: 'settings/suppression', name: 'Suppression list' },
-  { page: 'settings/subscriptions', name: 'Event subscriptions' },
-  { page: 'settings/secrets', name: 'Secrets' },
-] as const;
+export const foundPages: readonly (readonly [page: string, name: string])[] = [
+  ...sections,
+  ['contacts/import', 'Import contacts'],
+  ['segments/new', 'New segment'],
+  ['templates/new', 'New template'],
+  ['campaigns/new', 'New campaign'],
+  ['workflows/new', 'New workflow'],
+  ['start', 'Get started'],
+  // Not every server has billing.
+  ...settingPages.filter(([page]) => page !== 'settings/billing'),
+  ['settings/marketing', 'Hold-out and links'],
+  ['settings/files', 'Uploaded files'],
+];

@@ -85,8 +85,8 @@ const has = (name: string, text: string) => name.toLowerCase().includes(text.toL
 
 function pagesWith(text: string): Result[] {
   return foundPages
-    .filter(({ name }) => has(name, text))
-    .map(({ page, name }) => ({ kind: 'Page', name, page }));
+    .filter(([, name]) => has(name, text))
+    .map(([page, name]) => ({ kind: 'Page', name, page }));
 }
 
 function ranked(results: readonly Result[], text: string): Result[] {
