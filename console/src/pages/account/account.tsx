@@ -1,5 +1,5 @@
 import { PageHead } from '../../design/page-head.tsx';
-import { Unverified } from '../../sign-in/verification.tsx';
+import { Unverified } from './shared/verification.tsx';
 import { useSignInMethods } from '../../sign-in/methods.ts';
 import { useUser } from '../../shell/user.ts';
 import { DeleteAccount } from './delete-account.tsx';

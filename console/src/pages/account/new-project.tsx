@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { keepNewKey } from '../../first-hour/new-key.ts';
-import { Unverified } from '../../sign-in/verification.tsx';
+import { Unverified } from './shared/verification.tsx';
 import { accountApi } from '../../api/api.ts';
 import { readAgain } from '../../api/queries.ts';
 import { Button } from '../../design/button.tsx';

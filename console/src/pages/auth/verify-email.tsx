@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { SendAgain } from '../../sign-in/verification.tsx';
+import { SendAgain } from '../account/shared/verification.tsx';
 import { accountApi, EverpostError } from '../../api/api.ts';
 import { readAgain } from '../../api/queries.ts';
 import { pageAddress } from '../../api/session.ts';

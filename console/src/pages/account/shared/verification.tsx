@@ -1,8 +1,8 @@
-import { accountApi } from '../api/api.ts';
-import { Button } from '../design/button.tsx';
-import { useNotify } from '../design/notices.tsx';
-import { useAction } from '../design/use-action.ts';
-import { useUser } from '../shell/user.ts';
+import { accountApi } from '../../../api/api.ts';
+import { Button } from '../../../design/button.tsx';
+import { useNotify } from '../../../design/notices.tsx';
+import { useAction } from '../../../design/use-action.ts';
+import { useUser } from '../../../shell/user.ts';
 
 /** Sends the mail again with which the user verifies the address. */
 export function SendAgain() {
