@@ -213,6 +213,54 @@ describe.runIf(browser)('the campaigns in the console', () => {
     faults.push(...found);
   });
 
+  it('are not overwritten unseen when two people edit them', async () => {
+    const { page, open, call, project } = await openProject();
+    const { data } = await call('POST', '/campaigns', { name: 'Both', ...contentOf(project) });
+    await open(`campaigns/${data.id}/edit`);
+    const subject = page.getByLabel('Subject');
+    await subject.fill('Mine');
+    await call('PUT', `/campaigns/${data.id}`, { subject: 'Theirs' });
+    const next = page.getByRole('button', { name: 'Next' });
+    await next.click();
+    const dialog = page.getByRole('dialog', { name: 'Somebody else has changed this' });
+    await dialog.getByRole('button', { name: 'Load theirs' }).click();
+    await expect.poll(() => subject.inputValue()).toBe('Theirs');
+    await subject.fill('Mine again');
+    await call('PUT', `/campaigns/${data.id}`, { subject: 'Theirs again' });
+    await next.click();
+    await dialog.getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByText('3 recipients').waitFor();
+    expect((await call('GET', `/campaigns/${data.id}`)).data.subject).toBe('Mine again');
+  });
+
+  it('go to those who did not click one link of another campaign', async () => {
+    const { page, open, call, project, faults: found } = await openProject();
+    const make = async (name: string) =>
+      (await call('POST', '/campaigns', { name, ...contentOf(project) })).data.id as string;
+    const first = await make('First');
+    await call('POST', `/campaigns/${first}/send`, {});
+    const links = async () => (await call('GET', `/campaigns/${first}/links`)).links;
+    await expect.poll(links, { timeout: 30_000 }).toHaveLength(1);
+    const [{ linkId }] = await links();
+    const id = await make('Second');
+    await open(`campaigns/${id}/edit?step=Audience`);
+    await page.getByRole('radio', { name: 'Filter' }).check();
+    const filter = page.getByRole('region', { name: 'Filter' });
+    await filter.getByRole('button', { name: 'Add condition' }).click();
+    await filter.getByLabel('Field').selectOption('Mail of one campaign…');
+    await filter.getByLabel('Campaign').selectOption('First');
+    await filter.getByLabel('Activity').selectOption('Clicked https://shop.test/sale');
+    await filter.getByLabel('Operator').selectOption('has never happened');
+    await page.getByText('3 recipients').waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByLabel('Emails per minute').waitFor();
+    const { data } = await call('GET', `/campaigns/${id}`);
+    expect(data.audienceCondition.groups[0].filters).toEqual([
+      { field: `campaign.${first}.link.${linkId}`, operator: 'notTriggered' },
+    ]);
+    faults.push(...found);
+  });
+
   it('go to those that a filter selects, without a segment that is left out', async () => {
     const { page, open, call, project, faults: found } = await openProject();
     const { data } = await call('POST', '/campaigns', {
