@@ -46,6 +46,10 @@ describe.runIf(browser)('the search in the console', () => {
     await page.keyboard.type('activ');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor();
+    const focused = () => page.evaluate<string>('document.activeElement.textContent');
+    await expect.poll(focused).toBe('Activity');
+    await page.waitForTimeout(300);
+    expect(await focused()).toBe('Activity');
     faults.push(...shop.faults);
   });
 

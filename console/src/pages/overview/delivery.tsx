@@ -17,13 +17,14 @@ export function DeliveryCard() {
     <Card label="Delivery">
       <Loaded query={delivery} lines={2}>
         {({ due, oldestDueAt, sending, unknown, held, perSecond, limitedBy, workers }) => {
-          const facts: [string, ReactNode][] = [
+          const facts: [name: string, value: ReactNode, code?: string][] = [
             ['Due', due > 0 && <Due due={due} since={oldestDueAt} />],
             ['Being sent', sending > 0 && count(sending)],
             ['Not known', unknown > 0 && count(unknown)],
-            ...Object.entries(held).map(([reason, number]): [string, ReactNode] => [
+            ...Object.entries(held).map(([reason, number]): [string, ReactNode, string] => [
               textOfReason(reason),
               number > 0 && count(number),
+              reason,
             ]),
             ['Emails per second', perSecond > 0 && count(perSecond)],
           ];
@@ -46,9 +47,11 @@ export function DeliveryCard() {
               )}
               {shown.length === 0 && <p className="second">No mail waits.</p>}
               <dl className="facts">
-                {shown.map(([name, value]) => (
+                {shown.map(([name, value, code]) => (
                   <Fragment key={name}>
-                    <dt>{name}</dt>
+                    <dt>
+                      {name} {code && <code>{code}</code>}
+                    </dt>
                     <dd>{value}</dd>
                   </Fragment>
                 ))}
