@@ -8,6 +8,7 @@ import { Confirmations } from './design/confirm.tsx';
 import { shareNonce } from './design/nonce.ts';
 import { Notices } from './design/notices.tsx';
 import { applyTheme } from './shell/theme.ts';
+import { ProveAgain } from './sign-in/prove-again.tsx';
 import { router } from './router.tsx';
 
 applyTheme();
@@ -17,6 +18,7 @@ createRoot(document.getElementById('root')!).render(
     <Notices>
       <Confirmations>
         <RouterProvider router={router} />
+        <ProveAgain />
       </Confirmations>
     </Notices>
   </QueryClientProvider>,

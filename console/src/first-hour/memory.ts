@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** What this browser keeps of the first hour of a project. The key itself is never stored. */
+/** The progress of a project's first hour that only this browser knows. It never has the key. */
 interface Memory {
   isKeyCopied?: boolean;
   /** True: the user has hidden the page from the navigation. */

@@ -2,13 +2,18 @@ import { useEffect } from 'react';
 import type { Everpost } from '../../../client/everpost.ts';
 import { accountApi } from '../api/api.ts';
 import { queryClient, useLive } from '../api/queries.ts';
-import { useProject } from '../shell/project.ts';
-import { useUser } from '../shell/user.ts';
 import { remember, useMemory } from './memory.ts';
 
-export type Step = 'key' | 'domain' | 'email' | 'contacts' | 'workflow';
+type Step = 'key' | 'domain' | 'email' | 'contacts' | 'workflow';
 
 type Steps = Record<Step, boolean>;
+
+/** The project, and the address of the user, who is no contact of interest. */
+interface Place {
+  api: Everpost;
+  projectId: string;
+  email: string;
+}
 
 /** Returns true if the project has a contact beside the user. */
 async function hasOthers(api: Everpost, contacts: number, email: string): Promise<boolean> {
@@ -56,28 +61,28 @@ async function readSteps(api: Everpost, id: string, email: string): Promise<Read
 const areAllDone = (steps: Read) => Object.values(steps).every(Boolean);
 
 /** Returns what is done of the first hour of the project; undefined: not read yet. */
-export function useSteps({ isLive }: { isLive: boolean }): Steps | undefined {
-  const { api, project } = useProject();
-  const { email } = useUser();
-  const { isKeyCopied = false, isHidden = false, isDone = false } = useMemory(project.id);
+export function useSteps(
+  { api, projectId, email }: Place,
+  { isLive }: { isLive: boolean },
+): Steps | undefined {
+  const { isKeyCopied = false, isHidden = false, isDone = false } = useMemory(projectId);
   const { data } = useLive({
-    key: [project.id, 'start'],
-    read: () => readSteps(api, project.id, email),
+    key: [projectId, 'start'],
+    read: () => readSteps(api, projectId, email),
     isLive: (steps) => isLive && !areAllDone(steps),
     isEnabled: isLive || !(isHidden || isDone),
   });
   // A project that runs uses its key, even if another browser has copied it.
   const isRunning = data !== undefined && areAllDone(data);
   useEffect(() => {
-    if (isRunning && !isDone) remember(project.id, { isDone: true });
-  }, [isRunning, isDone, project.id]);
+    if (isRunning && !isDone) remember(projectId, { isDone: true });
+  }, [isRunning, isDone, projectId]);
   return data && { key: isKeyCopied || isRunning, ...data };
 }
 
 /** Returns true while the navigation shows the first hour: until all is done, or it is hidden. */
-export function useIsStarting(): boolean {
-  const { project } = useProject();
-  const { isHidden, isDone } = useMemory(project.id);
-  const steps = useSteps({ isLive: false });
+export function useIsStarting(place: Place): boolean {
+  const { isHidden, isDone } = useMemory(place.projectId);
+  const steps = useSteps(place, { isLive: false });
   return !isHidden && !isDone && steps !== undefined;
 }

@@ -5,7 +5,6 @@ import { findUser, leaveForLogIn } from '../api/session.ts';
 import { Bones } from '../design/parts.tsx';
 import { ProblemAlert } from '../design/problem-alert.tsx';
 import { LostConnection } from './lost-connection.tsx';
-import { ProveAgain } from './prove-again.tsx';
 import { UserContext } from './user.ts';
 
 /**
@@ -21,7 +20,6 @@ export function SessionLayout() {
     return (
       <UserContext.Provider value={user}>
         <LostConnection />
-        <ProveAgain />
         <Outlet />
       </UserContext.Provider>
     );

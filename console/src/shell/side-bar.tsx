@@ -70,7 +70,8 @@ function Navigation({
     key: [project.id, 'executions', 'groups', {}],
     read: () => api.get('/executions/groups'),
   });
-  const isStarting = useIsStarting();
+  const { email } = useUser();
+  const isStarting = useIsStarting({ api, projectId: project.id, email });
   const failed = failures?.reduce((sum, group) => sum + group.count, 0) ?? 0;
   const pathname = useRouterState({ select: (state) => state.location.pathname });
   const isAt = (page: string) =>

@@ -5,7 +5,7 @@ import { Button } from '../../design/button.tsx';
 import { Card, Loaded, State, Time } from '../../design/parts.tsx';
 import { Table } from '../../design/table.tsx';
 import { useAction } from '../../design/use-action.ts';
-import { textOfBrowser, textOfMethod } from '../../words/sessions.ts';
+import { textOfBrowser, textOfMethod } from './session-text.ts';
 
 /** The places where the user is logged in. */
 export function Sessions() {

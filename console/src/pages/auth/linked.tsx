@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { PageHead } from '../../design/page-head.tsx';
 import { useAddress } from '../../shell/address.ts';
-import { textOfRefusal } from '../../words/sign-in.ts';
+import { textOfRefusal } from '../../sign-in/refusals.ts';
 import { useSignInMethods } from '../../sign-in/methods.ts';
 
 /** The result of linking the account to a provider. The provider leads here. */

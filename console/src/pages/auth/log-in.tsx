@@ -7,7 +7,7 @@ import { TextField } from '../../design/fields.tsx';
 import { Form, useForm } from '../../design/form.tsx';
 import { PageHead } from '../../design/page-head.tsx';
 import { useAddress } from '../../shell/address.ts';
-import { textOfRefusal } from '../../words/sign-in.ts';
+import { textOfRefusal } from '../../sign-in/refusals.ts';
 import { useSignInMethods } from '../../sign-in/methods.ts';
 import { OtherWays } from '../../sign-in/other-ways.tsx';
 import { PasskeyButton } from '../../sign-in/passkey-button.tsx';

@@ -2,7 +2,7 @@ import type { Email } from '../../api/api.ts';
 import { Time } from '../../design/parts.tsx';
 import { traceSentence } from '../../words/emails.ts';
 
-/** What happened to a mail, in sentences, oldest first. */
+/** The states that a mail has had, in sentences, oldest first. */
 export function Trace({ email: { trace } }: { email: Email }) {
   return (
     <ol className="stack" aria-label="Trace">

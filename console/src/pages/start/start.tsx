@@ -5,6 +5,7 @@ import { Button } from '../../design/button.tsx';
 import { PageHead } from '../../design/page-head.tsx';
 import { State } from '../../design/parts.tsx';
 import { useProject } from '../../shell/project.ts';
+import { useUser } from '../../shell/user.ts';
 import { ApiKey } from './api-key.tsx';
 import { Contacts, FirstWorkflow } from './next-steps.tsx';
 import { Domain } from './domain.tsx';
@@ -13,10 +14,11 @@ import './start.css';
 
 /** The first hour of a project: from its key to its first workflow. */
 export function Page() {
-  const { project, path } = useProject();
+  const { project, path, api } = useProject();
+  const { email } = useUser();
   const { isHidden = false } = useMemory(project.id);
   const navigate = useNavigate();
-  const steps = useSteps({ isLive: true });
+  const steps = useSteps({ api, projectId: project.id, email }, { isLive: true });
   const done = steps && Object.values(steps).filter(Boolean).length;
   const hide = () => {
     remember(project.id, { isHidden: true });

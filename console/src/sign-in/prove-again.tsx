@@ -1,17 +1,17 @@
 import { useEffect, useState } from 'react';
 import { accountApi, setAskForProof } from '../api/api.ts';
 import { hasPasskeys } from '../api/passkeys.ts';
-import { keepNext, pageAddress } from '../api/session.ts';
-import { CodeForm } from '../sign-in/code-form.tsx';
-import { OtherWays } from '../sign-in/other-ways.tsx';
-import { PasskeyButton } from '../sign-in/passkey-button.tsx';
-import { proveCode } from '../sign-in/prove-code.ts';
-import { useSignInMethods } from '../sign-in/methods.ts';
+import { useRead } from '../api/queries.ts';
+import { findUser, keepNext, pageAddress } from '../api/session.ts';
+import { CodeForm } from './code-form.tsx';
+import { OtherWays } from './other-ways.tsx';
+import { PasskeyButton } from './passkey-button.tsx';
+import { proveCode } from './prove-code.ts';
+import { useSignInMethods } from './methods.ts';
 import { Button } from '../design/button.tsx';
 import { Dialog } from '../design/dialog.tsx';
 import { TextField } from '../design/fields.tsx';
 import { Form, useForm } from '../design/form.tsx';
-import { useUser } from './user.ts';
 
 interface Question {
   methods: readonly string[];
@@ -73,7 +73,8 @@ function Proof({
 }
 
 function PasswordForm({ onDone }: { onDone: () => void }) {
-  const { email } = useUser();
+  const { data: user } = useRead(['user'], findUser);
+  const email = user?.email ?? '';
   const form = useForm({ password: '' }, async ({ password }) => {
     await accountApi.post('/auth/login', { body: { email, password } });
     onDone();

@@ -1,4 +1,4 @@
-import type { Session } from '../api/api.ts';
+import type { Session } from '../../api/api.ts';
 
 const methods: Record<Session['method'], string> = {
   password: 'Password',
