@@ -29,8 +29,27 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** By query: its last data, and how often they were read again without a change. */
-const unchanged = new WeakMap<object, { data: unknown; times: number; readAt: number }>();
+/** The last read of a query, and how often the data were read again without a change. */
+interface LastRead {
+  data: unknown;
+  times: number;
+  readAt: number;
+  /** Milliseconds until the next read. */
+  pause: number;
+}
+
+const lastReads = new WeakMap<object, LastRead>();
+
+/** Milliseconds between two reads of a page at rest, whatever number of data it shows. */
+const restMs = 6_500;
+let nextRestAt = 0;
+
+/** Returns when unchanged data are read again, so that a page at rest reads at most ten times a minute. */
+function pauseAtRest(pause: number, readAt: number): number {
+  const at = Math.max(readAt + pause, nextRestAt);
+  nextRestAt = at + restMs;
+  return at - readAt;
+}
 
 /**
  * Reads data repeatedly: every 2 seconds while they change, then after 4, 8, 16 and 30 seconds. It
@@ -56,12 +75,14 @@ export function useLive<T>(options: {
       if (error) return pauseAfter(error, pauses.length);
       if (data === undefined) return pauses[0]!;
       if (!(typeof isLive === 'function' ? isLive(data) : isLive)) return false;
-      if (pauseMs !== undefined) return pauseMs;
-      const before = unchanged.get(query) ?? { data, times: 0, readAt };
-      const isNew = before.readAt !== readAt;
-      const times = before.data !== data ? 0 : before.times + (isNew ? 1 : 0);
-      unchanged.set(query, { data, times, readAt });
-      return pauses[Math.min(times, pauses.length - 1)]!;
+      const before = lastReads.get(query);
+      if (before?.readAt === readAt) return before.pause;
+      const times = before?.data === data ? before.times + 1 : 0;
+      const usual = pauses[Math.min(times, pauses.length - 1)]!;
+      const isAtRest = pauseMs !== undefined || times >= 3;
+      const pause = isAtRest ? pauseAtRest(pauseMs ?? usual, readAt) : usual;
+      lastReads.set(query, { data, times, readAt, pause });
+      return pause;
     },
   });
 }
