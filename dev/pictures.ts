@@ -13,7 +13,8 @@ import { readStackFile } from './servers/stack-file.ts';
 
 /**
  * `npm run pictures`: creates a shop on the running stack, and renews the pictures in `docs/images`
- * from the API's drawings, the console and the Temporal UI. Needs Chromium (CHROMIUM_PATH).
+ * from the API's drawings, the console (light and dark) and the Temporal UI. Needs Chromium
+ * (CHROMIUM_PATH).
  */
 
 const images = join(import.meta.dirname, '../docs/images');
@@ -44,7 +45,8 @@ const shop = new Everpost({ baseUrl: apiUrl, apiKey: project.secret });
 const domain = `books-${Date.now()}.test`;
 await shop.post('/domains', { body: { domain } });
 const template = async (name: string, type: 'TRANSACTIONAL' | 'MARKETING') => {
-  const body = { name, type, from: `team@${domain}`, subject: name, body: '<p>Hello {{name}}</p>' };
+  const text = `<p>Hello {{name ?? reader}}</p><p><a href="https://books.example/">Our shop</a></p>`;
+  const body = { name, type, from: `team@${domain}`, subject: name, body: text };
   return (await shop.post('/templates', { body })).id;
 };
 const thanks = await template('Thank you', 'TRANSACTIONAL');
@@ -67,11 +69,19 @@ await workflow('Cart reminder', 'cart_left', [
   { type: 'WEBHOOK', name: 'Tell the shop', config: webhook },
 ]);
 
+/** Contacts besides those in the journeys. */
+const readers = 240;
 const names = ['ada', 'alan', 'barbara', 'donald', 'edsger', 'frances', 'grace', 'john', 'tony'];
 for (const name of names) await track(name, 'order_placed');
 for (const name of ['donald', 'frances', 'grace']) await track(name, 'cart_left');
 for (const name of ['ada', 'barbara', 'donald', 'edsger', 'frances', 'grace']) {
   await track(name, 'paid');
+}
+// A campaign with all that can become of a mail: `simulator.test` bounces and complains.
+for (let index = 0; index < readers; index += 1) {
+  const kind = { 3: 'bounce', 7: 'softbounce', 31: 'complaint' }[index % 40] ?? 'success';
+  const body = { email: `${kind}+reader${index}@simulator.test`, subscribed: index % 12 > 0 };
+  await shop.post('/contacts', { body });
 }
 const campaign = await shop.post('/campaigns', {
   body: { name: 'Spring sale', audienceType: 'ALL', templateId: offer },
@@ -111,16 +121,19 @@ await rm(folder, { recursive: true });
 
 const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-const page = await browser.newPage({ viewport: { width: 1240, height: 760 } });
-await page.goto(`${apiUrl}/console`);
+const page = await browser.newPage({ viewport: { width: 1_240, height: 800 } });
+await page.goto(`${apiUrl}/console/auth/login`);
 await page.getByLabel('Email').fill(owner.email);
 await page.getByLabel('Password').fill(owner.password);
-await page.getByRole('button', { name: 'Log in' }).click();
-await page.getByRole('heading', { level: 1, name: 'Blue Bottle Books' }).waitFor();
-await page.screenshot({ path: join(images, 'console.png') });
-await page.getByRole('link', { name: 'Failures', exact: true }).first().click();
-await page.getByRole('heading', { level: 1, name: 'Failures' }).waitFor();
-await page.screenshot({ path: join(images, 'console-failures.png') });
+await page.getByRole('button', { name: 'Log in', exact: true }).click();
+await page.getByRole('navigation', { name: 'Main' }).waitFor();
+await readMails();
+await consolePage('overview', '');
+await consolePage('campaign', `/campaigns/${campaign.data.id}`);
+await page.setViewportSize({ width: 1_480, height: 860 });
+await consolePage('journey', `/workflows/${orders}/edit`);
+await page.setViewportSize({ width: 1_240, height: 800 });
+await consolePage('failures', '/failures');
 
 await track('henry', 'order_placed');
 await track('henry', 'paid');
@@ -188,6 +201,41 @@ async function executionOf(name: string, state: string) {
 /** Returns the path of an execution's run in the Temporal UI. */
 function runOf(execution: Awaited<ReturnType<typeof executionOf>>): string {
   return `/${execution.temporalWorkflowId}/${execution.temporalRunId}`;
+}
+
+/** Opens some mails of the campaign as people do, a while after they came, and follows their links. */
+async function readMails(): Promise<void> {
+  const browserName = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Firefox/145.0' };
+  await sleep(5_000);
+  for (let index = 0; index < readers; index += 5) {
+    const to = `success+reader${index}@simulator.test`;
+    const [mail] = await shop.get('/local/mailbox', { query: { to } });
+    if (!mail) continue;
+    const { html } = await shop.get('/local/mailbox/{id}', { path: { id: mail.id } });
+    const [pixel] = /http[^"]*\/t\/o\/[^"]*/.exec(html ?? '') ?? [];
+    const [link] = /http[^"]*\/t\/c\/[^"]*/.exec(html ?? '') ?? [];
+    if (pixel) await fetch(pixel, { headers: browserName });
+    if (!link || index % 3 > 0) continue;
+    const redirect = 'manual';
+    await fetch(link.replaceAll('&amp;', '&'), { headers: browserName, redirect });
+  }
+  // The verdict on an open or click comes some seconds later.
+  await sleep(8_000);
+}
+
+/** Takes a picture of a page of the console, in light and in dark. */
+async function consolePage(name: string, path: string): Promise<void> {
+  await page.goto(`${apiUrl}/console/${project.id}${path}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    // The page reads data, and then draws charts and the canvas.
+    await page.waitForLoadState('networkidle');
+    await sleep(1_000);
+    const file = `console-${name}${colorScheme === 'dark' ? '-dark' : ''}.png`;
+    await page.screenshot({ path: join(images, file) });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
 }
 
 /** Takes a picture of a page of the Temporal UI, from the heading `from` or from the top. */

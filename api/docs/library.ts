@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { readDiagrams } from './diagrams.ts';
 import { renderPage, type Rendered, type Surroundings } from './markdown.ts';
 
@@ -18,6 +18,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
     'Guides',
     [
       'guides/quick-start',
+      'guides/console',
       'guides/sending',
       'guides/templates',
       'guides/attachments',
@@ -101,9 +102,13 @@ export async function readPages(): Promise<ReadonlyMap<string, DocsPage>> {
     .toSorted((one, other) => placeOf(slugs, one) - placeOf(slugs, other));
   const known = new Set(found);
   const diagrams = await readDiagrams();
+  const images = new Set(await readdir(join(docsFolder, 'images')));
   const read = found.map(async (slug) => {
     const markdown = await readFile(join(docsFolder, `${slug}.md`), 'utf8');
-    return [slug, { slug, ...renderPage(markdown, around(slug, known, diagrams)) }] as const;
+    return [
+      slug,
+      { slug, ...renderPage(markdown, around(slug, { known, images, diagrams })) },
+    ] as const;
   });
   return new Map(await Promise.all(read));
 }
@@ -113,15 +118,22 @@ function placeOf(slugs: readonly string[], slug: string): number {
   return place < 0 ? slugs.length : place;
 }
 
-/** @param known the slugs to which a link may refer */
-function around(
-  slug: string,
-  known: ReadonlySet<string>,
-  diagrams: ReadonlyMap<string, string>,
-): Surroundings {
+/** The files to which a page may refer: pages by slug, images by name. */
+interface Files {
+  known: ReadonlySet<string>;
+  images: ReadonlySet<string>;
+  diagrams: ReadonlyMap<string, string>;
+}
+
+function around(slug: string, { known, images, diagrams }: Files): Surroundings {
+  const image = (href: string) => `/docs/${resolved(slug, href)}`;
   return {
     link: (href) => linkFrom(slug, href, known),
-    image: (href) => `/docs/${resolved(slug, href)}`,
+    image,
+    darkImage(href) {
+      const dark = href.replace(/\.png$/, '-dark.png');
+      return images.has(basename(dark)) && dark !== href ? image(dark) : null;
+    },
     diagrams,
   };
 }

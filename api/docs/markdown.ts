@@ -31,6 +31,8 @@ export interface Surroundings {
   /** Returns the address of a link, or null for a file that is not shown. */
   link(href: string): string | null;
   image(href: string): string;
+  /** Returns the address of the same image for dark themes, or null if there is none. */
+  darkImage(href: string): string | null;
   /** Drawings by file name: see `diagrams.ts`. */
   diagrams: ReadonlyMap<string, string>;
 }
@@ -61,7 +63,11 @@ export function renderPage(markdown: string, around: Surroundings): Rendered {
         return to === null ? text : `<a href="${to}">${text}</a>`;
       },
       image({ href, text }: Tokens.Image) {
-        return `<img src="${around.image(href)}" alt="${text}" loading="lazy">`;
+        const image = `<img src="${around.image(href)}" alt="${text}" loading="lazy">`;
+        const dark = around.darkImage(href);
+        if (dark === null) return image;
+        const source = `<source media="(prefers-color-scheme: dark)" srcset="${dark}">`;
+        return `<picture>${source}${image}</picture>`;
       },
       code({ text, lang = '' }: Tokens.Code) {
         if (lang === 'mermaid') return diagram(text, around.diagrams);

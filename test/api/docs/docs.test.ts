@@ -124,7 +124,7 @@ it('leads from each page of the reference to the docs, and to the pages before a
     expect(site.pages.get(path)?.text).toMatch(/<a href="\/docs" ?>Docs<\/a>/);
   }
   const quickStart = site.pages.get('/docs/guides/quick-start')!.text;
-  const next = '/docs/guides/sending';
+  const next = '/docs/guides/console';
   expect(quickStart).toContain(`<a rel="next" href="${next}">`);
   expect(site.pages.get(next)?.text).toContain('<a rel="prev" href="/docs/guides/quick-start">');
 });
