@@ -7,8 +7,7 @@ import { cors } from './http/cors.ts';
 import type { AnyEndpoint } from './http/endpoint.ts';
 import type { Services } from './services/services.ts';
 import { endpoints } from './endpoints.ts';
-import { consoleRoutes } from './console-app/routes.ts';
-import { consolePages, showConsole } from './console/pages/console.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { refuseOnTrackingHosts } from './emails/tracking-host.ts';
 import { SecondFactorPending } from './accounts/sign-in.ts';
 import { asProblem, errorBody } from './http/envelope.ts';
@@ -26,7 +25,7 @@ export function createApp(services: Services): Koa {
   app.silent = true;
   const router = new Router();
   const exact = new Map<string, Middleware>();
-  for (const endpoint of byPrecision(endpointsOf(config))) {
+  for (const endpoint of byPrecision(endpoints)) {
     const run = pipeline(endpoint, services);
     if (!endpoint.path.includes('{')) exact.set(`${endpoint.method} ${endpoint.path}`, run);
     const steps = namedByCustomers.test(endpoint.path) ? [run] : [refuseWordAsId, run];
@@ -46,11 +45,6 @@ export function createApp(services: Services): Koa {
   app.use(router.routes());
   app.use(unmatched);
   return app;
-}
-
-function endpointsOf({ console: hasConsole }: Services['config']): readonly AnyEndpoint[] {
-  if (hasConsole) return [...endpoints, ...consolePages];
-  return endpoints.filter(({ id }) => id !== showConsole.id);
 }
 
 /**
@@ -191,7 +185,7 @@ function securityHeaders(apiUrl: string): Middleware {
 /** Seconds in the header `Retry-After` of SERVICE_UNAVAILABLE. */
 const retrySeconds = 5;
 
-function errors({ log, config }: Services): Middleware {
+function errors({ log }: Services): Middleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -210,31 +204,9 @@ function errors({ log, config }: Services): Middleware {
       const { retryAfter } = problem.details ?? {};
       if (problem.status === 429) ctx.set('Retry-After', String(retryAfter));
       if (problem.code === 'SERVICE_UNAVAILABLE') ctx.set('Retry-After', String(retrySeconds));
-      const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
-      const cookie = (name: string) => ctx.cookies.get(name);
-      const pageOf = endpoint ? endpoint.problemPage : problemPageOf(ctx.path, config);
-      const page = pageOf?.(problem, { config, cookie, url: pageUrl(ctx) });
-      if (page) ctx.set(page.options.headers ?? {});
-      if (page) ctx.type = 'text/html';
-      ctx.body = page?.data ?? JSON.stringify(errorBody(problem, requestId));
+      ctx.body = JSON.stringify(errorBody(problem, requestId));
     }
   };
-}
-
-/**
- * Returns the path and query of the page that a browser has requested, or whose form it has sent.
- */
-function pageUrl(ctx: Context): string {
-  if (ctx.method !== 'POST') return ctx.url;
-  const referer = ctx.get('referer');
-  if (!URL.canParse(referer)) return '';
-  const { pathname, search } = new URL(referer);
-  return `${pathname}${search}`;
-}
-
-/** Returns the error page for a path without an endpoint; only paths of the console have one. */
-function problemPageOf(path: string, { console: hasConsole }: Services['config']) {
-  return hasConsole && path.startsWith('/console/') ? showConsole.problemPage : undefined;
 }
 
 /**

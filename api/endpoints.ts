@@ -4,7 +4,6 @@ import { signInPolicyEndpoints } from './projects/sign-in-policy.ts';
 import { factorEndpoints } from './accounts/factors/factors.ts';
 import { secondFactorEndpoints } from './accounts/factors/second-factor.ts';
 import { listWorkflowFirings } from './workflows/firings.ts';
-import { showConsole } from './console/pages/console.ts';
 import type { AnyEndpoint, ListedEndpoint } from './http/endpoint.ts';
 import { activityEndpoints } from './activity/activity.ts';
 import { analyticsEndpoints } from './activity/analytics.ts';
@@ -151,7 +150,6 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Segments', segmentEndpoints],
   ['Templates', [...templateEndpoints, listTemplateLinks, testTemplate]],
   ['Workflows', [...workflowEndpoints, listVersions, getVersion, restoreVersion]],
-  ['Console', [showConsole]],
   ['Server', metaEndpoints(() => endpoints)],
 ];
 

@@ -1,11 +1,11 @@
 import { defineConfig } from 'vite';
 
-/** Replaced in each answer by a nonce of its own: see `api/console-app/routes.ts`. */
+/** Replaced in each answer by a nonce of its own: see `api/console/routes.ts`. */
 const cspNonce = 'EVERPOST-NONCE';
 
 export default defineConfig({
   root: import.meta.dirname,
-  base: '/app/',
+  base: '/console/',
   html: { cspNonce },
   oxc: { jsx: { runtime: 'automatic' } },
   build: {

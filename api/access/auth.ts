@@ -95,9 +95,9 @@ function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
   const site = ctx.get('sec-fetch-site').toLowerCase();
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
-  // The console may be opened under any host name of the server, so its own origin is that of the
-  // request. A page of another site has another origin, and does not have the form's token.
-  const own = /^\/console(?:\/|$)/i.test(ctx.path) ? `${ctx.protocol}://${ctx.host}` : '';
+  // The console may be opened under any host name of the server. Its requests then have the origin
+  // of the host that they are sent to, which no page of another site has.
+  const own = `${ctx.protocol}://${ctx.host}`;
   const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl), own];
   if (reads) {
     // The router accepts paths in any case and with a trailing slash.

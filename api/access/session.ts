@@ -33,9 +33,7 @@ export function cookieName(
     | 'everpost_sign_in'
     | 'everpost_oauth'
     | 'everpost_oidc'
-    | 'everpost_passkey'
-    | 'everpost_console'
-    | 'everpost_next',
+    | 'everpost_passkey',
   apiUrl: string,
 ): string {
   return apiUrl.startsWith('https:') ? `__Host-${name}` : name;

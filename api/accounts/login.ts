@@ -15,7 +15,7 @@ import { transact } from '../../db/database.ts';
 
 const account = exampleOf(Account);
 
-export const signUp = endpoint({
+const signUp = endpoint({
   id: 'signUp',
   method: 'POST',
   path: '/auth/signup',
@@ -65,7 +65,7 @@ export const signUp = endpoint({
   },
 });
 
-export const logIn = endpoint({
+const logIn = endpoint({
   id: 'logIn',
   method: 'POST',
   path: '/auth/login',

@@ -40,7 +40,7 @@ const Session = named('Session', {
   expiresAt: Time,
 });
 
-export const listMySessions = endpoint({
+const listMySessions = endpoint({
   id: 'listMySessions',
   method: 'GET',
   path: '/users/@me/sessions',
@@ -61,7 +61,7 @@ export const listMySessions = endpoint({
   },
 });
 
-export const endMySession = endpoint({
+const endMySession = endpoint({
   id: 'endMySession',
   method: 'DELETE',
   path: '/users/@me/sessions/{id}',
@@ -88,7 +88,7 @@ export const endMySession = endpoint({
   },
 });
 
-export const endOtherSessions = endpoint({
+const endOtherSessions = endpoint({
   id: 'endMyOtherSessions',
   method: 'DELETE',
   path: '/users/@me/sessions',

@@ -67,7 +67,7 @@ export async function noteSignIn(
 }
 
 /** Lists the second factors that a user can prove: `totp`, `passkey`, `recovery`. */
-export async function listProofs(db: Signing['db'], userId: string): Promise<string[]> {
+async function listProofs(db: Signing['db'], userId: string): Promise<string[]> {
   const types = new Set((await listFactors(db, userId)).map(({ type }) => type));
   if (types.size === 0) return [];
   const hasCodes = (await countRecoveryCodes(db, userId)) > 0;

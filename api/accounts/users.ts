@@ -20,7 +20,7 @@ const User = named('User', {
   createdAt: Time,
 });
 
-export const getMe = endpoint({
+const getMe = endpoint({
   id: 'getMe',
   method: 'GET',
   path: '/users/@me',
@@ -80,7 +80,7 @@ const deleteMe = endpoint({
   },
 });
 
-export const changePassword = endpoint({
+const changePassword = endpoint({
   id: 'changePassword',
   method: 'POST',
   path: '/users/@me/password',

@@ -32,7 +32,7 @@ const verifying: readonly TokenPurpose[] = ['sign_up', 'verify_email'];
  * required: otherwise an attacker could sign up with another person's address, and that person's
  * click would verify the attacker's account.
  */
-export const verifyEmail = endpoint({
+const verifyEmail = endpoint({
   id: 'verifyEmail',
   method: 'POST',
   path: '/auth/verify-email',
@@ -69,7 +69,7 @@ export const verifyEmail = endpoint({
   },
 });
 
-export const requestVerification = endpoint({
+const requestVerification = endpoint({
   id: 'requestVerification',
   method: 'POST',
   path: '/auth/request-verification',
@@ -95,7 +95,7 @@ export const requestVerification = endpoint({
   },
 });
 
-export const requestPasswordReset = endpoint({
+const requestPasswordReset = endpoint({
   id: 'requestPasswordReset',
   method: 'POST',
   path: '/auth/request-password-reset',
@@ -127,7 +127,7 @@ export const requestPasswordReset = endpoint({
   },
 });
 
-export const resetPassword = endpoint({
+const resetPassword = endpoint({
   id: 'resetPassword',
   method: 'POST',
   path: '/auth/reset-password',

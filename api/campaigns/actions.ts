@@ -17,7 +17,7 @@ import { act } from './states.ts';
 
 /** Actions on a whole campaign. All except the test depend on its status. */
 
-export const cancelCampaign = endpoint({
+const cancelCampaign = endpoint({
   id: 'cancelCampaign',
   method: 'POST',
   path: '/campaigns/{id}/cancel',
@@ -47,7 +47,7 @@ export const cancelCampaign = endpoint({
   },
 });
 
-export const pauseCampaign = endpoint({
+const pauseCampaign = endpoint({
   id: 'pauseCampaign',
   method: 'POST',
   path: '/campaigns/{id}/pause',
@@ -70,7 +70,7 @@ export const pauseCampaign = endpoint({
   },
 });
 
-export const resumeCampaign = endpoint({
+const resumeCampaign = endpoint({
   id: 'resumeCampaign',
   method: 'POST',
   path: '/campaigns/{id}/resume',

@@ -62,7 +62,7 @@ import { actorOf, type Project } from '../access/caller.ts';
 import { targetOf } from '../access/changes.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
-export const listCampaigns = endpoint({
+const listCampaigns = endpoint({
   id: 'listCampaigns',
   method: 'GET',
   path: '/campaigns',
@@ -239,7 +239,7 @@ async function answerOf(db: Database, project: Project, id: string) {
   return (await taggedAnswer(db, project, id)).data;
 }
 
-export const getCampaign = endpoint({
+const getCampaign = endpoint({
   id: 'getCampaign',
   method: 'GET',
   path: '/campaigns/{id}',

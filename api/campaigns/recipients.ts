@@ -41,7 +41,7 @@ const LeftOut = z
   .object({ unsubscribed_at_freeze: z.int(), topic_unsubscribed_at_freeze: z.int() })
   .describe('Contacts of the audience that are no recipients; null before the audience is fixed');
 
-export const getCampaignStats = endpoint({
+const getCampaignStats = endpoint({
   id: 'getCampaignStats',
   method: 'GET',
   path: '/campaigns/{id}/stats',
@@ -157,7 +157,7 @@ export const getCampaignStats = endpoint({
   },
 });
 
-export const getCampaignRecipient = endpoint({
+const getCampaignRecipient = endpoint({
   id: 'getCampaignRecipient',
   method: 'GET',
   path: '/campaigns/{id}/recipients/{contactId}',

@@ -65,7 +65,7 @@ export const ConsentLine = named('ConsentLine', {
     .describe('pk, sk, or the id of the named key or user; null: another source'),
 });
 
-export const listContactConsent = endpoint({
+const listContactConsent = endpoint({
   id: 'listContactConsent',
   method: 'GET',
   path: '/contacts/{id}/consent',

@@ -52,7 +52,7 @@ const forms = {
 
 type Sort = keyof typeof forms;
 
-export const listContacts = endpoint({
+const listContacts = endpoint({
   id: 'listContacts',
   method: 'GET',
   path: '/contacts',
@@ -190,7 +190,7 @@ export const upsertContact = endpoint({
   },
 });
 
-export const getContact = endpoint({
+const getContact = endpoint({
   id: 'getContact',
   method: 'GET',
   path: '/contacts/{id}',

@@ -56,7 +56,7 @@ const listProjectDomains = endpoint({
   },
 });
 
-export const listOwnDomains = endpoint({
+const listOwnDomains = endpoint({
   id: 'listDomains',
   method: 'GET',
   path: '/domains',
@@ -119,7 +119,7 @@ const createDomain = endpoint({
   },
 });
 
-export const getDomain = endpoint({
+const getDomain = endpoint({
   id: 'getDomain',
   method: 'GET',
   path: '/domains/{id}',

@@ -103,7 +103,7 @@ export const waitingExample: z.input<typeof Email> = {
 
 const newestFirst: CursorForm = { order: 'emails', value: 'time' };
 
-export const listEmails = endpoint({
+const listEmails = endpoint({
   id: 'listEmails',
   method: 'GET',
   path: '/emails',
@@ -156,7 +156,7 @@ export const listEmails = endpoint({
   },
 });
 
-export const getEmail = endpoint({
+const getEmail = endpoint({
   id: 'getEmail',
   method: 'GET',
   path: '/emails/{id}',

@@ -31,7 +31,7 @@ const pausedExample = {
   pauseReason: 'The receiver is down',
 };
 
-export const pauseOneExecution = endpoint({
+const pauseOneExecution = endpoint({
   id: 'pauseExecution',
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/pause',
@@ -65,7 +65,7 @@ export const pauseOneExecution = endpoint({
   },
 });
 
-export const resumeOneExecution = endpoint({
+const resumeOneExecution = endpoint({
   id: 'resumeExecution',
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/resume',
@@ -88,7 +88,7 @@ export const resumeOneExecution = endpoint({
   },
 });
 
-export const skipCurrentStep = endpoint({
+const skipCurrentStep = endpoint({
   id: 'skipStep',
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/skip',

@@ -41,7 +41,7 @@ const ExecutionJob = jobOf('ExecutionJob', {
 
 type Result = z.output<typeof ExecutionJob>['result'];
 
-export const getExecutionJob = endpoint({
+const getExecutionJob = endpoint({
   id: 'getExecutionJob',
   method: 'GET',
   path: '/workflows/{id}/jobs/{jobId}',

@@ -152,7 +152,7 @@ export const getExecutions = endpoint({
   },
 });
 
-export const getExecution = endpoint({
+const getExecution = endpoint({
   id: 'getExecution',
   method: 'GET',
   path: '/workflows/{id}/executions/{executionId}',
@@ -240,7 +240,7 @@ export const cancelExecutionsOfWorkflow = endpoint({
   },
 });
 
-export const retryFailedExecution = endpoint({
+const retryFailedExecution = endpoint({
   id: 'retryExecution',
   method: 'POST',
   path: '/workflows/{id}/executions/{executionId}/retry',

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../db/database.ts';
-import type { Problem, ProblemCode } from '../../domain/errors.ts';
+import type { ProblemCode } from '../../domain/errors.ts';
 import type { AcceptedEmail } from '../../db/idempotency.ts';
 import type { Client } from '../../db/accounts/sessions.ts';
 import type { ProjectNeeds } from '../access/auth.ts';
@@ -152,8 +152,6 @@ export interface Endpoint<
   showsSecret?: true;
   /** True: `Idempotency-Key` is supported. Default: for POST within a project. */
   idempotent?: boolean;
-  /** Returns the page that a browser gets instead of a JSON error. */
-  problemPage?: (problem: Problem, visitor: Visitor) => Answer<string>;
   /** Content type of a response that is not JSON. */
   contentType?: string;
   /** Other responses that a handler may return in an `Answer`: another status, or another form. */
@@ -198,14 +196,6 @@ export interface Endpoint<
   handle(
     call: Call<A, z.output<P>, z.output<Q>, z.output<B>, M>,
   ): Promise<z.input<R> | Answer<z.input<R>>>;
-}
-
-/** The sender of a failed request, with the parts that the error page needs. */
-export interface Visitor {
-  config: Config;
-  cookie: (name: string) => string | undefined;
-  /** Path and query of the requested page, or of the page whose form was sent. */
-  url: string;
 }
 
 /**

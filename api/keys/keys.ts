@@ -11,7 +11,7 @@ import { createKey } from './make.ts';
 import { changeableKey, lockMaker } from './maker.ts';
 import { ApiKey, apiKey, presentKey, presentKeys, presentPair } from './record.ts';
 
-export const getKeys = endpoint({
+const getKeys = endpoint({
   id: 'listApiKeys',
   method: 'GET',
   path: '/api-keys',
@@ -54,7 +54,7 @@ const getMyKey = endpoint({
   },
 });
 
-export const getKey = endpoint({
+const getKey = endpoint({
   id: 'getApiKey',
   method: 'GET',
   path: '/api-keys/{id}',
@@ -71,7 +71,7 @@ export const getKey = endpoint({
   },
 });
 
-export const removeKey = endpoint({
+const removeKey = endpoint({
   id: 'revokeApiKey',
   method: 'DELETE',
   path: '/api-keys/{id}',

@@ -10,7 +10,7 @@ import { present } from '../http/record.ts';
 import { named, Time, time, ById } from '../http/schemas.ts';
 
 const exampleId = 'f1000000-0000-4000-8000-000000000001';
-export const eraseContact = endpoint({
+const eraseContact = endpoint({
   id: 'eraseContact',
   method: 'POST',
   path: '/contacts/{id}/erase',
@@ -86,7 +86,7 @@ const Erasure = named('Erasure', {
     ),
 });
 
-export const getErasure = endpoint({
+const getErasure = endpoint({
   id: 'getErasure',
   method: 'GET',
   path: '/erasures/{id}',

@@ -100,7 +100,7 @@ const about =
   'that mail fails with `held_out`, and executions go on. Mail of the classes TRANSACTIONAL and ' +
   'HEADLESS, of `/v1/send`, and tests are sent.';
 
-export const getHoldout = endpoint({
+const getHoldout = endpoint({
   id: 'getHoldout',
   method: 'GET',
   path: '/holdout',
@@ -114,7 +114,7 @@ export const getHoldout = endpoint({
   },
 });
 
-export const putHoldout = endpoint({
+const putHoldout = endpoint({
   id: 'setHoldout',
   method: 'PUT',
   path: '/holdout',

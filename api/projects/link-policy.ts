@@ -118,7 +118,7 @@ const about =
   'The links in mail of campaigns and SEND_EMAIL steps get these parameters, whether they are ' +
   'tracked or not. Links to opt-out pages, and links with `data-track="false"`, stay as they are.';
 
-export const getLinkPolicy = endpoint({
+const getLinkPolicy = endpoint({
   id: 'getLinkPolicy',
   method: 'GET',
   path: '/link-policy',
@@ -132,7 +132,7 @@ export const getLinkPolicy = endpoint({
   },
 });
 
-export const putLinkPolicy = endpoint({
+const putLinkPolicy = endpoint({
   id: 'setLinkPolicy',
   method: 'PUT',
   path: '/link-policy',

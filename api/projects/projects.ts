@@ -24,7 +24,7 @@ import { ListedMember, presentMembers } from './members.ts';
 import { Project, presentProject, project, projectWithSecret } from './record.ts';
 import { transact } from '../../db/database.ts';
 
-export const listMyProjects = endpoint({
+const listMyProjects = endpoint({
   id: 'listMyProjects',
   method: 'GET',
   path: '/users/@me/projects',
@@ -39,7 +39,7 @@ export const listMyProjects = endpoint({
   },
 });
 
-export const createProject = endpoint({
+const createProject = endpoint({
   id: 'createProject',
   method: 'POST',
   path: '/users/@me/projects',

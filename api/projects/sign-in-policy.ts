@@ -73,7 +73,7 @@ const presentPolicy = ({ requireSecondFactor, rules, updatedAt }: StoredPolicy) 
   updatedAt: updatedAt && time(updatedAt),
 });
 
-export const getSignInPolicy = endpoint({
+const getSignInPolicy = endpoint({
   id: 'getSignInPolicy',
   method: 'GET',
   path: '/users/@me/projects/{id}/sign-in-policy',
@@ -90,7 +90,7 @@ export const getSignInPolicy = endpoint({
   },
 });
 
-export const setSignInPolicy = endpoint({
+const setSignInPolicy = endpoint({
   id: 'setSignInPolicy',
   method: 'PUT',
   path: '/users/@me/projects/{id}/sign-in-policy',

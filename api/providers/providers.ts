@@ -38,7 +38,7 @@ import {
 import { FeedbackUrl, feedbackUrlOf, newToken, rotateProviderToken } from './tokens.ts';
 import { testProvider } from './trial.ts';
 
-export const getProviders = endpoint({
+const getProviders = endpoint({
   id: 'listProviders',
   method: 'GET',
   path: '/providers',
@@ -130,7 +130,7 @@ const createProvider = endpoint({
   },
 });
 
-export const getProvider = endpoint({
+const getProvider = endpoint({
   id: 'getProvider',
   method: 'GET',
   path: '/providers/{id}',
@@ -153,7 +153,7 @@ export const getProvider = endpoint({
   },
 });
 
-export const patchProvider = endpoint({
+const patchProvider = endpoint({
   id: 'updateProvider',
   method: 'PATCH',
   path: '/providers/{id}',

@@ -64,7 +64,7 @@ const NewRamp = z
     whenRight('providerId', 'domain'),
   );
 
-export const listRamps = endpoint({
+const listRamps = endpoint({
   id: 'listRamps',
   method: 'GET',
   path: '/ramps',
@@ -211,7 +211,7 @@ const deleteRamp = endpoint({
   },
 });
 
-export const pauseRamp = endpoint({
+const pauseRamp = endpoint({
   id: 'pauseRamp',
   method: 'POST',
   path: '/ramps/{id}/pause',
@@ -235,7 +235,7 @@ export const pauseRamp = endpoint({
   },
 });
 
-export const resumeRamp = endpoint({
+const resumeRamp = endpoint({
   id: 'resumeRamp',
   method: 'POST',
   path: '/ramps/{id}/resume',

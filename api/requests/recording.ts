@@ -6,6 +6,7 @@ import type { Problem } from '../../domain/errors.ts';
 import { loggedDetails, loggedErrors } from '../../domain/access/logged-error.ts';
 import { actorOf, type ProjectCaller } from '../access/caller.ts';
 import { findRequester, type Requester } from '../access/requester.ts';
+import { isInConsole } from '../console/routes.ts';
 import type { Services } from '../services/services.ts';
 import type { AnyEndpoint } from '../http/endpoint.ts';
 
@@ -102,14 +103,9 @@ class MinuteCounts {
   }
 }
 
-/**
- * Returns true for requests that no client of the API makes: those to the console, other pages and
- * open endpoints.
- */
+/** Returns true for requests that no client of the API makes: pages, and files of the console. */
 function isPage(ctx: Context, endpoint: AnyEndpoint | undefined): boolean {
-  return endpoint
-    ? endpoint.access === 'open' || endpoint.path.startsWith('/console')
-    : ctx.path.startsWith('/console');
+  return endpoint ? endpoint.access === 'open' : isInConsole(ctx.path);
 }
 
 function entryOf(ctx: Context, state: LogState) {

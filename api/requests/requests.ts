@@ -57,7 +57,7 @@ const Ip = z
   .transform(addressOf)
   .meta({ type: 'string', description: 'An IPv4 or IPv6 address' });
 
-export const getRequests = endpoint({
+const getRequests = endpoint({
   id: 'listRequests',
   method: 'GET',
   path: '/requests',
@@ -105,7 +105,7 @@ export const getRequests = endpoint({
   },
 });
 
-export const getRequest = endpoint({
+const getRequest = endpoint({
   id: 'getRequest',
   method: 'GET',
   path: '/requests/{requestId}',

@@ -65,7 +65,7 @@ function copyOf({ messageClass, domains, topicIds, receivers }: Route['match']) 
   };
 }
 
-export const getRouting = endpoint({
+const getRouting = endpoint({
   id: 'getRouting',
   method: 'GET',
   path: '/routing',
@@ -81,7 +81,7 @@ export const getRouting = endpoint({
   },
 });
 
-export const putRouting = endpoint({
+const putRouting = endpoint({
   id: 'setRouting',
   method: 'PUT',
   path: '/routing',

@@ -76,7 +76,7 @@ async function pageOf(
   });
 }
 
-export const getSecurityEvents = endpoint({
+const getSecurityEvents = endpoint({
   id: 'listSecurityEvents',
   method: 'GET',
   path: '/security-events',
@@ -99,7 +99,7 @@ export const getSecurityEvents = endpoint({
   },
 });
 
-export const getMySecurityEvents = endpoint({
+const getMySecurityEvents = endpoint({
   id: 'listMySecurityEvents',
   method: 'GET',
   path: '/users/@me/security-events',
@@ -117,7 +117,7 @@ export const getMySecurityEvents = endpoint({
   },
 });
 
-export const exportSecurityEvents = endpoint({
+const exportSecurityEvents = endpoint({
   id: 'exportSecurityEvents',
   method: 'GET',
   path: '/security-events/export',

@@ -36,7 +36,7 @@ function eventOf({ id, deliveryId }: { id: string; deliveryId: string }): string
   return eventId;
 }
 
-export const getDeliveries = endpoint({
+const getDeliveries = endpoint({
   id: 'listEventDeliveries',
   method: 'GET',
   path: '/event-subscriptions/{id}/deliveries',
@@ -94,7 +94,7 @@ const getDelivery = endpoint({
   },
 });
 
-export const retryOne = endpoint({
+const retryOne = endpoint({
   id: 'retryEventDelivery',
   method: 'POST',
   path: '/event-subscriptions/{id}/deliveries/{deliveryId}/retry',

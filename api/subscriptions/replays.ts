@@ -35,7 +35,7 @@ const Replay = jobOf('EventReplay', {
   result: z.object({ replayed: z.int() }),
 });
 
-export const replayEvents = endpoint({
+const replayEvents = endpoint({
   id: 'replayEvents',
   method: 'POST',
   path: '/event-subscriptions/{id}/replay',

@@ -39,7 +39,7 @@ import {
 
 const secretExample = 'whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IDMyYiE=';
 
-export const getSubscriptions = endpoint({
+const getSubscriptions = endpoint({
   id: 'listEventSubscriptions',
   method: 'GET',
   path: '/event-subscriptions',
@@ -128,7 +128,7 @@ const Numbered = named('CountedEventSubscription', {
   }),
 });
 
-export const getSubscription = endpoint({
+const getSubscription = endpoint({
   id: 'getEventSubscription',
   method: 'GET',
   path: '/event-subscriptions/{id}',
@@ -156,7 +156,7 @@ export const getSubscription = endpoint({
   },
 });
 
-export const patchSubscription = endpoint({
+const patchSubscription = endpoint({
   id: 'updateEventSubscription',
   method: 'PATCH',
   path: '/event-subscriptions/{id}',

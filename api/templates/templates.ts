@@ -97,7 +97,7 @@ function valuesOf<T extends Pick<z.output<typeof TemplateInput>, 'from' | 'fromN
   return columnsFrom({ ...fields, ...senderColumns(from, fromName) });
 }
 
-export const listTemplates = endpoint({
+const listTemplates = endpoint({
   id: 'listTemplates',
   method: 'GET',
   path: '/templates',
@@ -169,7 +169,7 @@ export const createTemplate = endpoint({
   },
 });
 
-export const getTemplate = endpoint({
+const getTemplate = endpoint({
   id: 'getTemplate',
   method: 'GET',
   path: '/templates/{id}',

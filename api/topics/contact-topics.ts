@@ -40,7 +40,7 @@ export function presentContactTopic(topic: ContactTopic): z.input<typeof Contact
   };
 }
 
-export const listContactTopics = endpoint({
+const listContactTopics = endpoint({
   id: 'listContactTopics',
   method: 'GET',
   path: '/contacts/{id}/topics',

@@ -22,7 +22,7 @@ function isFileKey(text: string): boolean {
   return /^[0-9a-f-]{36}\/[0-9a-f-]{36}\.[a-z]+$/.test(text);
 }
 
-export const listFiles = endpoint({
+const listFiles = endpoint({
   id: 'listUploads',
   method: 'GET',
   path: '/uploads',
@@ -66,7 +66,7 @@ export const listFiles = endpoint({
   },
 });
 
-export const deleteFile = endpoint({
+const deleteFile = endpoint({
   id: 'deleteUpload',
   method: 'DELETE',
   path: '/uploads/files/{key}',

@@ -12,7 +12,7 @@ import { UploadFile } from '../http/bodies/upload.ts';
 import { storedFileEndpoints } from './files.ts';
 import { storedFileExample, uploadsOff } from './record.ts';
 
-export const uploadImage = endpoint({
+const uploadImage = endpoint({
   id: 'uploadImage',
   method: 'POST',
   path: '/uploads/image',

@@ -89,7 +89,7 @@ const CountedWorkflow = named('CountedWorkflow', {
   }),
 });
 
-export const listWorkflows = endpoint({
+const listWorkflows = endpoint({
   id: 'listWorkflows',
   method: 'GET',
   path: '/workflows',
@@ -218,7 +218,7 @@ export const createWorkflow = endpoint({
   },
 });
 
-export const getWorkflow = endpoint({
+const getWorkflow = endpoint({
   id: 'getWorkflow',
   method: 'GET',
   path: '/workflows/{id}',
@@ -253,7 +253,7 @@ const WorkflowChange = z.object({
   ),
 });
 
-export const updateWorkflow = endpoint({
+const updateWorkflow = endpoint({
   id: 'updateWorkflow',
   method: 'PATCH',
   path: '/workflows/{id}',

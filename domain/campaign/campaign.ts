@@ -74,15 +74,6 @@ export const leftOutReasons = [
 ] as const satisfies Absence[];
 export type LeftOutReason = (typeof leftOutReasons)[number];
 
-/** One sentence for each of these reasons. `reasonTexts` has the sentences for recipients. */
-export const absenceTexts: Readonly<Record<Absence, string>> = {
-  not_in_audience: 'The contact is not in the audience.',
-  unsubscribed_at_freeze: 'The contact was unsubscribed when the audience was fixed.',
-  topic_unsubscribed_at_freeze:
-    'The contact was not subscribed to the topic when the audience was fixed.',
-  created_after_freeze: 'The contact was created after the audience had been fixed.',
-};
-
 /**
  * Why a contact got a campaign or not, in a few broad terms. `outcomeOf` gives the exact reason.
  */

@@ -62,38 +62,6 @@ export const reasonCodes = {
   unknown: unknownReasons,
 } as const satisfies Record<Exclude<Outcome, 'sent'>, readonly ReasonCode[]>;
 
-/** One sentence for each code. All sentences differ. */
-export const reasonTexts: Readonly<Record<ReasonCode, string>> = {
-  provider_refused: 'The provider permanently refused the message or its sender.',
-  recipient_refused: 'The provider permanently refused the address.',
-  provider_unavailable: 'The provider was unavailable for so long that sending was given up.',
-  contact_unsubscribed: 'The contact had unsubscribed before the message could be sent.',
-  topic_unsubscribed: 'The contact left the topic before the message could be sent.',
-  suppressed: 'The address is on the suppression list.',
-  held_out: 'The contact is in the hold-out, so it gets no marketing mail.',
-  frequency_cap: 'The contact has received as many messages as the send policy allows.',
-  late: 'The send time had already passed in the time zone of the contact.',
-  billing_limit: 'The billing limit of the project was reached.',
-  domain_not_verified: 'The domain of the sender was no longer verified.',
-  project_disabled: 'The project was disabled before the message could be sent.',
-  campaign_cancelled: 'The campaign was cancelled before the message could be sent.',
-  execution_ended: 'The execution of the workflow ended before the message could be sent.',
-  cancelled: 'The message was cancelled by a request.',
-  message_too_large: 'The message exceeds the size limit.',
-  no_provider: 'No mail provider of the route could take the message.',
-  contact_deleted: 'The contact was deleted before the message could be sent.',
-  quiet_hours: 'The message waits for the end of the quiet hours.',
-  warm_up: 'The message waits: a warm-up ramp limits how much may be sent now.',
-  awaiting_start: 'The campaign has not begun to send.',
-  campaign_paused: 'The campaign is paused.',
-  experiment: 'The message waits for the decision of the experiment.',
-  schedule: 'The message waits for its scheduled time.',
-  retry: 'The provider could not accept the message; it will be retried.',
-  queued: 'The message is being sent, or waits for its turn.',
-  delivery_unsettled: 'It is not known yet whether the provider has accepted the message.',
-  delivery_unknown: 'The provider may have accepted the message. It was not sent again.',
-};
-
 export interface MailOutcome {
   outcome: Outcome;
   /** null: the message was sent. */

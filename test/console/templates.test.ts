@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { useApi } from '../support/api.ts';
 import { axeFindings, looks, scrollsSideways } from '../support/console/axe.ts';
-import { openConsole } from '../support/console/open.ts';
+import { consolePath, openConsole } from '../support/console/open.ts';
 import { useBrowser } from '../support/processes/chromium.ts';
 
 /** The templates of a project in a browser. */
@@ -106,7 +106,7 @@ describe.runIf(browser)('the templates in the console', () => {
     await page.getByRole('heading', { name: 'Welcome' }).waitFor();
     const { data } = await call('GET', '/templates');
     expect(data).toMatchObject([{ name: 'Welcome', subject: 'Hello {{ name }}', from }]);
-    expect(page.url()).toBe(`${api.url}/app/${project.id}/templates/${data[0].id}`);
+    expect(page.url()).toBe(`${api.url}${consolePath}/${project.id}/templates/${data[0].id}`);
     await page.getByRole('button', { name: 'Send test' }).click();
     expect(await page.getByRole('dialog').getByLabel('To').inputValue()).toBe(email);
     await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();

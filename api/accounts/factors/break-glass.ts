@@ -63,7 +63,7 @@ export async function issueLink(
   });
 }
 
-export const useBreakGlass = endpoint({
+const useBreakGlass = endpoint({
   id: 'useBreakGlass',
   method: 'POST',
   path: '/auth/break-glass',

@@ -57,7 +57,7 @@ const Code = z
   .describe('Six digits; spaces are ignored')
   .meta({ examples: ['492 039'] });
 
-export const getFactors = endpoint({
+const getFactors = endpoint({
   id: 'listMyFactors',
   method: 'GET',
   path: '/users/@me/factors',
@@ -81,7 +81,7 @@ export const getFactors = endpoint({
   },
 });
 
-export const addTotp = endpoint({
+const addTotp = endpoint({
   id: 'addTotp',
   method: 'POST',
   path: '/users/@me/factors/totp',
@@ -124,7 +124,7 @@ export function factorLimit(): Problem {
   return new Problem('FACTOR_LIMIT', { details: { limit: limits.factors } });
 }
 
-export const confirmTotp = endpoint({
+const confirmTotp = endpoint({
   id: 'confirmTotp',
   method: 'POST',
   path: '/users/@me/factors/totp/{id}/confirm',
@@ -161,7 +161,7 @@ export const confirmTotp = endpoint({
   },
 });
 
-export const renameMyFactor = endpoint({
+const renameMyFactor = endpoint({
   id: 'renameMyFactor',
   method: 'PATCH',
   path: '/users/@me/factors/{id}',
@@ -194,7 +194,7 @@ function requireFactor(caller: UserCaller): void {
   if (caller.secondFactor === null) throw lackingFactor(caller);
 }
 
-export const removeMyFactor = endpoint({
+const removeMyFactor = endpoint({
   id: 'removeMyFactor',
   method: 'DELETE',
   path: '/users/@me/factors/{id}',
@@ -231,7 +231,7 @@ export const removeMyFactor = endpoint({
   },
 });
 
-export const renewMyRecoveryCodes = endpoint({
+const renewMyRecoveryCodes = endpoint({
   id: 'renewMyRecoveryCodes',
   method: 'POST',
   path: '/users/@me/recovery-codes',

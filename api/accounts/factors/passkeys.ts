@@ -70,7 +70,7 @@ const namesOf = (rows: readonly FactorRow[]) =>
     id === null ? [] : [{ id, ...(transports && { transports: transports as never[] }) }],
   );
 
-export const creationOptions = endpoint({
+const creationOptions = endpoint({
   id: 'createPasskeyOptions',
   method: 'POST',
   path: '/users/@me/factors/passkey/options',
@@ -103,7 +103,7 @@ export const creationOptions = endpoint({
   },
 });
 
-export const addPasskey = endpoint({
+const addPasskey = endpoint({
   id: 'addPasskey',
   method: 'POST',
   path: '/users/@me/factors/passkey',
@@ -199,7 +199,7 @@ const requestOptions = endpoint({
   },
 });
 
-export const usePasskey = endpoint({
+const usePasskey = endpoint({
   id: 'usePasskey',
   method: 'POST',
   path: '/auth/passkey',

@@ -124,7 +124,7 @@ const Proof = z
     whenRight('code', 'recoveryCode'),
   );
 
-export const proveSecondFactor = endpoint({
+const proveSecondFactor = endpoint({
   id: 'proveSecondFactor',
   method: 'POST',
   path: '/auth/second-factor',

@@ -53,7 +53,7 @@ const getMethods = endpoint({
 });
 
 /** Returns the sign-in methods that the settings allow. */
-export function signInMethods({ passwordSignIn, signupsEnabled, oauth, oidc }: Services['config']) {
+function signInMethods({ passwordSignIn, signupsEnabled, oauth, oidc }: Services['config']) {
   return {
     password: passwordSignIn,
     signUp: passwordSignIn && signupsEnabled,

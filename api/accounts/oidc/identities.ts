@@ -27,7 +27,7 @@ const Identity = named('Identity', {
   lastUsedAt: Time,
 });
 
-export const listMyIdentities = endpoint({
+const listMyIdentities = endpoint({
   id: 'listMyIdentities',
   method: 'GET',
   path: '/users/@me/identities',
@@ -46,7 +46,7 @@ export const listMyIdentities = endpoint({
   },
 });
 
-export const linkMyIdentity = endpoint({
+const linkMyIdentity = endpoint({
   id: 'linkMyIdentity',
   method: 'POST',
   path: '/users/@me/identities',
@@ -88,7 +88,7 @@ export const linkMyIdentity = endpoint({
   },
 });
 
-export const unlinkMyIdentity = endpoint({
+const unlinkMyIdentity = endpoint({
   id: 'unlinkMyIdentity',
   method: 'DELETE',
   path: '/users/@me/identities/{id}',

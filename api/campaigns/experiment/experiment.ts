@@ -162,7 +162,7 @@ async function presentTest(
   };
 }
 
-export const getExperiment = endpoint({
+const getExperiment = endpoint({
   id: 'getExperiment',
   method: 'GET',
   path: '/campaigns/{id}/experiment',
@@ -182,7 +182,7 @@ export const getExperiment = endpoint({
   },
 });
 
-export const decideExperiment = endpoint({
+const decideExperiment = endpoint({
   id: 'decideExperiment',
   method: 'POST',
   path: '/campaigns/{id}/experiment/decide',

@@ -84,7 +84,7 @@ function expectRefusal(
   code: string,
 ): void {
   expect(answer.status).toBe(status);
-  if (!endpoint.problemPage) expect(answer.body.error?.code).toBe(code);
+  expect(answer.body.error?.code).toBe(code);
   expectErrorForm(endpoint, answer);
 }
 

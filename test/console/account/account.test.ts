@@ -19,7 +19,6 @@ const started = await useApi({
   OIDC_PROVIDERS_FILE: await useOidcFile({ providers: [providerOf(issuer)] }),
   // Browsers accept no IP address as the host of passkeys.
   API_URL: 'http://localhost:{port}',
-  DASHBOARD_URL: 'http://localhost:{port}',
 });
 const api = { ...started, url: started.services.config.apiUrl };
 const password = 'a password';

@@ -17,7 +17,6 @@ const fake = await useFakeOAuth();
 const { id, secret } = fake.client;
 const api = await useApi({
   PLATFORM_FROM_ADDRESS: 'noreply@platform.test',
-  DASHBOARD_URL: `http://127.0.0.1:{port}${consolePath}`,
   GITHUB_OAUTH_CLIENT: id,
   GITHUB_OAUTH_SECRET: secret,
 });
@@ -110,6 +109,15 @@ describe.runIf(browser)('logging in', () => {
     await page.getByRole('link', { name: 'Continue with GitHub' }).click();
     await heading('Account').waitFor();
     expect(await page.getByText(fake.user.email).count()).toBeGreaterThan(0);
+  });
+
+  it('offers no passkey where the browser knows none', async () => {
+    const { page, ...window } = await open('/auth/login');
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
+    await page.addInitScript('delete globalThis.PublicKeyCredential');
+    await window.open('/auth/login');
+    await page.getByRole('link', { name: 'Continue with GitHub' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Sign in with a passkey' }).count()).toBe(0);
   });
 
   it('says in a sentence why another site did not sign in', async () => {

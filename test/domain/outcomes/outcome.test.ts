@@ -1,14 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { absenceTexts, reasonOfOutcome } from '../../../domain/campaign/campaign.ts';
+import { reasonOfOutcome } from '../../../domain/campaign/campaign.ts';
 import { campaignOutcomes, type CampaignTally } from '../../../domain/outcomes/tally.ts';
-import {
-  outcomeOf,
-  outcomeOfFailure,
-  reasonCodes,
-  reasonTexts,
-} from '../../../domain/outcomes/outcome.ts';
+import { outcomeOf, outcomeOfFailure, reasonCodes } from '../../../domain/outcomes/outcome.ts';
 
 const now = new Date('2026-11-25T12:00:00Z');
 const later = new Date('2026-11-25T13:00:00Z');
@@ -66,14 +59,6 @@ describe('the outcome of a message', () => {
         expect(outcomeOfFailure(code)).toEqual({ outcome, reasonCode: code });
         expect(reasonOfOutcome(outcome)).toBe(outcome === 'failed' ? 'refused' : 'withheld');
       }
-    }
-  });
-
-  it('is explained by the guide in the words of the console', async () => {
-    const file = join(import.meta.dirname, '../../../docs/guides/no-mail.md');
-    const guide = (await readFile(file, 'utf8')).replaceAll(/ +/g, ' ');
-    for (const [code, text] of Object.entries({ ...reasonTexts, ...absenceTexts })) {
-      expect(guide).toContain(`| \`${code}\` | ${text} |`);
     }
   });
 });

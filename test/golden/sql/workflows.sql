@@ -323,14 +323,15 @@ select workflow.created_at, workflow.description, workflow.enabled, workflow.exe
   select count(*)::int
   from (
     select
-    from execution inner_counted
-    where inner_counted.workflow_id = workflow.id and inner_counted.status in ('RUNNING', 'WAITING')
+    from execution inner_of_workflow
+    where inner_of_workflow.workflow_id = workflow.id and inner_of_workflow.status in ('RUNNING',
+        'WAITING')
     limit 10000) as counted) as active, (
   select count(*)::int
   from (
     select
-    from execution inner_counted
-    where inner_counted.workflow_id = workflow.id and inner_counted.status in ('FAILED')
+    from execution inner_of_workflow
+    where inner_of_workflow.workflow_id = workflow.id and inner_of_workflow.status in ('FAILED')
     limit 10000) as counted) as failed
 from workflow
 where workflow.project_id = $1

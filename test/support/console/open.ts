@@ -15,7 +15,7 @@ export interface ConsoleUser {
 }
 
 /** Path of the console. */
-export const consolePath = '/app';
+export const consolePath = '/console';
 
 /**
  * Opens a browser window for a user with a session. Errors in the browser's console and requests to

@@ -89,19 +89,6 @@ async function decide(id: string, arm: string) {
   return engine.call('POST', `/campaigns/${id}/experiment/decide`, { arm });
 }
 
-const member = await engine.api.signUp();
-await db
-  .insertInto('membership')
-  .values({ project_id: engine.project.id, user_id: member.userId, role: 'ADMIN' })
-  .execute();
-
-/** The text of the page of a campaign in the console. */
-async function shown(id: string): Promise<string> {
-  const path = `/console/${engine.project.id}/campaigns/${id}`;
-  const { body } = await engine.api.request('GET', path, { cookie: member.cookie });
-  return (body as string).replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-}
-
 describe('an experiment', { timeout: 60_000 }, () => {
   it('gives each of 200 contacts the mail of one arm when the test is for all', async () => {
     await insertContacts(engine, 200);
@@ -209,9 +196,6 @@ describe('an experiment', { timeout: 60_000 }, () => {
     const id = await tested({ minPerArm: 100, onTie: 'manual' });
     await act(engine, id, 'send');
     await inState(id, 'WAITING');
-    const page = await shown(id);
-    expect(page).toContain('recipients wait for the decision');
-    expect(page).toContain('Decide');
     const unknown = await decide(id, 'c');
     expect([unknown.status, unknown.body.error.errors[0].field]).toEqual([422, 'arm']);
     const answers = await Promise.all(Array.from({ length: 10 }, () => decide(id, 'b')));
@@ -225,9 +209,6 @@ describe('an experiment', { timeout: 60_000 }, () => {
     });
     const mails = await mailsOf(id);
     for (const { arm, subject } of mails) expect(subject).toBe(arm === 'a' ? 'First' : 'Second');
-    const after = await shown(id);
-    expect(after).toContain('Arm b was chosen at');
-    expect(after).not.toContain('Decide ');
   });
 
   it('is decided for the first arm when too few mails were sent', async () => {

@@ -98,25 +98,3 @@ it('refuses to reset the password of an address that is kept to a provider', asy
   const answer = await api.request('POST', '/auth/reset-password', { body });
   expect([answer.status, answer.body.error.code]).toEqual([403, 'SSO_REQUIRED']);
 });
-
-it('refuses the same passwords on the log-in page of the console', async () => {
-  const api = await useOidcApi([providerOf(issuer)]);
-  const { email } = await api.signUp('ada@corp.example');
-  const post = async () => {
-    const page = await api.request('GET', '/console');
-    const token = /name="token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
-    return api.request('POST', '/console/log-in', {
-      cookie: cookiesOf(page),
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ token, email, password: 'a password' }).toString(),
-    });
-  };
-  expect((await post()).status).toBe(303);
-  const [provider] = api.services.config.oidc;
-  if (!provider) throw new Error('There is no provider.');
-  api.services.config.oidc = [{ ...provider, required: true, domains: ['corp.example'] }];
-  expect((await post()).status).toBe(403);
-  api.services.config.oidc = [provider];
-  api.services.config.passwordSignIn = false;
-  expect((await post()).status).toBe(403);
-});

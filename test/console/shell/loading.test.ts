@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { useApi } from '../support/api.ts';
-import { openShop } from '../support/console/shop.ts';
-import { useBrowser } from '../support/processes/chromium.ts';
+import { useApi } from '../../support/api.ts';
+import { openShop } from '../../support/console/shop.ts';
+import { useBrowser } from '../../support/processes/chromium.ts';
 
 /** How much the console loads before a page can be used. */
 

@@ -5,8 +5,12 @@ import { Problem } from '../../domain/errors.ts';
 import { type BuiltConsole, readConsole, type ServedFile } from './files.ts';
 import { mailFrame, mailFramePolicy } from './mail-frame.ts';
 
-/** Path of the console. */
-export const consolePath = '/app';
+/** Path of the console. The same path is in `console/vite.config.ts`. */
+export const consolePath = '/console';
+
+/** Returns true for the path of a page or file of the console. */
+export const isInConsole = (path: string): boolean =>
+  path === consolePath || path.startsWith(`${consolePath}/`);
 
 /**
  * In the built page, marks where the nonce of each response is inserted: see
@@ -22,8 +26,7 @@ export function consoleRoutes({ console: isOn }: Pick<Config, 'console'>): Middl
   let built: Promise<BuiltConsole> | undefined;
   return async (ctx, next) => {
     const { path } = ctx;
-    const isInside = path === consolePath || path.startsWith(`${consolePath}/`);
-    if (!isOn || !isInside || !['GET', 'HEAD'].includes(ctx.method)) return next();
+    if (!isOn || !isInConsole(path) || !['GET', 'HEAD'].includes(ctx.method)) return next();
     built ??= readConsole().catch((cause: unknown) => {
       built = undefined;
       throw new Problem('ROUTE_NOT_FOUND', {
