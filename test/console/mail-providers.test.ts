@@ -56,7 +56,7 @@ describe.runIf(browser)('mail providers in the console', () => {
     await ask.getByRole('button', { name: 'Delete' }).click();
     await ask.waitFor({ state: 'detached' });
     await row.waitFor({ state: 'detached' });
-    faults.push(...found.filter((text) => !text.includes('status of 422')));
+    faults.push(...found.filter((text) => !/status of 4(09|22)/.test(text)));
   });
 
   it('get mail by routes, and more of it each day by a warm-up', async () => {
@@ -87,6 +87,25 @@ describe.runIf(browser)('mail providers in the console', () => {
       },
     ]);
 
+    await page.getByRole('button', { name: 'Try a mail' }).click();
+    const trial = page.getByRole('dialog', { name: 'Try a mail' });
+    await trial.getByLabel('From').fill('news@shop.test');
+    await trial.getByLabel('To').fill('ann@uni.edu');
+    await trial.getByRole('button', { name: 'Show' }).click();
+    await trial.getByText('Route 1 decides.').waitFor();
+    await trial.getByRole('row', { name: 'Second' }).getByText('Can take it').waitFor();
+    await page.keyboard.press('Escape');
+
+    const ask = page.getByRole('alertdialog');
+    const second = page
+      .getByRole('table', { name: 'Mail providers' })
+      .getByRole('row', { name: 'Second' });
+    await second.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await ask.getByRole('button', { name: 'Delete' }).click();
+    await ask.getByText('It is in use: 1 route.').waitFor();
+    await page.keyboard.press('Escape');
+
     const warmUp = page.getByRole('region', { name: 'Warm-up', exact: true });
     await warmUp.getByRole('button', { name: 'Start warm-up' }).click();
     const ramp = page.getByRole('dialog', { name: 'Start warm-up' });
@@ -105,12 +124,11 @@ describe.runIf(browser)('mail providers in the console', () => {
     await row.getByRole('button', { name: 'Resume' }).click();
     await row.getByText('Running').waitFor();
     await row.getByRole('button', { name: 'Delete' }).click();
-    const ask = page.getByRole('alertdialog');
     await ask.getByRole('button', { name: 'Delete' }).click();
     await ask.waitFor({ state: 'detached' });
     await row.waitFor({ state: 'detached' });
     expect(await call('GET', '/ramps')).toEqual([]);
-    faults.push(...found.filter((text) => !text.includes('status of 422')));
+    faults.push(...found.filter((text) => !/status of 4(09|22)/.test(text)));
   });
 
   it.each(looks)('have no fault that axe finds: $name', async ({ options }) => {

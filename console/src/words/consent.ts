@@ -7,7 +7,7 @@ export const bounceScopes: Record<ConsentPolicy['bounceScope'], string> = {
   all: 'No mail at all to this address',
 };
 
-/** What a consent policy means, in sentences. */
+/** Explains a consent policy in sentences. */
 export function consentSentence({
   requireConfirmation,
   remindAfter,

@@ -10,7 +10,7 @@ export const domainStates: Record<Domain['status'], { text: string; tone: Tone }
   failed: { text: 'Not verified', tone: 'bad' },
 };
 
-/** What the state of a domain means for its mail. */
+/** The consequence of the state of a domain for its mail. */
 export const domainSentences: Record<Domain['status'], string> = {
   pending: 'No mail can be sent from it yet. The records are looked for every 5 minutes.',
   verified: 'Mail can be sent from all addresses of it.',
@@ -24,7 +24,7 @@ export const recordStates: Record<DnsRecord['status'], { text: string; tone: Ton
   failed: { text: 'Has another value', tone: 'bad' },
 };
 
-/** What a DNS record is for. */
+/** Purposes of DNS records in words. */
 export const purposes: Record<DnsRecord['purpose'], string> = {
   dkim: 'Signature (DKIM)',
   dkim_ed25519: 'Second signature (Ed25519)',

@@ -60,6 +60,18 @@ export function testSentence({
   return [stage && stages[stage], server && `It said: ${server}`].filter(Boolean).join(' ');
 }
 
+/** Returns the uses of a provider, from the details of the error 409. */
+export function providerUses(details: Record<string, unknown>): string {
+  const { routes = 0, ramps = 0, sending = 0, unknown = 0 } = details as Record<string, number>;
+  const uses = [
+    routes > 0 && counted(routes, 'route'),
+    ramps > 0 && counted(ramps, 'warm-up'),
+    sending > 0 && `${counted(sending, 'mail')} being sent`,
+    unknown > 0 && `${counted(unknown, 'mail')} with unknown outcome`,
+  ];
+  return `It is in use: ${uses.filter(Boolean).join(', ')}.`;
+}
+
 /** States of warm-ups in words. */
 export function rampState({ status, stoppedFor }: Ramp): { text: string; tone: Tone } {
   if (status === 'RUNNING') return { text: 'Running', tone: 'good' };
@@ -68,13 +80,13 @@ export function rampState({ status, stoppedFor }: Ramp): { text: string; tone: T
   return { text: `Stopped for ${stoppedFor ?? 'its rates'}`, tone: 'bad' };
 }
 
-/** What happens to mail over the limit of a warm-up. */
+/** Treatment of mail over the limit of a warm-up. */
 export const rampOvers: Record<Ramp['over'], string> = {
   hold: 'It waits for the next day',
   next: 'It leaves by the next provider of its route',
 };
 
-/** What a warm-up does, in a sentence. */
+/** Explains a warm-up in a sentence. */
 export function rampSentence({
   startPerDay,
   factor,
@@ -84,3 +96,15 @@ export function rampSentence({
   if (!Number.isFinite(last) || days < 1) return '';
   return `${counted(startPerDay, 'mail')} on the first day, ${counted(last, 'mail')} on day ${days}; then there is no limit.`;
 }
+
+type SkipReason = 'disabled' | 'domain_not_allowed' | 'too_large' | 'down' | 'refused' | 'ramp';
+
+/** Why a provider would not take a mail, one sentence per code. */
+export const skipReasons: Record<SkipReason, string> = {
+  disabled: 'It is disabled.',
+  domain_not_allowed: 'It may not send for this domain.',
+  too_large: 'The mail is too large for it.',
+  down: 'It takes no mail now.',
+  refused: 'It refused the mail.',
+  ramp: 'Its warm-up has no room today.',
+};

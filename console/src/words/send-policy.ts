@@ -15,7 +15,7 @@ export const dayNames: Record<Day, string> = {
   sun: 'Sunday',
 };
 
-/** What happens to a mail over a limit. */
+/** Treatment of mail over a limit. */
 export const overLimits: Record<SendPolicy['onCap'], string> = {
   skip: 'It is not sent',
   delay: 'It is sent later, when there is room',
@@ -38,7 +38,7 @@ function quietText(policy: Policy): string {
   return `waits from ${from} to ${to}${on}, ${zoneText(policy)}`;
 }
 
-/** What a send policy means, in two sentences. */
+/** Explains a send policy in two sentences. */
 export function sendPolicySentence(policy: Policy): string {
   const { caps, onCap } = policy;
   const quiet = `Marketing mail of campaigns and workflows ${quietText(policy)}.`;

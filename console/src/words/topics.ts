@@ -1,12 +1,12 @@
 import type { Topic } from '../api/api.ts';
 
-/** What holds for contacts that have made no choice. */
+/** Defaults for contacts that have made no choice. */
 export const topicDefaults: Record<Topic['default'], string> = {
   subscribed: 'Subscribed, until they leave it',
   unsubscribed: 'Not subscribed, until they choose it',
 };
 
-/** Who can see a topic. */
+/** Visibilities of topics in words. */
 export const topicVisibilities: Record<Topic['visibility'], string> = {
   public: 'Public: contacts can choose it on their preference page',
   private: 'Private: only you subscribe contacts',

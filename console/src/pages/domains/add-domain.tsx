@@ -40,7 +40,7 @@ export function AddDomain() {
         {...form.field('domain')}
         hint={
           isLocal
-            ? 'This server keeps all mail itself. Names that end in .test, .example, .localhost or .invalid need no DNS.'
+            ? 'Mail is sent from the addresses of this domain. On this server, names that end in .test, .example, .localhost or .invalid need no DNS.'
             : 'Mail is sent from the addresses of this domain.'
         }
       />

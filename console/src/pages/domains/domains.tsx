@@ -1,3 +1,4 @@
+import type { Domain } from '../../api/api.ts';
 import { useLive } from '../../api/queries.ts';
 import { PageHead } from '../../design/page-head.tsx';
 import { Empty, Loaded } from '../../design/parts.tsx';
@@ -8,12 +9,17 @@ import { Providers } from './providers/providers.tsx';
 import { Ramps } from './ramps/ramps.tsx';
 import { Routes } from './routes/routes.tsx';
 
+/** Returns true if a check in the background may change the state of the domain or of a record. */
+const isChanging = ({ status, dkim, tracking }: Domain) =>
+  status === 'pending' || Boolean(dkim?.next) || tracking?.status === 'pending';
+
 /** The domains from which the project sends. */
 export function Page() {
   const { api, project } = useProject();
   const domains = useLive({
     key: [project.id, 'domains'],
     read: () => api.get('/domains'),
+    isLive: (all) => all.some(isChanging),
   });
   return (
     <>

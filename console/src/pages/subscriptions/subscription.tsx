@@ -6,6 +6,7 @@ import { Card, Figures, Loaded, State, Time } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
 import { NotFoundPage } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
+import { textOfActor } from '../../words/actors.ts';
 import { subscriptionName, subscriptionState } from '../../words/subscriptions.ts';
 import { fullTime } from '../../words/times.ts';
 import { AdminsOnly } from './admins-only.tsx';
@@ -82,7 +83,7 @@ function Numbers({
 }
 
 function Facts({
-  subscription: { url, events, headerNames, batch, from, previousSecretExpiresAt },
+  subscription: { url, events, headerNames, batch, from, previousSecretExpiresAt, createdBy },
 }: {
   subscription: CountedEventSubscription;
 }) {
@@ -110,6 +111,12 @@ function Facts({
         <>
           <dt>Covers events since</dt>
           <dd>{fullTime(from)}</dd>
+        </>
+      )}
+      {createdBy && (
+        <>
+          <dt>Created by</dt>
+          <dd>{textOfActor(createdBy)}</dd>
         </>
       )}
       {previousSecretExpiresAt && (

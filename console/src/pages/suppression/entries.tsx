@@ -66,7 +66,7 @@ export function Entries({
   );
 }
 
-/** Removes an address from the list. It subscribes nobody. */
+/** Removes an address from the list. No contact is subscribed by that. */
 function useRemove(
   onHide: (email: string) => void,
   onShow: (email: string) => void,

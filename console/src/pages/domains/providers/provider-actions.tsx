@@ -1,3 +1,4 @@
+import { EverpostError } from '../../../api/api.ts';
 import { readAgain } from '../../../api/queries.ts';
 import { Button } from '../../../design/button.tsx';
 import { useConfirm } from '../../../design/confirm.tsx';
@@ -5,8 +6,16 @@ import { Menu } from '../../../design/menu.tsx';
 import { useNotify } from '../../../design/notices.tsx';
 import { useAction } from '../../../design/use-action.ts';
 import { useProject } from '../../../shell/project.ts';
-import { testSentence } from '../../../words/providers.ts';
+import { providerUses, testSentence } from '../../../words/providers.ts';
 import type { OwnProvider } from './provider-values.ts';
+
+/** Throws the error of a deletion. If the provider is in use, its message says by what. */
+function refuseInUse(error: unknown): never {
+  if (!(error instanceof EverpostError) || error.code !== 'PROVIDER_IN_USE') throw error;
+  const { code, status, requestId } = error;
+  const suggestion = 'Remove it there first. Disable it, so that its mail settles.';
+  throw new EverpostError(providerUses(error.details), { code, status, requestId, suggestion });
+}
 
 /** The actions on a provider of the project. */
 export function ProviderActions({
@@ -39,7 +48,7 @@ export function ProviderActions({
       text: 'Its user and its secrets are lost. Mail that it took stays.',
       verb: 'Delete',
       async send() {
-        await api.delete('/providers/{id}', { path });
+        await api.delete('/providers/{id}', { path }).catch(refuseInUse);
         await readAgain(project.id, 'providers');
       },
     });

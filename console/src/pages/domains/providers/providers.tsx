@@ -19,6 +19,7 @@ export function Providers() {
   const providers = useLive({
     key: [project.id, 'providers'],
     read: () => api.get('/providers'),
+    isLive: (all) => all.some(({ state }) => state === 'down'),
   });
   const [edited, setEdited] = useState<OwnProvider | 'new' | null>(null);
   const [address, setAddress] = useState<string | null>(null);

@@ -14,7 +14,11 @@ import { NewRamp } from './new-ramp.tsx';
 /** The warm-ups: rising limits of mail per day for new providers and domains. */
 export function Ramps() {
   const { api, project, adminOnly } = useProject();
-  const ramps = useLive({ key: [project.id, 'ramps'], read: () => api.get('/ramps') });
+  const ramps = useLive({
+    key: [project.id, 'ramps'],
+    read: () => api.get('/ramps'),
+    isLive: (all) => all.some(({ status }) => status === 'RUNNING'),
+  });
   const [isNew, setNew] = useState(false);
   return (
     <Card

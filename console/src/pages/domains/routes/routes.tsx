@@ -8,6 +8,7 @@ import { useAction } from '../../../design/use-action.ts';
 import { useProject } from '../../../shell/project.ts';
 import { messageTypes } from '../../../words/templates.ts';
 import { RouteDialog } from './route-dialog.tsx';
+import { TryMail } from './try-mail.tsx';
 import type { RouteInput } from './route-values.ts';
 
 type Put = (routes: readonly RouteInput[]) => Promise<void>;
@@ -17,6 +18,7 @@ export function Routes() {
   const { api, project, adminOnly } = useProject();
   const routing = useRead([project.id, 'routing'], () => api.get('/routing'));
   const [edited, setEdited] = useState<number | null>(null);
+  const [isTrying, setTrying] = useState(false);
   const put: Put = async (routes) => {
     await api.put('/routing', { body: { routes: [...routes] } });
     await readAgain(project.id, 'routing');
@@ -25,12 +27,15 @@ export function Routes() {
     <Card
       label="Routes"
       actions={
-        <Button
-          disabledBecause={adminOnly ?? (routing.data ? null : 'The routes are being read.')}
-          onClick={() => setEdited(routing.data!.routes.length)}
-        >
-          Add route
-        </Button>
+        <>
+          <Button onClick={() => setTrying(true)}>Try a mail</Button>
+          <Button
+            disabledBecause={adminOnly ?? (routing.data ? null : 'The routes are being read.')}
+            onClick={() => setEdited(routing.data!.routes.length)}
+          >
+            Add route
+          </Button>
+        </>
       }
     >
       <Loaded query={routing} lines={1}>
@@ -49,6 +54,7 @@ export function Routes() {
           </>
         )}
       </Loaded>
+      {isTrying && <TryMail onClose={() => setTrying(false)} />}
     </Card>
   );
 }
