@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { sendPolicySentence } from '../../console/src/words/send-policy.ts';
+import { sendPolicySentence } from '../../console/src/words/settings/send-policy.ts';
 import { looks } from '../support/console/axe.ts';
 import { openConsole } from '../support/console/open.ts';
 import { openShop } from '../support/console/shop.ts';

@@ -14,7 +14,7 @@ import {
   durationOf,
   secondsOf,
 } from '../../values/duration-field.tsx';
-import { bounceScopes, consentSentence } from '../../words/consent.ts';
+import { bounceScopes, consentSentence } from '../../words/settings/consent.ts';
 import { ConfirmationTemplate } from './confirmation-template.tsx';
 import './consent.css';
 

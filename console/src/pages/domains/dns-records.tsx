@@ -6,7 +6,7 @@ import { CopyButton, State } from '../../design/parts.tsx';
 import { Table } from '../../design/table.tsx';
 import { useAction } from '../../design/use-action.ts';
 import { useProject } from '../../shell/project.ts';
-import { domainStates, purposes, recordStates } from '../../words/domains.ts';
+import { domainStates, purposes, recordStates } from '../../words/settings/domains.ts';
 import { counted } from '../../words/numbers.ts';
 import { fullDay } from '../../words/times.ts';
 import './domains.css';

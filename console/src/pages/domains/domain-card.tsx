@@ -5,7 +5,7 @@ import { Button } from '../../design/button.tsx';
 import { Card, Time } from '../../design/parts.tsx';
 import { mailUses, useDeletion } from '../../editing/deletion.tsx';
 import { useProject } from '../../shell/project.ts';
-import { domainSentences } from '../../words/domains.ts';
+import { domainSentences } from '../../words/settings/domains.ts';
 import { CheckNow, DnsRecords, DomainState } from './dns-records.tsx';
 import { DomainFacts } from './domain-facts.tsx';
 import { DomainSettings } from './domain-settings.tsx';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Domain } from '../../api/api.ts';
 import { State, Time } from '../../design/parts.tsx';
-import { recordStates, signers } from '../../words/domains.ts';
+import { recordStates, signers } from '../../words/settings/domains.ts';
 import { fullDay } from '../../words/times.ts';
 
 /** Who signs the mail of a domain, and where bounces, links and mail to it go. */

@@ -6,7 +6,7 @@ import { CheckField, SelectField, TextField } from '../../design/fields.tsx';
 import { Form, useForm } from '../../design/form.tsx';
 import { useNotify } from '../../design/notices.tsx';
 import { useProject } from '../../shell/project.ts';
-import { signers } from '../../words/domains.ts';
+import { signers } from '../../words/settings/domains.ts';
 
 interface Values {
   signing: NonNullable<Domain['signing']>;

@@ -1,5 +1,5 @@
 import { CheckField, TextField } from '../../design/fields.tsx';
-import { dayNames } from '../../words/send-policy.ts';
+import { dayNames } from '../../words/settings/send-policy.ts';
 import type { Hours } from './policy-values.ts';
 
 const days = Object.entries(dayNames) as [Hours['days'][number], string][];

@@ -7,7 +7,7 @@ import { useNotify } from '../../design/notices.tsx';
 import { PageHead } from '../../design/page-head.tsx';
 import { Loaded } from '../../design/parts.tsx';
 import { useProject } from '../../shell/project.ts';
-import { overLimits, sendPolicySentence } from '../../words/send-policy.ts';
+import { overLimits, sendPolicySentence } from '../../words/settings/send-policy.ts';
 import { ZoneField } from '../workflows/forms/parts/zone-field.tsx';
 import { Limits } from './limits.tsx';
 import { bodyOf, type PolicyValues, valuesOf } from './policy-values.ts';

@@ -10,7 +10,7 @@ import { Pager, Table } from '../../design/table.tsx';
 import { useAction } from '../../design/use-action.ts';
 import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { attemptText, deliveryStates, skipReasons } from '../../words/subscriptions.ts';
+import { attemptText, deliveryStates, skipReasons } from '../../words/settings/subscriptions.ts';
 import { DeliveryDialog } from './delivery-dialog.tsx';
 
 const statusOptions = [

@@ -1,7 +1,7 @@
 import type { EventDelivery } from '../../api/api.ts';
 import { Button } from '../../design/button.tsx';
 import { Dialog } from '../../design/dialog.tsx';
-import { attemptText } from '../../words/subscriptions.ts';
+import { attemptText } from '../../words/settings/subscriptions.ts';
 import { fullTime } from '../../words/times.ts';
 
 /** The attempts of a delivery, and what the receiver last answered. */

@@ -9,7 +9,7 @@ import { useNotify } from '../../design/notices.tsx';
 import { useAction } from '../../design/use-action.ts';
 import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
-import { attemptText, subscriptionName } from '../../words/subscriptions.ts';
+import { attemptText, subscriptionName } from '../../words/settings/subscriptions.ts';
 import { EditSubscription } from './edit-subscription.tsx';
 import { ReplayDialog } from './replay-dialog.tsx';
 import { SecretDialog } from './secret-dialog.tsx';

@@ -7,7 +7,7 @@ import { useParam } from '../../shell/address.ts';
 import { NotFoundPage } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
 import { textOfActor } from '../../words/actors.ts';
-import { subscriptionName, subscriptionState } from '../../words/subscriptions.ts';
+import { subscriptionName, subscriptionState } from '../../words/settings/subscriptions.ts';
 import { fullTime } from '../../words/times.ts';
 import { AdminsOnly } from './admins-only.tsx';
 import { Deliveries } from './deliveries.tsx';

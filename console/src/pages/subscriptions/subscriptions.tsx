@@ -7,7 +7,7 @@ import { PageHead } from '../../design/page-head.tsx';
 import { Empty, Loaded, State } from '../../design/parts.tsx';
 import { Table } from '../../design/table.tsx';
 import { useProject } from '../../shell/project.ts';
-import { subscriptionName, subscriptionState } from '../../words/subscriptions.ts';
+import { subscriptionName, subscriptionState } from '../../words/settings/subscriptions.ts';
 import { AdminsOnly } from './admins-only.tsx';
 import { NewSubscription } from './new-subscription.tsx';
 

@@ -5,7 +5,7 @@ import { Dialog } from '../../design/dialog.tsx';
 import { SelectField, TextArea, TextField } from '../../design/fields.tsx';
 import { Form, useForm } from '../../design/form.tsx';
 import { useProject } from '../../shell/project.ts';
-import { topicDefaults, topicVisibilities } from '../../words/topics.ts';
+import { topicDefaults, topicVisibilities } from '../../words/settings/topics.ts';
 
 const optionsOf = (texts: Record<string, string>) =>
   Object.entries(texts).map(([value, text]) => ({ value, text }));

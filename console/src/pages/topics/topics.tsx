@@ -6,7 +6,7 @@ import { PageHead } from '../../design/page-head.tsx';
 import { Empty, Loaded } from '../../design/parts.tsx';
 import { Table } from '../../design/table.tsx';
 import { useProject } from '../../shell/project.ts';
-import { topicDefaults } from '../../words/topics.ts';
+import { topicDefaults } from '../../words/settings/topics.ts';
 import { DeleteTopic } from './delete-topic.tsx';
 import { TopicDialog } from './topic-dialog.tsx';
 

@@ -6,7 +6,7 @@ import { Menu } from '../../../design/menu.tsx';
 import { useNotify } from '../../../design/notices.tsx';
 import { useAction } from '../../../design/use-action.ts';
 import { useProject } from '../../../shell/project.ts';
-import { providerUses, testSentence } from '../../../words/providers.ts';
+import { providerUses, testSentence } from '../../../words/settings/providers.ts';
 import type { OwnProvider } from './provider-values.ts';
 
 /** Throws the error of a deletion. If the provider is in use, its message says by what. */

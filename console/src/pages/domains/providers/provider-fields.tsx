@@ -1,6 +1,6 @@
 import { CheckField, SelectField, TextArea, TextField } from '../../../design/fields.tsx';
 import type { FormState } from '../../../design/form.tsx';
-import { feedbackNames, providerKinds, securityNames } from '../../../words/providers.ts';
+import { feedbackNames, providerKinds, securityNames } from '../../../words/settings/providers.ts';
 import type { ProviderValues } from './provider-values.ts';
 
 interface Fields {

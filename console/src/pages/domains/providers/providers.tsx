@@ -5,7 +5,7 @@ import { Button } from '../../../design/button.tsx';
 import { Card, Loaded, State, Time } from '../../../design/parts.tsx';
 import { Table } from '../../../design/table.tsx';
 import { useProject } from '../../../shell/project.ts';
-import { feedbackNames, providerKinds, providerStates } from '../../../words/providers.ts';
+import { feedbackNames, providerKinds, providerStates } from '../../../words/settings/providers.ts';
 import { ProviderActions } from './provider-actions.tsx';
 import { ProviderDialog } from './provider-dialog.tsx';
 import type { OwnProvider } from './provider-values.ts';

@@ -5,7 +5,7 @@ import { Dialog } from '../../../design/dialog.tsx';
 import { SelectField, TextField } from '../../../design/fields.tsx';
 import { Form, type FormState, useForm } from '../../../design/form.tsx';
 import { useProject } from '../../../shell/project.ts';
-import { rampOvers, rampSentence } from '../../../words/providers.ts';
+import { rampOvers, rampSentence } from '../../../words/settings/providers.ts';
 
 interface Values {
   domain: string;

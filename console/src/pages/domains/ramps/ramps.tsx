@@ -8,7 +8,7 @@ import { Table } from '../../../design/table.tsx';
 import { useAction } from '../../../design/use-action.ts';
 import { useProject } from '../../../shell/project.ts';
 import { count, counted } from '../../../words/numbers.ts';
-import { rampState } from '../../../words/providers.ts';
+import { rampState } from '../../../words/settings/providers.ts';
 import { NewRamp } from './new-ramp.tsx';
 
 /** The warm-ups: rising limits of mail per day for new providers and domains. */

@@ -7,7 +7,7 @@ import { Form, useForm } from '../../../design/form.tsx';
 import { State } from '../../../design/parts.tsx';
 import { Table } from '../../../design/table.tsx';
 import { useProject } from '../../../shell/project.ts';
-import { skipReasons } from '../../../words/providers.ts';
+import { skipReasons } from '../../../words/settings/providers.ts';
 import { messageTypes } from '../../../words/templates.ts';
 import type { MessageClass } from './route-values.ts';
 

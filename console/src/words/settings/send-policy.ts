@@ -1,5 +1,5 @@
-import type { SendPolicy } from '../../../client/everpost.ts';
-import { counted } from './numbers.ts';
+import type { SendPolicy } from '../../../../client/everpost.ts';
+import { counted } from '../numbers.ts';
 
 type Policy = Omit<SendPolicy, 'updatedAt'>;
 type Day = NonNullable<SendPolicy['quietHours']>['days'][number];

@@ -1,6 +1,6 @@
-import type { EventDelivery, EventSubscription } from '../api/api.ts';
-import { fullTime } from './times.ts';
-import type { Tone } from './tone.ts';
+import type { EventDelivery, EventSubscription } from '../../api/api.ts';
+import { fullTime } from '../times.ts';
+import type { Tone } from '../tone.ts';
 
 type Shown = Pick<
   EventSubscription,

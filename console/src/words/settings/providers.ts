@@ -1,6 +1,6 @@
-import type { Ramp, SmtpProvider } from '../api/api.ts';
-import { counted } from './numbers.ts';
-import type { Tone } from './tone.ts';
+import type { Ramp, SmtpProvider } from '../../api/api.ts';
+import { counted } from '../numbers.ts';
+import type { Tone } from '../tone.ts';
 
 export const providerKinds = { smtp: 'SMTP server', ses: 'Amazon SES', mailbox: 'Local mailbox' };
 

@@ -1,5 +1,5 @@
-import type { ConsentPolicy } from '../api/api.ts';
-import { duration } from './times.ts';
+import type { ConsentPolicy } from '../../api/api.ts';
+import { duration } from '../times.ts';
 
 /** Mail that an address does not get after a permanent bounce. */
 export const bounceScopes: Record<ConsentPolicy['bounceScope'], string> = {

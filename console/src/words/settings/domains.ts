@@ -1,5 +1,5 @@
-import type { Domain } from '../api/api.ts';
-import type { Tone } from './tone.ts';
+import type { Domain } from '../../api/api.ts';
+import type { Tone } from '../tone.ts';
 
 type DnsRecord = Domain['records'][number];
 

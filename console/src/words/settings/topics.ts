@@ -1,4 +1,4 @@
-import type { Topic } from '../api/api.ts';
+import type { Topic } from '../../api/api.ts';
 
 /** Defaults for contacts that have made no choice. */
 export const topicDefaults: Record<Topic['default'], string> = {
