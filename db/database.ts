@@ -259,6 +259,15 @@ export async function transact<T>(db: Database, work: (tx: Database) => Promise<
   }
 }
 
+/** Runs `work` in a transaction that reads one state of the data, and changes nothing. */
+export async function inSnapshot<T>(
+  db: Database,
+  work: (snapshot: Database) => Promise<T>,
+): Promise<T> {
+  const snapshot = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
+  return snapshot.execute(work);
+}
+
 const lockWaitsAre = 'set local lock_timeout = ';
 
 /**

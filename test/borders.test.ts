@@ -22,7 +22,7 @@ const anything = [''];
 
 const rooms: readonly Room[] = [
   // Pure code: no clock, no files, no network.
-  { prefix: 'domain/', uses: ['domain/'], packages: /^(liquidjs|entities\/lib\/decode\.js)$/ },
+  { prefix: 'domain/', uses: ['domain/'], packages: /^(liquidjs|yaml|entities\/lib\/decode\.js)$/ },
   { prefix: 'domain/picture/', uses: ['domain/'], packages: /^@dagrejs\/dagre$/ },
   { prefix: 'domain/workflow/steps/', uses: ['domain/'], packages: /^zod$/ },
   { prefix: 'domain/filter/selection.ts', uses: ['domain/'], packages: /^zod$/ },

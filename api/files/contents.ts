@@ -36,7 +36,7 @@ type Reader = {
   projectId: string;
 } & Pick<Services, 'cipher'>;
 
-/** What a file contains, before its references are written as keys. */
+/** The content of a file whose references are still ids. */
 interface Content {
   /** The stored values, in which ids are looked for. */
   stored: unknown;

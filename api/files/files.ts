@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readConsentPolicy } from '../../db/consent/policy.ts';
-import type { Database } from '../../db/database.ts';
-import { makeMissingKeys } from '../../db/files/keys.ts';
+import { type Database, inSnapshot } from '../../db/database.ts';
+import { makeMissingKeys } from '../../db/transactions/files/make-keys.ts';
 import { type FileObject, listFileObjects } from '../../db/files/objects.ts';
 import { findProject } from '../../db/projects/projects.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
@@ -87,24 +87,20 @@ const getFiles = endpoint({
   async handle({ db, cipher, caller: { projectId, project }, query: { only, format } }) {
     await makeMissingKeys(db, projectId);
     const { name } = found('PROJECT', project.publicId, await findProject(db, projectId));
-    return db
-      .transaction()
-      .setIsolationLevel('repeatable read')
-      .setAccessMode('read only')
-      .execute(async (snapshot) => {
-        const objects = await listObjects(snapshot, projectId, only);
-        const files: Record<string, string> = {};
-        const listed: z.input<typeof FileSet>['objects'] = [];
-        let bytes = 0;
-        const reader = { db: snapshot, projectId, cipher };
-        for await (const { object, path, text } of readFileTexts(reader, objects, format)) {
-          bytes += Buffer.byteLength(text);
-          if (bytes > limits.fileBytes) throw tooMany();
-          files[path] = text;
-          listed.push({ ...object, path });
-        }
-        return { project: { id: project.publicId, name }, files, objects: listed };
-      });
+    return inSnapshot(db, async (snapshot) => {
+      const objects = await listObjects(snapshot, projectId, only);
+      const files: Record<string, string> = {};
+      const listed: z.input<typeof FileSet>['objects'] = [];
+      let bytes = 0;
+      const reader = { db: snapshot, projectId, cipher };
+      for await (const { object, path, text } of readFileTexts(reader, objects, format)) {
+        bytes += Buffer.byteLength(text);
+        if (bytes > limits.fileBytes) throw tooMany();
+        files[path] = text;
+        listed.push({ ...object, path });
+      }
+      return { project: { id: project.publicId, name }, files, objects: listed };
+    });
   },
 });
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { type KeyedKind, keyedKinds } from '../../domain/files/kinds.ts';
-import { type KeylessObject, keysFor, madeKey } from '../../domain/files/keys.ts';
-import { type Database, transact } from '../database.ts';
-import { lockProject } from '../projects/projects.ts';
-import { fileTables } from './tables.ts';
+import { type KeyedKind, keyedKinds } from '../../../domain/files/kinds.ts';
+import { type KeylessObject, keysFor, madeKey } from '../../../domain/files/keys.ts';
+import { type Database, transact } from '../../database.ts';
+import { lockProject } from '../../projects/projects.ts';
+import { fileTables } from '../../files/tables.ts';
 
 /** Maximum number of objects that get their keys in one transaction. */
 const pageSize = 500;
