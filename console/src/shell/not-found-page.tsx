@@ -1,14 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import { PageHead } from '../design/page-head.tsx';
+import { PlainFrame } from './plain-layout.tsx';
 
 /** The page for an address that does not exist. */
 export function NotFoundPage() {
   return (
-    <div className="plain">
-      <main id="main" className="stack">
-        <NotFound />
-      </main>
-    </div>
+    <PlainFrame>
+      <NotFound />
+    </PlainFrame>
   );
 }
 

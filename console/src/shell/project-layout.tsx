@@ -10,6 +10,7 @@ import { AccountFrame } from './account-layout.tsx';
 import { useParam } from './address.ts';
 import { FactorNeeded } from './factor-needed.tsx';
 import { NotFound } from './not-found-page.tsx';
+import { PlainFrame } from './plain-layout.tsx';
 import { DisabledProject } from './disabled-project.tsx';
 import { ProjectContext } from './project.ts';
 import { useShortcuts } from './search/shortcuts.tsx';
@@ -33,11 +34,9 @@ export function ProjectLayout() {
   );
   if (!projects && error) {
     return (
-      <div className="plain">
-        <main id="main">
-          <ProblemAlert error={error} onRetry={() => void refetch()} />
-        </main>
-      </div>
+      <PlainFrame>
+        <ProblemAlert error={error} onRetry={() => void refetch()} />
+      </PlainFrame>
     );
   }
   if (!projects) return <Bones />;

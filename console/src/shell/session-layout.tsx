@@ -5,6 +5,7 @@ import { findUser, leaveForLogIn } from '../api/session.ts';
 import { Bones } from '../design/parts.tsx';
 import { ProblemAlert } from '../design/problem-alert.tsx';
 import { LostConnection } from './lost-connection.tsx';
+import { PlainFrame } from './plain-layout.tsx';
 import { UserContext } from './user.ts';
 
 /**
@@ -25,10 +26,8 @@ export function SessionLayout() {
     );
   }
   return (
-    <div className="plain">
-      <main id="main">
-        {error ? <ProblemAlert error={error} onRetry={() => void refetch()} /> : <Bones />}
-      </main>
-    </div>
+    <PlainFrame>
+      {error ? <ProblemAlert error={error} onRetry={() => void refetch()} /> : <Bones />}
+    </PlainFrame>
   );
 }
