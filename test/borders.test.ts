@@ -149,6 +149,7 @@ const transactions: Readonly<Record<string, readonly string[]>> = {
   executions: [],
   mail: ['campaigns', 'contacts', 'events'],
   projects: ['executions', 'subscriptions'],
+  files: [],
   ramps: [],
   subscriptions: [],
 };
