@@ -23,3 +23,7 @@ export const decisionReasons: Record<ExperimentDecision['by'], string> = {
   tie: 'No version was clearly better, so the first one was taken.',
   manual: 'It was chosen by hand.',
 };
+
+/** Name of a version: its own, or its letter. */
+export const armName = ({ id, name }: { id: string; name?: string | null }): string =>
+  name || `Version ${id.toUpperCase()}`;

@@ -6,10 +6,9 @@ import { Card, State } from '../../design/parts.tsx';
 import { Table } from '../../design/table.tsx';
 import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { decisionReasons, experimentStates } from '../../words/experiments.ts';
+import { armName, decisionReasons, experimentStates } from '../../words/experiments.ts';
 import { count, counted, percent } from '../../words/numbers.ts';
 import { fullTime } from '../../words/times.ts';
-import { armName } from './edit/experiment/experiment-form.ts';
 
 /** The versions of an experiment with their numbers, and its decision. */
 export function ExperimentCard({ campaignId: id }: { campaignId: string }) {

@@ -11,7 +11,7 @@ import { useProject } from '../../shell/project.ts';
 import { outcomes, results } from '../../words/campaigns.ts';
 import { count, counted } from '../../words/numbers.ts';
 import { textOfReason } from '../../words/reasons.ts';
-import { armName } from './edit/experiment/experiment-form.ts';
+import { armName } from '../../words/experiments.ts';
 
 const resultOptions = [
   { value: '', text: 'All' },

@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react';
-import { metrics } from '../../../words/experiments.ts';
+import { armName, metrics } from '../../../words/experiments.ts';
 import { fullTime } from '../../../words/times.ts';
 import type { CampaignValues } from './campaign-form.ts';
-import { armName } from './experiment/experiment-form.ts';
 import { utmKeys } from './utm-form.ts';
 
 /** When a campaign is sent, in words. */

@@ -6,7 +6,8 @@ import { HtmlField } from '../../../../mail/html-field.tsx';
 import { FromField } from '../../../../mail/mail-fields.tsx';
 import type { CampaignValues } from '../campaign-form.ts';
 import { TemplateField } from '../template-field.tsx';
-import { armName, type ArmValues } from './experiment-form.ts';
+import type { ArmValues } from './experiment-form.ts';
+import { armName } from '../../../../words/experiments.ts';
 
 /** One version of a campaign. Fields without a value show what the campaign has. */
 export function ArmFields({

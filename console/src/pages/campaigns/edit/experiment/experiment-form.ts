@@ -65,10 +65,6 @@ export function firstExperiment(): ExperimentValues {
   };
 }
 
-/** Name of a version: its own, or its letter. */
-export const armName = ({ id, name }: { id: string; name?: string | null }): string =>
-  name || `Version ${id.toUpperCase()}`;
-
 /** Returns the form of an experiment; null: there is no experiment. */
 export function experimentValues(experiment: CampaignExperiment | undefined) {
   if (!experiment) return null;

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { SelectField } from '../../../../design/fields.tsx';
 import type { CampaignValues } from '../campaign-form.ts';
-import { armName } from './experiment-form.ts';
+import { armName } from '../../../../words/experiments.ts';
 
 /**
  * The version of the mail to show, with a field that chooses it. Without an experiment, it is the
