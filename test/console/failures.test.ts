@@ -51,23 +51,33 @@ describe.runIf(browser)('the pages of operators', () => {
       transitions: [{ from: 'trigger', to: 'shop' }],
     };
     const { id } = await call('POST', '/workflows', { name: 'Orders', graph, enabled: true });
-    for (const email of people) {
+    const enter = async (email: string) => {
       const contact = await call('POST', '/contacts', { email });
       await call('POST', `/workflows/${id}/executions`, { contactId: contact.id });
-    }
+    };
+    for (const email of people) await enter(email);
     const inState = (status: string, count: number) =>
       waitFor(`${count} executions in ${status}`, async () => {
         const { total } = await call('GET', `/executions?workflowId=${id}&status=${status}`);
         return total === count;
       });
     await inState('FAILED', people.length);
-    return { id: id as string, inState, mend: () => receiver.answer(path, { status: 200 }) };
+    return {
+      id: id as string,
+      inState,
+      enter,
+      answer: (status: number) => receiver.answer(path, { status }),
+    };
   }
 
   it('group failures by reason, and retry or skip one and all', async () => {
     const user = await start();
     const { page } = user;
-    const { id, inState, mend } = await failedAt(user, ['ann@x.test', 'bob@x.test', 'cleo@x.test']);
+    const { id, inState, answer } = await failedAt(user, [
+      'ann@x.test',
+      'bob@x.test',
+      'cleo@x.test',
+    ]);
     await user.open('');
     await page.getByRole('link', { name: /^Failures/ }).click();
     const group = page.getByRole('region', { name: 'Orders: Tell the shop' });
@@ -78,13 +88,38 @@ describe.runIf(browser)('the pages of operators', () => {
     await row.getByRole('button', { name: 'Skip' }).click();
     await page.getByText('ann@x.test goes on with the next step.').waitFor();
     await inState('FAILED', 2);
-    mend();
+    answer(200);
     await group.getByRole('button', { name: 'Retry all' }).click();
     await page.getByText('They are being retried').waitFor();
     await inState('FAILED', 0);
     await page.getByText('All executions run as they should.').waitFor();
     const { paused } = await user.call('GET', `/workflows/${id}`);
     expect(paused).not.toBe(true);
+    faults.push(...user.faults);
+  });
+
+  it('retry exactly the people of one reason', async () => {
+    const user = await start();
+    const { page } = user;
+    const { inState, answer, enter } = await failedAt(user, ['ann@x.test', 'bob@x.test']);
+    answer(410);
+    await enter('cleo@x.test');
+    await inState('FAILED', 3);
+    await user.open('failures');
+    const first = page.getByRole('region', { name: 'Orders: Tell the shop', exact: true });
+    const second = page.getByRole('region', { name: 'Orders: Tell the shop (2)', exact: true });
+    await first.getByText('2 executions').waitFor();
+    await first.getByRole('button', { name: 'Show people' }).click();
+    await first.getByRole('row', { name: /ann@x\.test/ }).waitFor();
+    await second.getByRole('button', { name: 'Show people' }).click();
+    await second.getByRole('row', { name: /cleo@x\.test/ }).waitFor();
+    expect(await second.getByRole('row').count()).toBe(2);
+    expect(await axeFindings(page)).toEqual([]);
+    answer(200);
+    await second.getByRole('button', { name: 'Retry all' }).click();
+    await inState('FAILED', 2);
+    await second.waitFor({ state: 'detached' });
+    await first.getByText('2 executions').waitFor();
     faults.push(...user.faults);
   });
 

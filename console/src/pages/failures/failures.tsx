@@ -5,7 +5,7 @@ import { PageHead } from '../../design/page-head.tsx';
 import { Empty, Loaded } from '../../design/parts.tsx';
 import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
-import { Group, groupKey } from './group.tsx';
+import { Group, groupKey, groupLabels } from './group.tsx';
 
 const kinds = [
   { value: '', text: 'All' },
@@ -48,8 +48,8 @@ export function Page() {
             </Empty>
           ) : (
             <div className="stack">
-              {found.map((group) => (
-                <Group key={groupKey(group)} group={group} />
+              {found.map((group, at) => (
+                <Group key={groupKey(group)} group={group} label={groupLabels(found)[at]!} />
               ))}
             </div>
           )

@@ -22,6 +22,15 @@ export const groupKey = ({ kind, workflow, step, error }: ExecutionGroup): strin
 export const groupName = ({ workflow, step }: ExecutionGroup): string =>
   step ? `${workflow.name}: ${step.name}` : workflow.name;
 
+/** Names of groups, which differ: two reasons at the same step are `Orders: Pay` and `Orders: Pay (2)`. */
+export function groupLabels(groups: readonly ExecutionGroup[]): string[] {
+  const names = groups.map(groupName);
+  return names.map((name, at) => {
+    const before = names.slice(0, at).filter((other) => other === name).length;
+    return before === 0 ? name : `${name} (${before + 1})`;
+  });
+}
+
 /** Retries all executions of a group of failures. */
 export function RetryAll({ group: { workflow, step, error } }: { group: ExecutionGroup }) {
   const { api, project } = useProject();
@@ -43,7 +52,7 @@ export function RetryAll({ group: { workflow, step, error } }: { group: Executio
 }
 
 /** Executions with one reason: how many, since when, and what can be done with all of them. */
-export function Group({ group }: { group: ExecutionGroup }) {
+export function Group({ group, label }: { group: ExecutionGroup; label: string }) {
   const { api, project } = useProject();
   const [isOpen, setOpen] = useState(false);
   const { kind, workflow, error, count, firstAt, lastAt } = group;
@@ -53,7 +62,7 @@ export function Group({ group }: { group: ExecutionGroup }) {
   }, `${workflow.name} is paused. No execution begins a step until it is resumed.`);
   return (
     <Card
-      label={groupName(group)}
+      label={label}
       actions={
         <>
           {kind === 'failed' && <RetryAll group={group} />}
@@ -76,7 +85,7 @@ export function Group({ group }: { group: ExecutionGroup }) {
           Show people
         </Button>
       </div>
-      {isOpen && <People group={group} />}
+      {isOpen && <People group={group} label={label} />}
     </Card>
   );
 }

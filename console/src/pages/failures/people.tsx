@@ -11,7 +11,7 @@ import { useProject } from '../../shell/project.ts';
 const shownMax = 50;
 
 /** The newest executions of a group, each of which can be retried or sent past its step. */
-export function People({ group }: { group: ExecutionGroup }) {
+export function People({ group, label }: { group: ExecutionGroup; label: string }) {
   const { kind, workflow, step, error, count } = group;
   const { api, project, path } = useProject();
   const query = {
@@ -31,7 +31,7 @@ export function People({ group }: { group: ExecutionGroup }) {
       {({ data }) => (
         <>
           <Table
-            label={`People at ${step?.name ?? workflow.name}`}
+            label={`People at ${label.replace(`${workflow.name}: `, '')}`}
             rows={data}
             keyOf={({ id }) => id}
             columns={[
