@@ -15,7 +15,7 @@ import { fullTime } from '../../words/times.ts';
 import { CampaignActions } from './campaign-actions.tsx';
 import { Engagement } from './engagement.tsx';
 import { ExperimentCard } from './experiment-card.tsx';
-import { FollowedUp } from './followed-up.tsx';
+import { FollowedUp } from './edit/followed-up.tsx';
 import { LinksCard } from './links-card.tsx';
 import { NotReached } from './not-reached.tsx';
 import { Recipients } from './recipients.tsx';

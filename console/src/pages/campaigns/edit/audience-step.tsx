@@ -7,7 +7,7 @@ import { FilterBuilder } from '../../../filter/filter-builder.tsx';
 import { TopicField } from '../../../mail/mail-fields.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { counted, percent } from '../../../words/numbers.ts';
-import { FollowedUp } from '../followed-up.tsx';
+import { FollowedUp } from './followed-up.tsx';
 import type { CampaignValues } from './campaign-form.ts';
 import { useAudience } from './use-audience.ts';
 

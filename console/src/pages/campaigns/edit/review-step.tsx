@@ -11,7 +11,7 @@ import { SendTest } from '../../../mail/send-test.tsx';
 import { usePreview } from '../../../mail/use-preview.ts';
 import { useProject } from '../../../shell/project.ts';
 import { counted } from '../../../words/numbers.ts';
-import { FollowedUp } from '../followed-up.tsx';
+import { FollowedUp } from './followed-up.tsx';
 import { Counted } from './audience-step.tsx';
 import { type CampaignValues, sendRequestOf } from './campaign-form.ts';
 import { useVersion } from './experiment/use-version.tsx';

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
-import type { Campaign } from '../../api/api.ts';
-import { useProject } from '../../shell/project.ts';
-import { followUpRecipients } from '../../words/campaigns.ts';
-import { counted } from '../../words/numbers.ts';
-import { fullTime } from '../../words/times.ts';
+import type { Campaign } from '../../../api/api.ts';
+import { useProject } from '../../../shell/project.ts';
+import { followUpRecipients } from '../../../words/campaigns.ts';
+import { counted } from '../../../words/numbers.ts';
+import { fullTime } from '../../../words/times.ts';
 
 /** The recipients of a follow-up: those of another campaign, as it was at one time. */
 export function FollowedUp({ campaign: { followUp, totalRecipients } }: { campaign: Campaign }) {
