@@ -8,8 +8,8 @@ import { TopicField } from '../../../mail/mail-fields.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { counted, percent } from '../../../words/numbers.ts';
 import { FollowedUp } from './followed-up.tsx';
-import type { CampaignValues } from './campaign-form.ts';
-import { useAudience } from './use-audience.ts';
+import type { CampaignValues } from '../form/campaign-form.ts';
+import { useAudience } from '../form/use-audience.ts';
 
 const types = [
   { value: 'ALL', text: 'Everyone' },

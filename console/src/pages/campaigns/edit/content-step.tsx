@@ -11,10 +11,10 @@ import { MailPreview } from '../../../mail/mail-preview.tsx';
 import { usePreviewContact } from '../../../mail/preview-as.tsx';
 import { usePreview } from '../../../mail/use-preview.ts';
 import { messageTypeOptions } from '../../../words/templates.ts';
-import type { CampaignValues } from './campaign-form.ts';
+import type { CampaignValues } from '../form/campaign-form.ts';
 import { ExperimentFields } from './experiment/experiment-fields.tsx';
 import { useVersion } from './experiment/use-version.tsx';
-import { TemplateField } from './template-field.tsx';
+import { TemplateField } from '../form/template-field.tsx';
 import { UtmFields } from './utm-fields.tsx';
 
 /** The mail of a campaign, and how its success is measured. */

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import { armName, metrics } from '../../../words/experiments.ts';
 import { fullTime } from '../../../words/times.ts';
-import type { CampaignValues } from './campaign-form.ts';
-import { utmKeys } from './utm-form.ts';
+import type { CampaignValues } from '../form/campaign-form.ts';
+import { utmKeys } from '../form/utm-form.ts';
 
 /** When a campaign is sent, in words. */
 export function whenText({ time, at }: CampaignValues): string {

@@ -13,10 +13,10 @@ import { useProject } from '../../../shell/project.ts';
 import { counted } from '../../../words/numbers.ts';
 import { FollowedUp } from './followed-up.tsx';
 import { Counted } from './audience-step.tsx';
-import { type CampaignValues, sendRequestOf } from './campaign-form.ts';
+import { type CampaignValues, sendRequestOf } from '../form/campaign-form.ts';
 import { useVersion } from './experiment/use-version.tsx';
 import { Facts, whenText } from './facts.tsx';
-import { useAudience } from './use-audience.ts';
+import { useAudience } from '../form/use-audience.ts';
 
 /** All of a campaign before it is sent. */
 export function ReviewStep({

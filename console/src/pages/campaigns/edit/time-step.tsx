@@ -2,8 +2,8 @@ import { RadioGroup, SelectField, TextField } from '../../../design/fields.tsx';
 import type { FormState } from '../../../design/form.tsx';
 import { counted } from '../../../words/numbers.ts';
 import { duration, timeZone } from '../../../words/times.ts';
-import type { CampaignValues } from './campaign-form.ts';
-import { useAudience } from './use-audience.ts';
+import type { CampaignValues } from '../form/campaign-form.ts';
+import { useAudience } from '../form/use-audience.ts';
 
 /** When a campaign is sent, and how quickly. */
 export function TimeStep({ form }: { form: FormState<CampaignValues> }) {

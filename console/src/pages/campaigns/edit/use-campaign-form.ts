@@ -5,7 +5,7 @@ import { readAgain } from '../../../api/queries.ts';
 import { useForm } from '../../../design/form.tsx';
 import { useDraft } from '../../../mail/use-draft.ts';
 import { useProject } from '../../../shell/project.ts';
-import { type CampaignValues, requestOf, valuesOf } from './campaign-form.ts';
+import { type CampaignValues, requestOf, valuesOf } from '../form/campaign-form.ts';
 
 export interface Opened {
   value: Campaign;

@@ -1,7 +1,7 @@
 import { useRead } from '../../../api/queries.ts';
 import { CheckField, TextField } from '../../../design/fields.tsx';
 import { useProject } from '../../../shell/project.ts';
-import { type UtmKey, utmKeys, type UtmValues } from './utm-form.ts';
+import { type UtmKey, utmKeys, type UtmValues } from '../form/utm-form.ts';
 
 /** UTM parameters of the links in a campaign. */
 export function UtmFields({

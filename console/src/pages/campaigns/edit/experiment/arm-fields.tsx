@@ -4,9 +4,9 @@ import { CheckField, TextField } from '../../../../design/fields.tsx';
 import type { EditorHandle } from '../../../../mail/html-editor.tsx';
 import { HtmlField } from '../../../../mail/html-field.tsx';
 import { FromField } from '../../../../mail/mail-fields.tsx';
-import type { CampaignValues } from '../campaign-form.ts';
-import { TemplateField } from '../template-field.tsx';
-import type { ArmValues } from './experiment-form.ts';
+import type { CampaignValues } from '../../form/campaign-form.ts';
+import { TemplateField } from '../../form/template-field.tsx';
+import type { ArmValues } from '../../form/experiment-form.ts';
 import { armName } from '../../../../words/experiments.ts';
 
 /** One version of a campaign. Fields without a value show what the campaign has. */

@@ -5,8 +5,8 @@ import { EventField } from '../../../../values/event-field.tsx';
 import { units, type Unit } from '../../../../values/spans.ts';
 import { metrics } from '../../../../words/experiments.ts';
 import { count, counted } from '../../../../words/numbers.ts';
-import type { CampaignValues } from '../campaign-form.ts';
-import { useAudience } from '../use-audience.ts';
+import type { CampaignValues } from '../../form/campaign-form.ts';
+import { useAudience } from '../../form/use-audience.ts';
 import { ArmFields } from './arm-fields.tsx';
 import {
   armsMax,
@@ -14,7 +14,7 @@ import {
   type ExperimentValues,
   firstExperiment,
   newArm,
-} from './experiment-form.ts';
+} from '../../form/experiment-form.ts';
 
 /** Several versions of a campaign, and how the best one is found. */
 export function ExperimentFields({ form }: { form: FormState<CampaignValues> }) {

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { SelectField } from '../../../../design/fields.tsx';
-import type { CampaignValues } from '../campaign-form.ts';
+import type { CampaignValues } from '../../form/campaign-form.ts';
 import { armName } from '../../../../words/experiments.ts';
 
 /**

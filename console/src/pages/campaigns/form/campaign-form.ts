@@ -1,10 +1,6 @@
 import type { Campaign, Condition, CreateCampaignRequest } from '../../../api/api.ts';
 import { goalRequest, type GoalValues, goalValues } from '../../../goals/goal.ts';
-import {
-  experimentRequest,
-  type ExperimentValues,
-  experimentValues,
-} from './experiment/experiment-form.ts';
+import { experimentRequest, type ExperimentValues, experimentValues } from './experiment-form.ts';
 import { utmRequest, type UtmValues, utmValues } from './utm-form.ts';
 
 /** The values of the form of a campaign. An empty text is no value. */

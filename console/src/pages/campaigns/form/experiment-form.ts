@@ -1,9 +1,5 @@
-import type {
-  CampaignArm,
-  CampaignExperiment,
-  CreateCampaignRequest,
-} from '../../../../api/api.ts';
-import { secondsOf, type Unit, unitOf } from '../../../../values/spans.ts';
+import type { CampaignArm, CampaignExperiment, CreateCampaignRequest } from '../../../api/api.ts';
+import { secondsOf, type Unit, unitOf } from '../../../values/spans.ts';
 
 /** The values of the form of an experiment. An empty text is no value. */
 export interface ExperimentValues {
