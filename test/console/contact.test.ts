@@ -127,7 +127,11 @@ describe.runIf(browser)('a contact in the console', () => {
     expect(await erase.getAttribute('aria-disabled')).toBe('true');
     await question.getByRole('textbox').fill(ann.email);
     await erase.click();
-    await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+    await page.getByRole('heading', { name: 'Erasure of a contact' }).waitFor();
+    await page.getByText('Completed', { exact: true }).waitFor({ timeout: 30_000 });
+    const removed = page.getByRole('figure', { name: 'Contact', exact: true });
+    expect(await removed.locator('strong').innerText()).toBe('1');
+    await shop.check('erasure');
     await waitFor('the contact is gone', async () => {
       const { total } = await call('GET', '/contacts');
       return total === 0 ? true : null;

@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import type { Campaign } from '../../api/api.ts';
 import { EverpostError } from '../../api/api.ts';
-import { useLive, useRead } from '../../api/queries.ts';
-import { BarChart } from '../../design/bar-chart.tsx';
+import { useLive } from '../../api/queries.ts';
 import { PageHead } from '../../design/page-head.tsx';
 import { Figures, Loaded, Progress, State } from '../../design/parts.tsx';
 import { GoalCard } from '../../goals/goal-card.tsx';
+import { OverTime } from '../../mail/over-time.tsx';
 import { useParam } from '../../shell/address.ts';
 import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
@@ -46,7 +46,7 @@ export function Page() {
         <>
           <Head campaign={shown} />
           <Loaded query={stats}>{(numbers) => <Numbers campaign={shown} stats={numbers} />}</Loaded>
-          {shown.status !== 'DRAFT' && <OverTime campaign={shown} />}
+          {shown.status !== 'DRAFT' && <CampaignOverTime campaign={shown} />}
           {shown.experiment && <ExperimentCard campaignId={shown.id} />}
           {shown.status !== 'DRAFT' && <LinksCard campaignId={shown.id} />}
           {shown.status !== 'DRAFT' && <Recipients campaign={shown} />}
@@ -143,23 +143,10 @@ function Speed({ stats: { progress } }: { stats: Stats }) {
   );
 }
 
-function OverTime({ campaign }: { campaign: Campaign }) {
-  const { api, project } = useProject();
-  const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const start = campaign.sentAt ?? campaign.scheduledFor ?? campaign.updatedAt;
-  const startDate = new Date(new Date(start).getTime() - 3_600_000).toISOString();
-  const query = { campaignId: campaign.id, interval: 'hour', timeZone, startDate } as const;
-  const isOver = Date.now() - new Date(start).getTime() > 3 * 86_400_000;
-  const { data } = useRead(
-    [project.id, 'campaigns', campaign.id, 'series', query, campaign.sentCount],
-    () => api.get('/analytics/series', { query: { ...query, ...(isOver && { interval: 'day' }) } }),
-  );
-  if (!data) return null;
-  return (
-    <BarChart
-      label="Over time"
-      unit="Emails"
-      bars={data.points.map(({ at, sent }) => ({ name: fullTime(at), value: sent }))}
-    />
-  );
+function CampaignOverTime({ campaign: { id, sentCount, ...campaign } }: { campaign: Campaign }) {
+  const start = new Date(campaign.sentAt ?? campaign.scheduledFor ?? campaign.updatedAt);
+  const startDate = new Date(start.getTime() - 3_600_000).toISOString();
+  const isOver = Date.now() - start.getTime() > 3 * 86_400_000;
+  const series = { campaignId: id, interval: isOver ? 'day' : 'hour', startDate } as const;
+  return <OverTime series={series} version={sentCount} />;
 }

@@ -76,8 +76,9 @@ function useErase({ id, email }: Contact): () => void {
       verb: 'Erase',
       typed: email,
       async send() {
-        await api.post('/contacts/{id}/erase', { path: { id }, body: { suppress: true } });
-        await navigate({ to: path('contacts') });
+        const body = { suppress: true };
+        const { jobId } = await api.post('/contacts/{id}/erase', { path: { id }, body });
+        await navigate({ to: path(`contacts/erasures/${jobId}`) });
         await readAgain(project.id, 'contacts');
         say(`${email} is being erased.`);
       },

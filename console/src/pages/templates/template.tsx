@@ -1,5 +1,6 @@
 import { etagOf, EverpostError } from '../../api/api.ts';
 import { useRead } from '../../api/queries.ts';
+import { LastDays } from '../../mail/over-time.tsx';
 import { Loaded } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
 import { NotFound } from '../../shell/not-found-page.tsx';
@@ -18,7 +19,14 @@ export function Page() {
   }
   return (
     <Loaded query={template} lines={10}>
-      {(opened) => (opened.value.id === id ? <TemplateEditor key={id} opened={opened} /> : null)}
+      {(opened) =>
+        opened.value.id === id && (
+          <>
+            <TemplateEditor key={id} opened={opened} />
+            <LastDays templateId={id} />
+          </>
+        )
+      }
     </Loaded>
   );
 }

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useLive } from '../../../api/queries.ts';
+import { LastDays } from '../../../mail/over-time.tsx';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Loaded } from '../../../design/parts.tsx';
 import { Tabs } from '../../../design/tabs.tsx';
@@ -47,6 +48,7 @@ export function Page() {
             tabs={[
               { name: 'Steps', content: <Steps id={id} /> },
               { name: 'Executions', content: <Executions id={id} /> },
+              { name: 'Over time', content: <LastDays workflowId={id} /> },
               { name: 'Versions', content: <Versions id={id} /> },
               {
                 name: 'Settings',
