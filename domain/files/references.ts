@@ -10,9 +10,8 @@ export function keyOr(keys: ReadonlyMap<string, string>, id: string): string {
   return keys.get(id) ?? id;
 }
 
-const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const segmentField = new RegExp(`^segment\\.(${uuid})$`, 'i');
-const templateField = new RegExp(`^template\\.(${uuid})(\\..+)$`, 'i');
+const segmentField = /^segment\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+const templateField = /^template\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(\..+)$/i;
 
 /** Returns the name of a filter's field in files: with keys in place of ids. */
 function fieldInFile(field: string, keys: FileKeys): string {
