@@ -7,11 +7,11 @@ import { queryClient } from './api/queries.ts';
 import { Confirmations } from './design/confirm.tsx';
 import { shareNonce } from './design/nonce.ts';
 import { Notices } from './design/notices.tsx';
-import { applyTheme } from './shell/theme.ts';
+import { applyLook } from './shell/look.ts';
 import { ProveAgain } from './sign-in/prove-again.tsx';
 import { router } from './router.tsx';
 
-applyTheme();
+applyLook();
 shareNonce();
 createRoot(document.getElementById('root')!).render(
   <QueryClientProvider client={queryClient}>

@@ -1,4 +1,5 @@
 import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { Project } from '../api/api.ts';
 import { useLive } from '../api/queries.ts';
 import { base } from '../api/session.ts';
@@ -9,7 +10,7 @@ import { useNotify } from '../design/notices.tsx';
 import { sections } from '../navigation/pages.ts';
 import { count } from '../words/numbers.ts';
 import { useProject } from './project.ts';
-import { applyTheme, readTheme, type Theme } from './theme.ts';
+import { applyRows, applyTheme, areRowsCompact, readTheme, type Theme } from './look.ts';
 import { useUser } from './user.ts';
 
 const start = ['start', 'Get started'] as const;
@@ -108,6 +109,11 @@ export function AccountMenu() {
   const { email } = useUser();
   const navigate = useNavigate();
   const { fail } = useNotify();
+  const [isCompact, setCompact] = useState(areRowsCompact);
+  const changeRows = () => {
+    applyRows(!isCompact);
+    setCompact(!isCompact);
+  };
   const logOut = async () => {
     try {
       const sessions = await accountApi.get('/users/@me/sessions');
@@ -137,6 +143,9 @@ export function AccountMenu() {
           isChosen: readTheme() === theme,
           onChoose: () => applyTheme(theme),
         })),
+        { kind: 'line' },
+        { kind: 'label', text: 'Table rows' },
+        { kind: 'check', text: 'Compact', isChosen: isCompact, onChoose: changeRows },
         { kind: 'line' },
         { text: 'Log out', onChoose: () => void logOut() },
       ]}
