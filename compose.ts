@@ -123,7 +123,7 @@ function composeShared(
   };
 }
 
-/** Creates the mail providers that a process can use. Each connects when it is first used. */
+/** Creates the mail providers that a process can use. A provider connects when it is first used. */
 function composePool(
   { config, db }: Pick<Opened, 'config' | 'db'>,
   services: {
@@ -227,13 +227,13 @@ export function composeApi(
 /** Creates the services of the activities. `close` closes them. */
 export async function composeWorker(opened: Opened): Promise<{
   services: WorkersOptions['services'];
-  /** Names of the circuits of the installation's mail providers. */
+  /** Names of the circuit breakers of the installation's mail providers. */
   circuits: readonly string[];
   close(): Promise<void>;
 }> {
   const { config, db, client, log } = opened;
-  // Fewer than in the API, because bulk actions, imports and the sweep start thousands of runs, and
-  // no request waits for them.
+  // The worker makes fewer concurrent calls to Temporal than the API. Bulk actions, imports and the
+  // sweep start thousands of runs, but no request waits for these runs.
   const shared = composeShared(opened, { callsMax: 4, platformKeys: platformKeys(config) });
   const { mailer } = shared.mailPool.default;
   const { taskQueue } = config.temporal;
@@ -334,7 +334,10 @@ async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
   });
 }
 
-/** Database timeouts for reading the backlog, in milliseconds; only the metrics wait for it. */
+/**
+ * Database timeouts for reading the backlog, in milliseconds. Only the metrics wait for the
+ * backlog.
+ */
 const backlogTimeouts = { lockMs: 1_000, statementMs: 3_000, connectionMs: 2_000 };
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** The types of settings. Each parses the text of an environment variable. */
+/** The types of settings, each of which parses the text of an environment variable. */
 
 export const text = z.string().optional();
 export const url = z.url({

@@ -152,7 +152,7 @@ const Environment = z.object({
   EVENT_DELIVERY_FAILING_SECONDS: number(259_200, 1),
 });
 
-/** All variables. Those of mail providers are declared in the providers' folders. */
+/** All variables, including those of mail providers, which their folders declare. */
 const AllVariables = z.object({
   ...Object.assign({}, ...mailProviders.map(({ variables }) => variables)),
   ...Environment.shape,
@@ -238,8 +238,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Previous keys: what was encrypted with them can still be decrypted. */
     dataEncryptionKeysPrevious: env.DATA_ENCRYPTION_KEY_PREVIOUS ?? [],
     /**
-     * Minutes after a sign-in in which irreversible requests are allowed; 0: as long as the
-     * session.
+     * Minutes after a sign-in in which irreversible requests are allowed; 0: until the session
+     * ends.
      */
     reauthenticationMinutes: env.REAUTHENTICATION_MINUTES,
     /** The host for which passkeys are valid; null: the host of the dashboard. */
@@ -301,7 +301,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     machineRules: readMachineRules(env.MACHINE_RULES_FILE),
     /** True: a project is disabled when its bounce or complaint rate becomes critical. */
     autoProjectDisable: env.AUTO_PROJECT_DISABLE,
-    /** Seconds in a day of new ramps. */
+    /** Length of a day of new warm-up ramps, in seconds. */
     rampDaySeconds: env.RAMP_DAY_SECONDS,
     attachmentsMax: env.MAX_ATTACHMENTS_COUNT,
     attachmentMegabytesMax: env.MAX_ATTACHMENT_SIZE_MB,
@@ -344,7 +344,9 @@ function rateLimitSettings(env: Settings) {
 
 function journalSettings(env: Settings) {
   return {
-    /** Folder of the journals; null: workers keep no journal. */
+    /**
+     * Folder of the journals, in which workers note the messages that they send; null: no journals.
+     */
     dir: (env.JOURNAL_DIR ?? `${env.EVERPOST_DATA_DIR}/journal`) || null,
     /** Days for which a journal is kept after all its outcomes are in the database. */
     retentionDays: env.JOURNAL_RETENTION_DAYS,
@@ -371,7 +373,7 @@ function databaseTimeouts(env: Settings) {
   };
 }
 
-/** Variables that require other variables, with the names of these. */
+/** Variables that require others. `needs` are the names of the required variables. */
 const partners: [name: string, needs: string[]][] = [
   [
     'STRIPE_SECRET_KEY',
@@ -486,7 +488,8 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
     bodyRetentionDays: env.EMAIL_BODY_RETENTION_DAYS,
     messageBytesMax: env.MAX_MESSAGE_SIZE_MB * 1024 * 1024,
     /**
-     * Who inserts the pixel and tracked links into mail: Everpost (`own`), or a kind of provider.
+     * Software that inserts the pixel and tracked links into mail: Everpost (`own`), or a kind of
+     * provider.
      */
     tracking: env.TRACKING_MODE ?? (tracks ? kind : 'own'),
   };

@@ -160,8 +160,8 @@ function requestLog({ config, log: whole }: Services): Middleware {
 }
 
 /**
- * Content-Security-Policy of all responses except pages. If a browser shows such a response as a
- * page, it loads and runs nothing.
+ * Content-Security-Policy of all responses except pages. A browser that shows such a response as a
+ * page loads and runs nothing.
  */
 const apiPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

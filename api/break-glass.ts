@@ -5,9 +5,7 @@ import { isConnectionRefused } from '../db/sql-state.ts';
 import { normaliseEmail } from '../domain/email-address.ts';
 import { issueLink } from './accounts/factors/break-glass.ts';
 
-/**
- * The command with which an operator creates a sign-in link for a user. It needs only the database.
- */
+/** The command with which an operator creates a sign-in link for a user, with only the database. */
 
 const usage = `Usage: npm run break-glass -- ADDRESS [--remove-factors]
 
@@ -18,7 +16,7 @@ In production: node dist/api/break-glass.js ADDRESS, with the settings of the AP
 const { address, removeFactors } = readArguments();
 
 try {
-  // This command signs and encrypts nothing, so the secret may be missing.
+  // The command signs and encrypts nothing, so the secret may be missing.
   const config = readConfig({ JWT_SECRET: 'unused'.padEnd(32, '-'), ...process.env });
   const { db, close } = openDatabase(config.databaseUrl, { poolMax: 1 });
   const link = await issueLink(db, config, address, { removeFactors }).finally(close);

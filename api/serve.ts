@@ -21,14 +21,14 @@ const requestsEndMs = 10_000;
 /** Milliseconds that running requests have to respond after `stopping` was aborted. */
 const requestsAnswerMs = 2_000;
 /**
- * Milliseconds after which a process that was asked to stop exits in any case. The sweep starts or
- * signals the runs that are left.
+ * Milliseconds after which a process that was asked to stop exits in any case. The periodic sweep
+ * starts or signals the runs that are left.
  */
 const stopMs = 20_000;
 export const serverOptions: ServerOptions = {
   /**
-   * Longer than the 60 s for which load balancers keep idle connections, because they must close
-   * first.
+   * Longer than the 60 s for which load balancers keep idle connections, because the load balancer
+   * must close a connection first.
    */
   keepAliveTimeout: 65_000,
   /** Headers come in a few packets, so a slower client is cut off. */

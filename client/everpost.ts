@@ -9,7 +9,7 @@ export interface EverpostOptions {
   baseUrl: string;
   /** A secret key (`sk_…`) for all endpoints, or a public key (`pk_…`) only for `/v1/track`. */
   apiKey?: string;
-  /** How often a failed request is repeated, if repeating it is safe. Default: 3. */
+  /** Number of times that a failed request is repeated, if repeating it is safe. Default: 3. */
   retries?: number;
   /** Timeout of one attempt, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
@@ -33,7 +33,7 @@ interface Shape {
 }
 type Request<E> = E extends Shape ? E['request'] & CallOptions : never;
 type Answer<E> = E extends Shape ? E['answer'] : never;
-/** The request of a path. It is optional if all its fields are optional. */
+/** The request of a path, optional if all its fields are optional. */
 type Given<E> = object extends Request<E> ? [request?: Request<E>] : [request: Request<E>];
 
 interface Page<Item> {
@@ -78,8 +78,8 @@ export function etagOf(response: object): string {
 const longestPause = 60;
 
 /**
- * The API of an Everpost server, typed by path. Each method returns the API's response, and throws
- * an `EverpostError` for an error or a missing response.
+ * The API of an Everpost server, typed by path. A method returns the API's response, and throws an
+ * `EverpostError` for an error or a missing response.
  */
 export class Everpost {
   readonly #baseUrl: string;
@@ -140,7 +140,7 @@ export class Everpost {
     return this.#call('delete', path, request);
   }
 
-  /** Yields all items of a list with a cursor. Each page is requested when it is needed. */
+  /** Yields all items of a list with a cursor, and requests each page when it is needed. */
   async *list<P extends ListPath>(
     path: P,
     ...[request]: Given<Api['get'][P]>
@@ -236,8 +236,8 @@ function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolea
 }
 
 /**
- * Returns the code of the error that caused `fetch failed`. It becomes part of the message, because
- * a log often keeps only the message.
+ * Returns the code of the error that caused `fetch failed`. The code becomes part of the message,
+ * because a log often keeps only the message.
  */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: { code?: unknown } };

@@ -95,15 +95,15 @@ function refuseForeignOrigin(ctx: Context, { config }: Services): void {
   const reads = ctx.method === 'GET' || ctx.method === 'HEAD';
   const site = ctx.get('sec-fetch-site').toLowerCase();
   const origin = ctx.get('origin') || originOf(ctx.get('referer'));
-  // The console may be opened under any host name of the server. Its requests then have the origin
-  // of the host that they are sent to, which no page of another site has.
+  // The console may be opened under any host name of the server. A page of another site never has
+  // the origin of the host that receives its request.
   const own = `${ctx.protocol}://${ctx.host}`;
   const ours = [originOf(config.dashboardUrl), originOf(config.apiUrl), own];
   if (reads) {
     // The router accepts paths in any case and with a trailing slash.
     const logsOut = /^\/auth\/logout\/?$/i.test(ctx.path);
-    // `none`: the user has typed the address. Without the header, the client is no browser, or the
-    // page uses http.
+    // `none`: the user has typed the address. Clients other than browsers, and pages with http, do
+    // not send the header `Sec-Fetch-Site`.
     const isOwn = ['', 'same-origin', 'none'].includes(site);
     // The dashboard may have another host or port on the same site.
     const isDashboard = site === 'same-site' && origin !== '' && ours.includes(origin);
@@ -243,8 +243,9 @@ function requireRole({ role }: ProjectCaller, needed: 'ADMIN' | 'OWNER'): void {
 }
 
 /**
- * Refuses keys that make an administrator: with a stolen key, an attacker could become one, and
- * stay when the key is replaced. Only the project's own secret key may, if the owner allows it.
+ * Refuses API keys that make an administrator. Otherwise the thief of a key could become an
+ * administrator, and stay one after the key is replaced. Only the project's own secret key is
+ * accepted, if the owner allows this.
  * @throws Problem SESSION_REQUIRED
  */
 export function requireNamingAdmins({ session, key, project }: ProjectCaller): void {

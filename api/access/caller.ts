@@ -3,7 +3,7 @@ import type { NamedKey } from '../../db/projects/key-lookup.ts';
 import type { Role } from '../../domain/roles.ts';
 
 /**
- * Who may call an endpoint:
+ * The callers that an endpoint accepts:
  * - `open`: anyone
  * - `either`: public or secret key, or a session with `X-Project-Id`
  * - `secret`: secret key, or a session with `X-Project-Id`
@@ -15,7 +15,7 @@ export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
 export interface Project {
   /** Id of the project's row. */
   id: string;
-  /** The id that the API shows. It differs from `id` after a reset. */
+  /** The id that the API shows. A reset project has another `id`. */
   publicId: string;
   disabledReason: string | null;
   /** True if a public key can subscribe only contacts that have confirmed. */

@@ -27,7 +27,7 @@ export class SecurityLog {
   readonly #services: { db: Database; log: Logger };
   readonly #ctx: Context;
   readonly #caller: Caller;
-  /** By content, because a retried transaction reports the same event again. */
+  /** The events by their content, so that an event of a retried transaction is kept once. */
   readonly #noted = new Map<string, SecurityEvent>();
 
   constructor(services: { db: Database; log: Logger }, ctx: Context, caller: Caller) {
@@ -37,7 +37,8 @@ export class SecurityLog {
   }
 
   /**
-   * Stores an event, in the given transaction if any. It is logged when the request has succeeded.
+   * Stores an event, in the given transaction if any. The event is logged when the request has
+   * succeeded.
    */
   async note(given: NotedEvent, tx: Database = this.#services.db): Promise<void> {
     if (given.changes?.length === 0) return;
@@ -48,7 +49,7 @@ export class SecurityLog {
 
   /**
    * Logs a refusal at once, and stores it if its user is known. The response does not wait for the
-   * database, because its time must not reveal if an account exists.
+   * database, because the waiting time would reveal that the account exists.
    */
   noteRefusal(given: NotedEvent): void {
     const { db, log } = this.#services;
@@ -67,8 +68,8 @@ export class SecurityLog {
   }
 
   #write(event: SecurityEvent): void {
-    // `state` has the public id, the only one that clients see. After a reset it differs from the
-    // row id.
+    // `ctx.state` has the project's public id, the only one that clients see. A reset project has
+    // another row id.
     const projectId = (this.#ctx.state['projectId'] as string | undefined) ?? event.projectId;
     // The id of a contact gives access to its public pages, so it is stored in the row but never
     // logged. Changed values may be addresses of members.

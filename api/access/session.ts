@@ -23,9 +23,9 @@ export interface Session {
 }
 
 /**
- * Returns the name of a cookie. With https, the prefix `__Host-` makes browsers accept the cookie
- * only from this host, for all paths, and only by https (RFC 6265bis 4.1.3.2). So no other host of
- * the domain can set it.
+ * Returns the name of a cookie. With https, it has the prefix `__Host-`. Browsers then accept the
+ * cookie only from this host, for all paths, and only by https (RFC 6265bis 4.1.3.2). So no other
+ * host of the domain can set the cookie.
  */
 export function cookieName(
   name:

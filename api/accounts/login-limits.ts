@@ -22,7 +22,7 @@ export interface LoginCounters {
  * the limit. When the login succeeds, `forgetLogin` subtracts it.
  * Guesses are limited per network and account. If many networks guess the password of one account,
  * networks that have never logged in to the account must wait. So an attacker cannot lock out the
- * owner, who logs in from a known network, or makes a network known by a password reset by mail.
+ * owner, whose network is known. A password reset by mail also makes a network known.
  * Addresses without an account are counted, too. The counters contain only a hash of the address.
  * @throws Problem RATE_LIMIT_EXCEEDED
  */

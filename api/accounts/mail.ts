@@ -52,9 +52,8 @@ export function recordPasswordReset(
 }
 
 /**
- * Maximum number of invitation mails to a user per hour, from all inviters together, so that
- * inviting and withdrawing repeatedly cannot flood a mailbox. Further invitations only appear in
- * the user's list.
+ * Maximum number of invitation mails to a user per hour, from all inviters together. So repeated
+ * invitations cannot flood a mailbox. Further invitations only appear in the user's list.
  */
 const invitationMailsPerHour = 10;
 
@@ -73,8 +72,8 @@ export async function recordInvitation(
 }
 
 /**
- * Maximum number of mails to an administrator per hour about changes of members by a key, so that a
- * stolen key cannot flood a mailbox.
+ * Maximum number of mails per hour to an administrator about members changed by a key. So a stolen
+ * key cannot flood a mailbox.
  */
 const membersByKeyPerHour = 20;
 
@@ -98,8 +97,8 @@ export async function recordMembersByKey(
 }
 
 /**
- * Maximum number of mails per hour to a user about changes of the account's second factors, so that
- * a thief cannot flood the mailbox.
+ * Maximum number of mails per hour to a user about changed second factors of the account. So a
+ * thief cannot flood the mailbox.
  */
 const factorMailsPerHour = 20;
 

@@ -173,11 +173,11 @@ async function identify(
   if (email === null) throw new LoginRefused('oauth_failed');
   refuseKept(config, { email });
   const holder = await findUserByEmail(db, email);
-  // The account's user has never proved the address, and this login proves it. So this login takes
-  // over the account.
+  // The user of this account has never proved the address. The login proves the address, so it
+  // takes over the account.
   const isUnproven = holder?.type === 'PASSWORD' && !holder.email_verified;
-  // Refused even for an account of the same provider, because the address may have another owner
-  // there.
+  // An account of the same provider is refused, too, because the address may have another owner at
+  // the provider.
   if (holder && !isUnproven) throw new LoginRefused('wrong_method');
   if (!config.signupsEnabled) throw new LoginRefused('signups_disabled');
   const { providerId } = identity;
@@ -219,8 +219,8 @@ async function checkState(
 }
 
 /**
- * Returns the PKCE verifier, which only this server knows. It is derived from the state and a key of
- * the server, so it need not be stored.
+ * Returns the PKCE verifier, which only this server knows. The verifier is derived from the state
+ * and a key of the server, so no row stores it.
  */
 export function verifierOf(state: string, config: Services['config']): string {
   return createHmac('sha256', keyFor('oauth verifier', config)).update(state).digest('base64url');

@@ -24,7 +24,7 @@ export function hashPassword(password: string): Promise<string> {
   return hash(password, argon2);
 }
 
-/** The hash to check when there is no stored one, so that the check takes as long. */
+/** The hash to check if none is stored, so that each check takes the same time. */
 const nobody = hashPassword('');
 
 /** Checks a password. @param passwordHash null: there is no account, or it has no password. */

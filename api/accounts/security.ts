@@ -152,7 +152,7 @@ async function securityOf(
   };
 }
 
-/** The texts contain no limits, because senders who know them would stay just below. */
+/** The texts contain no limits, because a sender who knows a limit would stay just below it. */
 const texts: Record<'warning' | 'critical', Record<Measure, string>> = {
   critical: {
     bounces: 'Too much mail of the project bounces: remove addresses that do not exist.',

@@ -58,8 +58,8 @@ export const getActivity = endpoint({
   example: { response: { data: [activityExample], hasMore: false } },
   async handle({ db, caller, query }) {
     const { startDate, endDate, cursor, types, contactId, limit } = query;
-    // Without dates, the first page shows only 30 days, but older rows are read, too, because they
-    // show if there is a next page.
+    // Without dates, the first page shows only 30 days. Older rows are read, too, because they show
+    // if there is a next page.
     const { rows, hasMore: goesOn } = await listActivity(db, caller.projectId, {
       types: types ? pastTypes.filter((type) => types.includes(type)) : pastTypes,
       contactId,

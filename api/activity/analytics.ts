@@ -17,8 +17,8 @@ import { Zone } from '../../domain/time/schemas.ts';
 import { startsWithin, wallTimeAt } from '../../domain/time/zones.ts';
 
 /**
- * All statistics use whole days, including the first and the last; by default the last 30. They are
- * UTC days, unless a query has a time zone.
+ * All statistics use whole days, including the first and the last; by default the last 30 days. The
+ * days are in UTC, unless a query has a time zone.
  */
 
 const Rate = z.number().min(0);
@@ -42,7 +42,10 @@ function daysIn(query: z.output<typeof DayQuery>): SeriesPart[] {
   return starts.map((start) => ({ from: start, to: lastOfDay(zone, start) }));
 }
 
-/** Returns the date in a time zone: `2026-11-21`. In the year 10000 it is `+010000-01-01`. */
+/**
+ * Returns the date in a time zone: `2026-11-21`. From the year 10000 on, it begins with a sign:
+ * `+010000-01-01`.
+ */
 function dateAt(zone: string, instant: Date): string {
   const { year, month, day } = wallTimeAt(zone, instant);
   const date = new Date(0);

@@ -40,7 +40,7 @@ export function rangeQuery<Shape extends z.ZodRawShape>(shape: Shape) {
 
 /**
  * Returns the period of a query, both ends included. By default it starts 30 days before its end.
- * `to` null: it has no end.
+ * `to` is null if the query has no end.
  */
 export function periodOf({ startDate, endDate }: DateRange, now: Date) {
   const end = endDate ?? now;

@@ -61,9 +61,9 @@ export function zonedBounds(
   return { from, to };
 }
 
-/** Returns the start of the last 30 days before an instant, including its own day. */
+/** Returns the start of the last 30 days. The day of `until` is the last of them. */
 export function startOfLastDays(zone: string, until: Date): Date {
-  // Noon, because a clock change then leads to no other day.
+  // Days are subtracted from noon, so that a clock change cannot lead to another day.
   const noon = startOfInterval(zone, 'day', until).getTime() + unitMs.days / 2;
   return startOfInterval(zone, 'day', new Date(noon - (daysByDefault - 1) * unitMs.days));
 }

@@ -6,7 +6,7 @@ import { actorTypes, readActor } from '../../domain/access/actor.ts';
 import { isUuid } from '../../domain/ids.ts';
 import { named } from '../http/schemas.ts';
 
-/** Actors: who caused something. They are stored as `<type>:<id>`. */
+/** Actors, stored as `<type>:<id>`: the users, keys and others that caused something. */
 
 export const Actor = named('Actor', {
   type: z

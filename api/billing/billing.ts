@@ -292,7 +292,7 @@ export async function billed({ db, member }: Pick<Services, 'db'> & { member: Pr
 }
 
 /**
- * Calls the payment provider. These endpoints are available only if there is one.
+ * Calls the payment provider. Without a provider, all endpoints that call it are unavailable.
  * @throws Problem SERVICE_UNAVAILABLE when the provider does not respond, or not as expected.
  */
 export async function askProvider<T>(

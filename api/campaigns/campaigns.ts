@@ -201,7 +201,7 @@ async function newValues(db: Database, projectId: string, body: NewCampaign) {
     from_name: template?.from_name ?? null,
     reply_to: template?.reply_to ?? null,
     segment_id: null,
-    // This default is only for TypeScript, because the schema guarantees that `given` has an
+    // The default is only for TypeScript, because the schema guarantees that `given` has an
     // audience type.
     audience_type: 'ALL',
     follow_up_list: null,
@@ -372,8 +372,8 @@ export const duplicateCampaign = endpoint({
       return transact(db, async (tx) => {
         await holdProject(tx, projectId);
         await lockSegmentReferences(tx, projectId);
-        // Read again, because the campaign's segment may have been deleted in the meantime. The
-        // lock keeps its list of recipients.
+        // The campaign is read again, because its segment may have been deleted in the meantime.
+        // The lock prevents the deletion of its list of recipients.
         const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
         requireCounted(original, row);
         const made = await insertCampaign(tx, {

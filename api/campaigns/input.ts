@@ -202,10 +202,7 @@ function messageTypeOf({ messageType, type }: Given) {
   return messageType ?? (type !== undefined && !isAudienceType(type) ? type : undefined);
 }
 
-/**
- * Returns the condition in a request, with the field that contains it; null and absent count the
- * same.
- */
+/** Returns the condition in a request, with the field that contains it. null counts as absent. */
 export function conditionIn(body: Given): PlacedCondition | null {
   return placedCondition(body, 'audienceCondition', 'audienceFilter');
 }

@@ -69,7 +69,7 @@ export const retryFailedCampaign = endpoint({
   },
 });
 
-/** Returns how many mails wait again. */
+/** Retries all failed mails with these reasons. Returns their number. */
 async function retryAll(
   call: Pick<Call<'secret', unknown, unknown, unknown>, 'db' | 'note'>,
   campaign: CampaignRef,
@@ -83,7 +83,10 @@ async function retryAll(
   return retry.retried;
 }
 
-/** Returns the retry after its next page; null: the campaign does not allow this page any more. */
+/**
+ * Retries the next page of mails, and returns the state of the retry; null: the campaign allows no
+ * more mail, or its run has taken over the retry.
+ */
 async function retryOnePage(
   { db, note }: Pick<Call<'secret', unknown, unknown, unknown>, 'db' | 'note'>,
   campaign: CampaignRef,
@@ -105,7 +108,10 @@ async function retryOnePage(
   }
 }
 
-/** Returns the retry as its campaign has it; over if the campaign was cancelled. */
+/**
+ * Returns the stored state of the retry, with no `reasons` if the retry has ended, for example
+ * because the campaign was cancelled.
+ */
 async function readAgain(
   db: Database,
   { projectId, campaignId: id }: CampaignRef,

@@ -39,7 +39,7 @@ const SendRequest = z
     localTime: LocalDateTimeText.nullish().describe(
       'Send time in the zone of each contact; not together with scheduledFor',
     ),
-    // Checked below, because without a local time it is ignored.
+    // Checked by `superRefine` below, because `late` is ignored without `localTime`.
     late: z
       .unknown()
       .optional()

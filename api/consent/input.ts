@@ -107,7 +107,8 @@ export async function checkTopics(
 }
 
 /**
- * Refuses data that would exceed a limit after they are merged into the contact with this address.
+ * Refuses data that would exceed a limit after they are merged into the contact with the address
+ * `email`.
  * @throws Problem VALIDATION_ERROR
  */
 export async function checkMergedData(

@@ -113,7 +113,7 @@ const putConsentPolicy = endpoint({
     return transact(db, async (tx) => {
       const { updatedAt: _, ...before } = await lockConsentPolicy(tx, projectId);
       const policy = { ...before, ...change };
-      // This also prevents the deletion of the template until the transaction ends.
+      // `holdTemplates` also prevents the deletion of the template until the transaction ends.
       if (policy.templateId !== null) await holdTemplates(tx, projectId, [policy.templateId]);
       await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
       const stored = await updateConsentPolicy(tx, projectId, policy);

@@ -19,8 +19,8 @@ export const isInConsole = (path: string): boolean =>
 const noncePlace = 'EVERPOST-NONCE';
 
 /**
- * Serves the console: one page for all its addresses, the same for all users, and the files that it
- * loads. These requests count for no rate limit, because they read no data.
+ * Serves the console: one page for all its addresses, the same for all users, and the files of the
+ * page. Requests of the console count for no rate limit, because they read no data.
  */
 export function consoleRoutes({ console: isOn }: Pick<Config, 'console'>): Middleware {
   let built: Promise<BuiltConsole> | undefined;

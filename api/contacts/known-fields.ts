@@ -43,9 +43,9 @@ export async function refuseUnknownFields(
 }
 
 /**
- * Returns those of the keys that at least one contact has. A key that many contacts have is found
- * quickly. The first key that no contact has costs a read of all contacts, so all remaining keys
- * are then searched together in one more read.
+ * Returns the keys that at least one contact has. A key that many contacts have is found quickly.
+ * The first key that no contact has costs a read of all contacts. So one more read then searches
+ * all remaining keys together.
  */
 async function keysInUse(
   db: Database,

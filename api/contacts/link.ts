@@ -53,7 +53,7 @@ export async function changeByLink(
   change: {
     contactId: string;
     source: 'public_page' | 'one_click';
-    /** True: the topics are read even if the link has no topic. */
+    /** True: the topics of the contact are read. Default: only if the link has a topic. */
     hasTopics?: boolean;
     /** Returns the requested change, for the current state of the contact. */
     requestOf: (before: TopicContact) => LinkRequest;

@@ -6,9 +6,7 @@ import { type Call, endpoint } from '../http/endpoint.ts';
 import { named, ById } from '../http/schemas.ts';
 import { changeByLink, LinkQuery, topicOfLink, requestOfLink } from './link.ts';
 
-/**
- * Endpoints for a customer's own opt-out pages. They need only the id of the contact, and no key.
- */
+/** Endpoints for a customer's opt-out pages, which need only the id of the contact, and no key. */
 
 const Subscription = named('Subscription', {
   id: z.uuid(),

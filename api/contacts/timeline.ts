@@ -50,8 +50,8 @@ const TimelineEntry = named('TimelineEntry', {
 type Entry = z.input<typeof TimelineEntry>;
 
 /**
- * Times have microseconds, so that items of one millisecond have an order, and a page begins
- * exactly where the previous page ended.
+ * Times have microseconds, so that items of one millisecond have an order. So a page begins exactly
+ * where the previous page ended.
  */
 const newestFirst: CursorForm = { order: 'timeline', value: 'instant' };
 
@@ -175,7 +175,7 @@ const optInTitles = {
   expired: 'Opt-in: expired without confirmation',
 };
 
-/** Returns the reason as JSON why a message is not due yet, and its outcome. */
+/** Returns the outcome of a message. `hold` is the reason why the message is not due yet. */
 function judge(mail: JudgedColumns & { status: string; error: string | null }) {
   const toDate = (time: string | null) => (time === null ? null : new Date(time));
   const columns = {

@@ -85,9 +85,9 @@ export function readProgress(
 }
 
 /**
- * Estimates when the last message will be sent, at the speed `perSecond`. It is not before
- * `lastAt`, the latest time for which a message waits. null: unknown, because no message is being
- * sent.
+ * Estimates when the last message will be sent, at the speed `perSecond`. The result is not before
+ * `lastAt`, the latest time for which a message waits. Returns null for the speed 0, unless all
+ * messages wait for a later time.
  */
 function estimateEnd(
   { waiting, due, lastAt }: CampaignMail,
@@ -100,8 +100,8 @@ function estimateEnd(
 }
 
 /**
- * Returns the limit that slows a campaign down. It is the limit of its project, except that a
- * `campaign_rate` of another campaign does not count.
+ * Returns the limit that slows a campaign down: the limit of its project, unless this is the
+ * `campaign_rate` of another campaign.
  */
 function limitOfCampaign(
   { max_per_minute: maxPerMinute }: { max_per_minute: number | null },

@@ -9,8 +9,8 @@ export type Schemas = Record<string, JsonSchema>;
 
 /**
  * Returns the JSON Schema of a schema. Schemas with an id become components, because client
- * generators name a type by its component. So do the objects of a union, because generators could
- * not name them otherwise.
+ * generators name a type by its component. Objects in a union become components, too, because
+ * generators could not name them otherwise.
  * @param name prefix of the names of the objects that become components
  */
 export function jsonSchema(
@@ -30,13 +30,16 @@ export function jsonSchema(
 interface Place {
   name: string;
   /**
-   * True for an option of a union, and for the items or values of an option that is a list or map.
-   * An object with `isOption` becomes a component. Its properties have false again.
+   * True for an option of a union, and for the items or values of an option. An object with
+   * `isOption` becomes a component. For the properties of such an object, `isOption` is false.
    */
   isOption: boolean;
 }
 
-/** Returns the schema without parts that clients do not need. Its definitions become components. */
+/**
+ * Returns the schema without parts that clients do not need. The definitions in it become
+ * components.
+ */
 function tidied(
   { $defs = {}, ...schema }: JsonSchema,
   { name, isOption }: Place,

@@ -151,7 +151,7 @@ function diagram(source: string, diagrams: ReadonlyMap<string, string>): string 
   return `<figure class="${kind}" tabindex="0">${svg}${caption}</figure>\n`;
 }
 
-/** Returns the ids of headings and named table rows. Each id is unique on the page. */
+/** Returns the ids of headings and named table rows, each unique on the page. */
 function idsOf(tokens: readonly Token[]): ReadonlyMap<object, string> {
   const ids = new Map<object, string>();
   const times = new Map<string, number>();

@@ -249,7 +249,7 @@ function parameters(
     name,
     in: place,
     required: place === 'path' || required.includes(name),
-    // Outside the schema, where readers and client generators expect the description.
+    // Readers and client generators expect the description beside the schema, not in it.
     description: description ?? meaningOf(name, endpoint.path),
     schema: property,
   }));
@@ -284,7 +284,7 @@ const statusNames: Record<number, string> = {
 
 const errorContent = { [json]: { schema: reference('schemas', 'Error') } };
 
-/** The error responses, by name. Each explains the error codes of its status. */
+/** The error responses, by name. A response explains the error codes of its status. */
 const errorResponses: Record<string, Response> = {
   Error: { description: 'Any error', headers: headersOf('X-Request-ID'), content: errorContent },
 };

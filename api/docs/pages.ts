@@ -45,7 +45,8 @@ async function sendImage(ctx: Context, name: string): Promise<boolean> {
 }
 
 async function sendScript(ctx: Context, name: string): Promise<void> {
-  // Cached only as long as the pages, so that a page of a new version soon gets its own scripts.
+  // Scripts are cached only as long as pages, so that a page of a new version soon gets its own
+  // scripts.
   ctx.set('Cache-Control', docsHeaders['Cache-Control']);
   ctx.type = 'text/javascript';
   ctx.body = await readFile(join(import.meta.dirname, 'browser', name));

@@ -33,7 +33,7 @@ async function compressed(text: string): Promise<Compressed> {
 const sites = new WeakMap<Described, Promise<Site>>();
 
 /**
- * Returns the documentation of a server. It is built once per process; after a failure, the next
+ * Returns the documentation of a server, which is built once per process. After a failure, the next
  * call builds it again.
  */
 export function siteOf(endpoints: readonly ListedEndpoint[], config: Described): Promise<Site> {

@@ -215,8 +215,8 @@ const tryLater =
 async function checkNow(services: Services, domain: DomainRow): Promise<DomainRow | undefined> {
   const { db, log } = services;
   try {
-    // Checked again if a new key signs since the check, or if another request has changed the
-    // domain.
+    // The check is repeated if another request has changed the domain in the meantime, or a new key
+    // signs.
     for (let now: DomainRow | undefined = domain; now; now = await findDomain(db, domain.id)) {
       const finding = await inspectDomain(claimOf(now), services);
       const checked = await recordDomainCheck(db, now, finding, { isScheduled: false });
@@ -242,8 +242,8 @@ type Claiming = Services & Pick<Call<'project', unknown, unknown, unknown>, 'not
 const releaseMs = 10_000;
 
 /**
- * Claims a name and registers it with the mail provider; if this fails, the claim is removed again.
- * The claim comes first, because while it exists, no other request makes the provider remove the
+ * Claims a name and registers it with the mail provider. If the registration fails, the claim is
+ * removed. The name is claimed first, because no other request makes the provider remove a claimed
  * name.
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */

@@ -25,7 +25,10 @@ export async function makeKeys(
   );
 }
 
-/** Creates one key. A next key must be checked, even if its record counts as found. */
+/**
+ * Creates one key. The record of a current key may count as found without a check; that of a next
+ * key must be checked.
+ */
 export async function makeKey(
   { dkim, cipher, identities }: Services,
   { name, projectId }: Owner,

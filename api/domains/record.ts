@@ -166,8 +166,8 @@ function presentKeys({ keys }: DomainClaim): z.input<typeof Dkim> | null {
 }
 
 /**
- * Returns the host of the return path: the domain's own, once its MX record is found; otherwise the
- * server's.
+ * Returns the host of the return path: a host of the domain if its MX record is found, otherwise
+ * the server's.
  */
 function returnPathOf(
   domain: string,

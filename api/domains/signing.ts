@@ -90,7 +90,7 @@ export const signingEndpoints = [updateDomain, rotateDomainKey];
 type Changing = Services & Pick<Call<'project', unknown, unknown, unknown>, 'note'>;
 
 /**
- * Changes a domain. Keys are created outside a transaction, so if another request has changed the
+ * Changes a domain. Keys are created outside a transaction. So if another request has changed the
  * domain in the meantime, the change is planned again for the new state.
  * @param plan returns null when there is nothing to change
  * @throws Problem of `plan`; DOMAIN_NOT_FOUND when the domain is deleted.

@@ -57,7 +57,7 @@ export const percentOf = (count: number, all: number) => (all === 0 ? 0 : (count
 /**
  * Returns the counts of deliveries.
  * @param given.unreported messages accepted by a provider that reports no deliveries
- * @param given.assumed those of them without a report of a delivery or bounce
+ * @param given.assumed the `unreported` messages without a report of a delivery or bounce
  */
 export function deliveryCounts(given: { delivered: number; unreported: number; assumed: number }) {
   const { delivered: deliveredCount, unreported, assumed: assumedDeliveredCount } = given;

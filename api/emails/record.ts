@@ -159,9 +159,9 @@ export function presentEmail(
 }
 
 /**
- * Returns the headers of a campaign message. They are stored only if they do not follow from the
+ * Returns the headers of a campaign message. Headers are stored only if they do not follow from the
  * class of the message. The headers of marketing mail do not depend on the body, so they are known
- * even when the body is no longer stored.
+ * after the deletion of the body, too.
  */
 function campaignHeaders(row: EmailSummaryRow, apiUrl: string, body: string | null) {
   if (row.headers.length > 0) return row.headers;

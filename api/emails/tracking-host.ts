@@ -36,8 +36,9 @@ export const findTrackingHost = endpoint({
 });
 
 /**
- * Milliseconds for which a process remembers if a host is a tracking host. It remembers a limited
- * number of hosts, and looks up no others in this time, because clients can send any host name.
+ * Milliseconds for which a process remembers if a host is a tracking host. Clients can send any
+ * host name, so the process remembers a limited number of hosts, and looks up no others in this
+ * time.
  */
 const rememberedMs = 5_000;
 const rememberedMax = 1_000;
@@ -50,7 +51,7 @@ export function refuseOnTrackingHosts({ db, config }: Services): Middleware {
     const known = remembered.get(host);
     if (known !== undefined) return known;
     if (remembered.size >= rememberedMax && !remembered.purgeStale()) return false;
-    // Without the database, the endpoint itself returns the error.
+    // If the database is unavailable, the endpoint itself returns the error.
     const found = await isTrackingHost(db, host).catch(() => false);
     remembered.set(host, found);
     return found;

@@ -114,7 +114,7 @@ function headerSafe(url: string): string {
 }
 
 /**
- * Records an open or click. The client gets the response even if this fails.
+ * Records an open or click. If recording fails, the client still gets the response.
  * @param link the link that was requested; absent for the pixel
  */
 async function count(

@@ -149,7 +149,7 @@ function bodiesOf({ body, experiment }: CampaignRow): string[] {
 
 /**
  * Returns the links of an owner.
- * @param sources its contents; empty: there is none.
+ * @param sources the bodies of the owner's mail; empty: no body is known
  */
 async function answerLinks(
   {

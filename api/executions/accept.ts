@@ -17,8 +17,8 @@ const kinds: Record<ExecutionJobKind, { prefix: string; event: SecurityEventName
 
 /**
  * Accepts a job on the executions of a workflow. A request that is repeated with its
- * `Idempotency-Key` accepts no second job, even if the first request was interrupted, because some
- * jobs must not run twice, for example to extend waits.
+ * `Idempotency-Key` accepts no second job, also after an interruption. Some jobs must not run
+ * twice, for example to extend waits.
  * @param job.asked the input of the job
  * @returns the response
  * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted in the meantime

@@ -121,7 +121,8 @@ const skipCurrentStep = endpoint({
     const branch = body.branch ?? null;
     const { row, hasFailed } = await transact(db, async (tx) => {
       const skipped = await skipStep(tx, { id: executionId, projectId, branch });
-      // Stored in the same transaction, so that a repeated request does not skip another step.
+      // The response is stored in the same transaction, so that a repeated request does not skip
+      // another step.
       await keyUse?.completeIn(tx, await presentExecution(tx, skipped.row, caller.project));
       return skipped;
     });

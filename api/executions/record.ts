@@ -163,8 +163,8 @@ function stuckOf(
   if (row.stuck_since && row.stuck_reason !== null) {
     return { since: row.stuck_since.toISOString(), reason: row.stuck_reason };
   }
-  // Without workers or the sweep, no process records that an execution is stuck, so it is computed
-  // here.
+  // Without workers or the sweep, no process records that an execution is stuck. So the rest of
+  // this function decides.
   if (downSince) {
     if (!isAtWork(row)) return null;
     const since = row.updated_at > downSince ? row.updated_at : downSince;

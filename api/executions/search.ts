@@ -52,7 +52,7 @@ const Statuses = commaList(
 const OnlyTrue = z.literal('true').transform(() => true);
 
 /**
- * The position has microseconds, so that executions of one millisecond have an order, and a page
+ * The position has microseconds, so that executions of one millisecond have an order. So a page
  * begins exactly after the last row of the previous page.
  */
 const newestStart: CursorForm = { order: 'executions', value: 'instant' };

@@ -13,8 +13,8 @@ export class Html {
 export type Content = Html | string | number | null | undefined | false | readonly Content[];
 
 /**
- * Builds HTML from a template. Each value is escaped unless it is `Html`. A value may be in content
- * or in a quoted attribute.
+ * Builds HTML from a template, with each value escaped unless it is `Html`. A value may be in
+ * content or in a quoted attribute.
  */
 export function html(parts: TemplateStringsArray, ...values: Content[]): Html {
   return new Html(parts.map((part, at) => `${part}${textOf(values[at])}`).join(''));

@@ -15,8 +15,9 @@ const exposed = [
 const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID, Prefer';
 
 /**
- * Lets browsers call the public API from any origin, without cookies, and all other endpoints only
- * from pages of this installation, with cookies. Preflight requests are answered for any path.
+ * Lets browsers call the public API from any origin, without cookies. All other endpoints can be
+ * called only from pages of this installation, with cookies. Preflight requests are answered for
+ * any path.
  */
 export function cors(config: Config): Middleware {
   const originOf = (url: string | null) => (url ? new URL(url).origin : null);
@@ -30,7 +31,7 @@ export function cors(config: Config): Middleware {
       ctx.set('Access-Control-Allow-Origin', '*');
       ctx.set('Access-Control-Expose-Headers', exposed);
     } else {
-      // No middleware before this sets Vary.
+      // No earlier middleware sets Vary.
       ctx.set('Vary', 'Origin');
       if (origin !== '' && ours.has(origin)) {
         ctx.set('Access-Control-Allow-Origin', origin);

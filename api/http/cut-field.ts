@@ -13,8 +13,8 @@ export interface CutField {
 const whole: ReadonlySet<string> = new Set(['graph', 'steps', 'transitions']);
 
 /**
- * Maximum number of rounds. Each round removes the parts that need a part removed before, and
- * parses the whole field again.
+ * Maximum number of rounds. Each round removes invalid parts and parses the whole field again,
+ * because other parts may need a removed part.
  */
 const roundsMax = 8;
 

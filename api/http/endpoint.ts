@@ -68,8 +68,8 @@ export interface Call<
    */
   authorize: (projectId: string) => Promise<ProjectCaller>;
   /**
-   * Reports unknown keys in a part of the body whose schema the handler chooses. They are ignored
-   * or refused like those in the rest of the body.
+   * Reports unknown keys in a part of the body whose schema the handler chooses. The keys are
+   * ignored or refused like those in the rest of the body.
    * @param value an object with the part under the name of its field, such as `{ config }`
    * @throws Problem VALIDATION_ERROR with the unknown keys, if the request has `Prefer:
    * handling=strict`.
@@ -96,7 +96,7 @@ export interface Endpoint<
   R extends z.ZodType = z.ZodType,
   M extends string | undefined = string | undefined,
 > extends ProjectNeeds {
-  /** Verb and noun, unique. It is the operation id in the OpenAPI document. */
+  /** Verb and noun, unique: the operation id in the OpenAPI document. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: `/${string}`;
@@ -106,7 +106,7 @@ export interface Endpoint<
   access: A;
   /** Success status; 200 by default. A handler may return another in an `Answer`. */
   status?: number;
-  /** True: the response is `{success: true, data}`. */
+  /** True: the response is `{success: true, data}`. Default: it is the data alone. */
   wrapped?: boolean;
   /**
    * The rate limit that applies (see `rate-limit.ts`). Default: that of the project, the user or
@@ -174,8 +174,8 @@ export interface Endpoint<
   example?: { body?: unknown; bodies?: Readonly<Record<string, unknown>>; response?: unknown };
   /**
    * Refuses what the schema cannot check: references, and rules about stored data. Runs before
-   * `handle`. Also runs when the schema has refused fields, so that one response reports all
-   * problems; the body then lacks these fields. Its errors other than VALIDATION_ERROR are reported
+   * `handle`, also when the schema has refused fields, so that one response reports all problems.
+   * The body then lacks these fields. Errors of `check` other than VALIDATION_ERROR are reported
    * only if all fields are valid.
    */
   check?(
@@ -183,7 +183,7 @@ export interface Endpoint<
   ): Promise<void>;
   /**
    * Makes checks that `handle` itself also makes, mostly in its transaction. Valid requests skip
-   * it, because they would be checked twice. It runs:
+   * `checkBeside`, because they would be checked twice. The checks run:
    * - if the request has other errors, so that one response reports all problems
    * - if `handle` refuses because an object is missing or in the wrong state, because invalid
    * fields are reported first
@@ -222,7 +222,7 @@ interface AnswerOptions {
    * with an empty list, and each part is the same response with the next items.
    */
   parts?: AsyncIterable<unknown>;
-  /** The response is JSON that is sent while it is generated. */
+  /** The response as JSON text, which is sent while it is generated. */
   text?: AsyncGenerator<string, void, undefined>;
   /** Aborted when the text must end early. The client then gets an incomplete response. */
   signal?: AbortSignal;
@@ -248,7 +248,7 @@ export function page(html: string, headers: Record<string, string> = {}): Answer
   return new Answer(html as never, { headers, contentType: 'text/html' });
 }
 
-/** A declared endpoint, without the types of its parts: only its declaration needs them. */
+/** A declared endpoint without the types of its parts, which only the declaration needs. */
 export type AnyEndpoint = Omit<Endpoint, 'handle' | 'check' | 'checkBeside'> & {
   check?(call: Call<Access, unknown, unknown, unknown, string | undefined>): Promise<void>;
   checkBeside?(

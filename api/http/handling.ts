@@ -29,7 +29,7 @@ export interface Prepared {
   bytes: Buffer;
   /** The unknown keys to refuse; empty unless the request has `Prefer: handling=strict`. */
   refused: readonly UnknownKey[];
-  /** A database handle with the connections of the project's share. */
+  /** A database handle with the connections that the project may use at once. */
   db: Database;
 }
 

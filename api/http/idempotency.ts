@@ -29,8 +29,8 @@ export interface StoredAnswer {
 }
 
 /**
- * The use of a key by the request that holds it. It ends when a response is stored or the key is
- * released. The process may die at any time in between.
+ * The use of a key by the request that holds it. The use ends when a response is stored or the key
+ * is released. The process may die at any time in between.
  */
 export interface KeyUse {
   /** The mails that earlier, unfinished requests with this key have accepted, in order. */
@@ -88,8 +88,8 @@ export function honoursKey({ access, method, idempotent }: AnyEndpoint): boolean
 interface KeyServices {
   db: Database;
   /**
-   * The database handle for ending the use of a key. It does not use the project's share of
-   * connections, so other requests of the project cannot delay this.
+   * The database handle that stores the response or releases the key, without a connection of the
+   * project's share. So other requests of the project cannot delay the end of a request.
    */
   settleDb: Database;
   /** Runs the work, and repeats it while the database is unavailable. Never throws. */
@@ -109,7 +109,7 @@ export async function useIdempotencyKey(
 ): Promise<{ first: KeyUse } | { replay: StoredAnswer }> {
   if (!/^[\x20-\x7e]{1,255}$/.test(request.key)) throw new Problem('INVALID_IDEMPOTENCY_KEY');
   const { ownerId, callerId } = request.space;
-  // A key in a request cannot contain a tab.
+  // A tab separates the caller from the key, because a key in a request cannot contain a tab.
   const named = { ownerId, key: callerId === null ? request.key : `${callerId}\t${request.key}` };
   const name = `${request.method} ${request.path}`;
   const bodyHash = createHash('sha256').update(canonicalJson(request.body)).digest();

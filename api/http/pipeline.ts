@@ -114,8 +114,8 @@ type Params = Record<string, string>;
 
 /**
  * Returns the caller in the project of the request, with the required rights. The rights are
- * checked again after the body has arrived, because the project or the membership may have been
- * deleted, and some rights depend on the body.
+ * checked again after the body has arrived, because some rights depend on the body. In the
+ * meantime, the project or the membership may also have been deleted.
  * @throws Problem PROJECT_NOT_FOUND for non-members, and errors of `requireRights`.
  */
 async function memberNow(

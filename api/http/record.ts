@@ -25,8 +25,8 @@ type Read<S extends z.ZodObject, Row> = {
 }[Exclude<keyof z.input<S> & string, 'projectId'>];
 
 /**
- * The fields that have no such column, which are required, and optional fields that replace a
- * column.
+ * The fields that the caller of `present` passes. Fields without a matching column are required.
+ * Fields that replace a column are optional.
  */
 type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
 

@@ -77,15 +77,15 @@ export async function runOnce(
 /** Milliseconds between two attempts to settle a key. */
 const settleEveryMs = 1_000;
 /**
- * Milliseconds between the last attempt and the time when the key may be stale. This is longer than
- * a statement may take.
+ * Milliseconds between the last attempt and the time when the key may be stale: longer than a
+ * statement may take.
  */
 const settleMarginMs = 60_000;
 
 /**
- * Settles a key, then calls `over`. If this fails, it is attempted again every second, after the
- * client has got its response, until shortly before the key is stale. So once the database is
- * available again, a repeated request finds the stored response, or a free key. Never throws.
+ * Settles a key, then calls `over`. If settling fails, it is attempted again every second after the
+ * response, until shortly before the key is stale. So once the database is available again, a
+ * repeated request finds the stored response, or a free key. Never throws.
  */
 async function settleKey(
   settle: () => Promise<void>,

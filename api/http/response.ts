@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type { AnyEndpoint } from './endpoint.ts';
 import type { StoredAnswer } from './idempotency.ts';
 
-/** Sends responses, whole or written while they are generated. */
+/** Sends responses, as a whole or while they are generated. */
 
 /** Returns the endpoint's usual response. */
 export function jsonAnswer(
@@ -36,8 +36,8 @@ export function joined(
     }
     yield (before === ',' ? '' : before) + empty.slice(at);
   }
-  // Not in object mode, so that the next part is read only when the client has read the previous
-  // one.
+  // The stream is not in object mode. So the next part is read only when the client has read the
+  // previous one.
   return Readable.from(text(), { objectMode: false });
 }
 
@@ -47,7 +47,7 @@ const stalledMs = 5_000;
 const pieceBytes = 64 * 1024;
 
 /**
- * Streams a text as fast as the client reads it. The text may need an open database connection, so
+ * Streams a text as fast as the client reads it. The text may need an open database connection. So
  * the stream ends with an error when the client does not read for `stalledMs`, or `signal` is
  * aborted.
  * @throws Problem of the first part, before the status is sent
@@ -81,7 +81,7 @@ export async function streamed(
       ),
     ),
   );
-  // This ends the text even if none of it was read, as for HEAD.
+  // Ends the text even if the client has read none of it, as for HEAD.
   stream.once('close', () => void text.return().catch(() => {}));
   return stream;
 }

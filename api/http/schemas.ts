@@ -144,7 +144,7 @@ export const JsonObject = z.custom<Record<string, unknown>>(
 export const ContactData = JsonObject.nullable()
   .optional()
   .superRefine((data, context) => {
-    // Data that are too large alone are also too large after merging.
+    // Data that are too large alone are also too large after they are merged into a contact.
     const tooLarge = data ? contactDataFault(planContactData(data).set) : null;
     if (tooLarge) addFault(context, 'too_big', tooLarge);
     const { set, oneTime } = planContactData({ locale: data?.['locale'] });

@@ -118,7 +118,7 @@ const namesOf = (errors: readonly FieldProblem[]) => new Set(errors.map(nameOf))
 
 /**
  * Returns a function that is true for errors of a check that only follow from an error of the
- * schema: a check sees a refused field as a missing one.
+ * schema. The check reports such errors because it sees a refused field as missing.
  */
 function hiddenBy(errors: readonly FieldProblem[], cut: readonly CutField[]) {
   const cutNames = new Set(cut.map(({ name }) => name));
@@ -220,8 +220,8 @@ function fieldProblems(issue: Issue): FieldProblem[] {
 }
 
 /**
- * Returns the received type, or the text that a custom issue provides. Other values are left out,
- * because they may be secret.
+ * Returns the received type, or the text that a custom issue provides. The received value is left
+ * out, because it may be secret.
  */
 function receivedOf(issue: Issue): string | undefined {
   if (issue.code === 'custom') return issue.params?.['received'] as string | undefined;
@@ -259,7 +259,7 @@ export interface UnknownKey {
   known: readonly string[];
 }
 
-/** Names in other mail services of fields that Everpost has under another name. */
+/** Fields of Everpost, with the names that other mail services use for them. */
 const namesElsewhere: Record<string, readonly string[]> = {
   body: ['html', 'htmlBody', 'text', 'content'],
   template: ['templateId', 'template_id'],
@@ -285,7 +285,7 @@ const choices = new WeakMap<object, (value: unknown) => z.ZodType | null>();
 
 /**
  * Registers the schema that a transformation applies to a value, so that `unknownKeys` can check
- * the keys. null: all keys are known.
+ * the keys. If `choose` returns null, all keys are known.
  */
 export function choosing<F extends object>(
   transformation: F,
@@ -370,7 +370,7 @@ function collect(schema: z.core.$ZodType | null, value: unknown, search: Search)
       return;
     }
     default:
-      // An object with arbitrary keys, or no object.
+      // The schema allows any keys, or describes no object.
       return;
   }
 }
@@ -394,7 +394,7 @@ function collectKeys(
   }
 }
 
-/** Follows the option with the fewest unknown keys. */
+/** Adds the unknown keys of the option that has the fewest. */
 function collectFewest(options: readonly z.core.$ZodType[], value: object, search: Search): void {
   let fewest: UnknownKey[] | undefined;
   for (const option of options) {

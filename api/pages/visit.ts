@@ -112,8 +112,8 @@ export function textsFor(
 }
 
 /**
- * Returns the target of a form on the page, without a host, because the page may have been opened
- * under another host than that of `API_URL`.
+ * Returns the target of a form on the page. The target has no host, because the page may have been
+ * opened under another host than that of `API_URL`.
  * @param topic true if the form is about the topic of the link.
  */
 export function actionOf(

@@ -60,7 +60,8 @@ export const projectWithSecret = { ...project, secret: `sk_${'9f3a'.repeat(16)}`
  * Returns the record of a project.
  * @param more.secret the secret key, known only right after its creation, because only its hash is
  * stored
- * @param more.session the session of a request that needs no second factor
+ * @param more.session the caller's session, which may lack the second factor that the project
+ * requires
  */
 export function presentProject(
   row: MemberProjectRow,

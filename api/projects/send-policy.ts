@@ -21,7 +21,8 @@ import { named, Time, time, addFault } from '../http/schemas.ts';
  */
 
 /**
- * Milliseconds for which `PUT /send-policy` itself releases held mail. The sweep releases the rest.
+ * Milliseconds for which `PUT /send-policy` itself releases held mail. The periodic sweep releases
+ * the rest.
  */
 const releasingMs = 5_000;
 

@@ -105,7 +105,7 @@ const settingsOfServer: readonly (keyof GivenProvider | 'ownSigning')[] = [
   'ownSigning',
 ];
 
-/** Returns true if mail needs new connections after this change. */
+/** Returns true if mail needs new connections to the provider after a change of these fields. */
 export function isNewServer(given: Given): boolean {
   return settingsOfServer.some((field) => given[field] !== undefined);
 }

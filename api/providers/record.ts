@@ -123,7 +123,10 @@ export const ByProviderId = z.object({
     .describe('A uuid, or the name of a provider that the operator has set up'),
 });
 
-/** Providers that cannot take mail now, by circuit name, with the time of the next attempt. */
+/**
+ * Providers that cannot take mail now, by the name of their circuit breaker, with the time of the
+ * next attempt.
+ */
 type Circuits = ReadonlyMap<string, Date>;
 
 export function providerState(enabled: boolean, circuits: Circuits, circuit: string) {
@@ -148,7 +151,7 @@ export function presentInstallation(
   };
 }
 
-/** Returns the record of a project's own provider. Its secrets are never shown. */
+/** Returns the record of a project's own provider, without its secrets. */
 export function presentOwn(
   row: ProviderRow,
   { publicId: projectId }: OwnerProject,

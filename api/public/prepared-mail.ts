@@ -50,7 +50,7 @@ export interface PreparedMail {
   replyTo: string | null;
   headers: Record<string, string>;
   attachments: StoredAttachment[];
-  /** The part of the project's allowance that the mail of each recipient uses. */
+  /** The part of the project's monthly allowance that the mail of each recipient uses. */
   share: Share;
 }
 
@@ -158,8 +158,8 @@ export async function requireShare(
 
 /**
  * Finds further errors of a request that is refused anyway: a missing sender, or data that are too
- * large for a recipient. For other requests, `prepareMail` and `recordMail` find these. The second
- * parameter contains only the valid fields of the message.
+ * large for a recipient. For other requests, `prepareMail` and `recordMail` find these errors. The
+ * second parameter contains only the valid fields of the message.
  * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function checkBesideMessage(

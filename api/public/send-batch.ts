@@ -34,7 +34,7 @@ import { refuseLargeFiles, SendBody } from './send-schema.ts';
 /** Sends many messages with one request: each independently, or all or none (`atomic`). */
 
 /**
- * A body of `/v1/send`. The schema of the batch accepts any value, and `readMessage` validates each
+ * A body of `/v1/send`. The schema of the batch accepts any value. `readMessage` validates each
  * message, so that an invalid message does not refuse the others.
  */
 const GivenMessage = z
@@ -280,7 +280,7 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
             position += 1;
           }
         } catch (error) {
-          // Only another request with the same key can have these ids.
+          // Only another request with the same key can have used the ids of these mails.
           if (error instanceof AlreadyAccepted) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
           throw atMessage(index, error);
         }
@@ -313,7 +313,10 @@ function atMessage(index: number, error: unknown): unknown {
   });
 }
 
-/** Returns the parts of the allowance that messages use, the earliest month first. */
+/**
+ * Returns the parts of the project's monthly allowances that messages use, the earliest month
+ * first.
+ */
 function sharesOf(projectId: string, messages: readonly { body: SendBody }[]): Share[] {
   const byMonth = new Map<number, Share>();
   for (const { body } of messages) {

@@ -65,16 +65,17 @@ export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
 }
 
 /**
- * The mails of a message that an earlier request with the same idempotency key has accepted, and
- * the function with which this request records further ones.
+ * The mails of a message that an earlier request with the same idempotency key has accepted. With
+ * `record`, this request records further ones.
  */
 export interface MessageKey {
-  /** The mails that are accepted already. They belong to the first recipients. */
+  /** The mails that are accepted already, for the first recipients. */
   accepted: readonly AcceptedEmail[];
   /** Returns the id of a recipient's mail, by the index in `to`. */
   emailId(index: number): string;
   /**
-   * Records an accepted mail in the transaction of the mail. `answer`: set for the last recipient.
+   * Records an accepted mail in the transaction of the mail. `answer` is the response of the
+   * message, which is set only for the last recipient.
    */
   record(tx: Database, email: AcceptedEmail, answer: SentMessage | null): Promise<void>;
 }

@@ -184,7 +184,9 @@ async function readRamp(db: Database, { projectId, project }: ProjectCaller, id:
   return onlyRecord(db, found('RAMP', id, await findRamp(db, projectId, id)), project);
 }
 
-/** Milliseconds for which a request itself releases held mail. The sweep releases the rest. */
+/**
+ * Milliseconds for which a request itself releases held mail. The periodic sweep releases the rest.
+ */
 const releasingMs = 5_000;
 
 const deleteRamp = endpoint({
@@ -262,7 +264,7 @@ const resumeRamp = endpoint({
   },
 });
 
-/** Changes a locked ramp. Its run then releases held mail. @throws Problem RAMP_NOT_FOUND */
+/** Changes a locked ramp. The ramp's run then releases held mail. @throws Problem RAMP_NOT_FOUND */
 async function changeRamp(
   db: Database,
   { projectId }: ProjectCaller,

@@ -16,10 +16,7 @@ import type { AnyEndpoint } from '../http/endpoint.ts';
 const overLimitMax = 60;
 /** Maximum number of concurrent look-ups of the project of a refused request. */
 const lookUpsMax = 20;
-/**
- * Events may be tracked very often, so only some of the successful requests to these routes are
- * recorded.
- */
+/** Routes with very many requests. Of their successful requests, only a sample is recorded. */
 const sampledRoutes: ReadonlySet<string> = new Set(['/v1/track', '/events/track']);
 
 /** The values in `ctx.state` that the request log reads. */
@@ -29,7 +26,7 @@ interface LogState {
   endpoint?: AnyEndpoint;
   /** The caller in the project of the request, once it is known. */
   member?: ProjectCaller | null;
-  /** How the Idempotency-Key was used. */
+  /** The use of the request's Idempotency-Key. */
   idempotency?: StoredRequest['idempotency'];
   /** The number of requests over the rate limit in the current window, including this one. */
   overLimit?: number;
@@ -38,7 +35,7 @@ interface LogState {
 
 /**
  * Adds each request of a project to its request log, after the response. If a request was refused
- * before its project was known, the project is then looked up.
+ * before its project was known, the project is looked up.
  */
 export function recordRequests(services: Services): Middleware {
   const { requestLog, config, metrics, log } = services;
@@ -81,7 +78,8 @@ export function recordRequests(services: Services): Middleware {
 
 /**
  * Counts the refused requests of projects per minute. Some requests are refused before they count
- * for the rate limit, and anyone with a public key could fill the log of its project with them.
+ * for the rate limit. Without a maximum, anyone with a public key could fill the log of its project
+ * with such requests.
  */
 class MinuteCounts {
   readonly #max: number;

@@ -47,8 +47,8 @@ export const FlatAnswer = z
   .meta({ id: 'FlatCondition', ...jsonSchemas.flat });
 
 /**
- * Returns the condition of a body that may have it in two fields, with the field that contains it;
- * null and absent count the same.
+ * Returns the condition of a body that may have it in two fields, with the field that contains it.
+ * null counts as absent.
  * @param first the field that is used when both are set.
  */
 export function placedCondition<Name extends string>(
@@ -61,7 +61,9 @@ export function placedCondition<Name extends string>(
   return given ? { ...given, field } : null;
 }
 
-/** A condition in either form. Issues have their position in the form that was sent. */
+/**
+ * A condition in the nested or the flat form. Issues have their position in the form that was sent.
+ */
 export const ConditionInput = z
   .unknown()
   .transform((input, context): GivenCondition => {
@@ -79,8 +81,8 @@ export const ConditionInput = z
   .meta({ id: 'ConditionInput', anyOf: [ConditionAnswer, FlatAnswer].map(inputSchema) });
 
 /**
- * Returns the arguments of a `superRefine` that refuses two different conditions, for a body that
- * may have its condition in two fields.
+ * Returns the arguments of a `superRefine` that refuses two different conditions in a body with two
+ * fields for its condition.
  * @param first the field that is used when both are set.
  */
 export function refuseTwoMeanings<First extends string, Second extends string>(

@@ -128,7 +128,9 @@ interface GivenConditions {
   filters?: GivenCondition | null | undefined;
 }
 
-/** null and absent are the same, so that a response can be sent back. */
+/**
+ * Returns the condition in a request. null counts as absent, so that a response can be sent back.
+ */
 function givenCondition(body: GivenConditions): PlacedCondition | null {
   return placedCondition(body, 'condition', 'filters');
 }
@@ -136,8 +138,8 @@ function givenCondition(body: GivenConditions): PlacedCondition | null {
 /**
  * Returns the error of a DYNAMIC segment without a condition, or of a STATIC one with a condition;
  * null: the segment is valid.
- * @param options.isRequired false: the segment exists, and without a condition in the request it
- * keeps its own
+ * @param options.isRequired false: the segment exists, and keeps its condition if the request has
+ * none
  */
 function conditionFault(
   type: SegmentRow['type'],

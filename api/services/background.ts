@@ -1,12 +1,12 @@
 import { sweepAgeMax } from '../../domain/runs/runs.ts';
 
 /**
- * Milliseconds after its start for which a process reports `ok`, because the first sweep may not
- * have begun yet.
+ * Milliseconds for which a new process reports `ok`, because the first sweep may not have begun
+ * yet.
  */
 const youngMs = 60_000;
 
-/** `late`: no sweep has begun lately. `lost`: Temporal has no schedule of the sweep. */
+/** `late`: the periodic sweep has not begun lately. `lost`: Temporal has no schedule of it. */
 export type BackgroundState = 'ok' | 'late' | 'lost';
 
 /**

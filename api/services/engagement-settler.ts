@@ -6,14 +6,14 @@ import { settleDue } from '../../db/transactions/engagement/settle.ts';
 /** Milliseconds between two checks for due opens and clicks. */
 const pauseMs = 2_000;
 /**
- * Milliseconds after the last open or click for which this process keeps checking. They are due
- * after six seconds.
+ * Milliseconds after the last open or click for which this process keeps checking: longer than an
+ * open or click takes to become due.
  */
 const lookingMs = 10_000;
 
 /**
- * Judges the opens and clicks that this process has recorded. It sends no query while there are
- * none. The sweep judges those that a dead process has left.
+ * Decides if people or machines caused the opens and clicks that this process has recorded. While
+ * there are none, it sends no query. The sweep judges those of a dead process.
  */
 export class EngagementSettler {
   readonly #db: Database;

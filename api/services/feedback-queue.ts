@@ -20,8 +20,8 @@ import { batchMax, GroupCommit, isLost, settle, type Waiting } from './group-com
 /** Maximum number of reports whose messages one statement looks up. */
 const lookupMax = 500;
 /**
- * Maximum number of waiting reports of all projects. Each needs about ten kilobytes for its
- * request.
+ * Maximum number of waiting reports of all projects. The request of each takes about ten kilobytes
+ * of memory.
  */
 const waitingMax = 10_000;
 /** Milliseconds for which a transaction with reports of several projects waits for a lock. */
@@ -30,15 +30,14 @@ const sharedLockMs = 200;
 type WaitingReport = Waiting<FoundReport, FeedbackAnswer>;
 
 /**
- * Records the feedback of many requests together, and responds to each after the commit. So an
- * acknowledged report is in the database. The provider repeats other reports, for example when the
- * process dies.
- * One transaction runs at a time, with up to 50 reports: an equal number from each project that has
- * waiting reports. Reports whose contact or message is locked are skipped, and then recorded alone.
- * The transaction waits at most 200 ms for any other lock.
- * If a transaction fails, but not because of a lost connection, its projects are then recorded
- * separately, on connections of the project's share, until no report of the project waits. A
- * project with a report that may disable it is recorded separately from the start. So neither
+ * Records the feedback of many requests together, and responds to each request after the commit.
+ * The provider repeats a report without a response, for example when the process dies.
+ * One transaction runs at a time, with up to `batchMax` reports: an equal number from each project
+ * that has waiting reports. Reports whose contact or message is locked are skipped, and then
+ * recorded alone. For any other lock, the transaction waits at most `sharedLockMs`.
+ * If a transaction fails, but not because of a lost connection, its projects are recorded
+ * separately, on connections of the project's share. This ends when no report of the project waits.
+ * A project with a report that may disable it is recorded separately from the start. So neither
  * another project nor a bad report delays the rest.
  */
 export class FeedbackQueue {
@@ -138,8 +137,8 @@ export class FeedbackQueue {
     const queue = this.#byProject.get(projectId) ?? [];
     const apart = this.#apart.waiting(projectId);
     const before = queue.length + (apart ?? 0);
-    // A project may have at most as many waiting reports as there are free places, so that one
-    // project never takes all places.
+    // A project has at most as many waiting reports as there are free places. So one project never
+    // takes all places.
     if (before > 0 && before >= waitingMax - this.#size) return added.reject(tooMany());
     queue.push(added);
     this.#byProject.set(projectId, queue);
@@ -186,7 +185,7 @@ export class FeedbackQueue {
     }
   }
 
-  /** Makes the waiting reports of a project be recorded separately from others. */
+  /** Records the waiting reports of a project separately from others. */
   #setApart(projectId: string): void {
     this.#recordApart(this.#byProject.get(projectId) ?? []);
     this.#byProject.delete(projectId);
@@ -202,13 +201,15 @@ interface FeedbackServices {
   shares: Shares;
   /** Disables a project with a bad reputation; null: projects are not disabled. */
   judge: JudgeReputation | null;
-  /** Returns true if no report of the delivery of a message will come. */
+  /** Returns true if the provider of a message will not report its delivery. */
   isUnreported: (message: SettledMessage) => boolean;
-  /** Called after feedback was recorded that is judged later, or that may change a verdict. */
+  /**
+   * Called after recording feedback that may show if a person or a machine caused an open or click.
+   */
   onRequests?: () => void;
 }
 
-/** Returns true for feedback that makes an open or click due for a verdict. */
+/** Returns true for feedback that may show if a person or a machine caused an open or click. */
 function isSettledLater({ kind }: Feedback): boolean {
   return kind === 'open' || kind === 'click' || kind === 'head' || kind === 'delivery';
 }

@@ -36,12 +36,12 @@ export interface GroupWriter<Item, Answer> {
 }
 
 /**
- * Commits the writes of many requests of a project together, and resolves each after the commit. A
- * single item is written at once. Items that arrive during a transaction are written together, up
- * to 50 in the next transaction, one transaction at a time, on a connection of the project's share.
+ * Commits the writes of many requests of a project together, and resolves each write after the
+ * commit. One transaction runs at a time, on a connection of the project's share. The next
+ * transaction writes the items that have arrived in the meantime, at most `batchMax`.
  * An item that a transaction skips is written alone. If a transaction of several items fails, each
- * of them is written alone, unless the connection was lost (`isLost`). A single item is written
- * once more if it has waited for a lock for `lockMs`.
+ * item is written alone, unless the connection was lost (`isLost`). A single item is written once
+ * more if it has waited for a lock for `lockMs`.
  */
 export class GroupCommit<Item, Answer> {
   readonly #shares: Shares;

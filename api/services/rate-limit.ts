@@ -74,9 +74,10 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
     ip: limiter('ip', settings.ipPerMinute),
     auth: limiter('auth', settings.authPerMinute),
     failedLogin: limiter('failedLogin', settings.authPerMinute, 15 * 60),
-    // 100 by default, as NIST SP 800-63B (5.2.2) limits guesses for one account.
+    // 100 with the default `authPerMinute` of 10, as NIST SP 800-63B (5.2.2) limits guesses for one
+    // account.
     accountLogin: limiter('accountLogin', settings.authPerMinute * 10, 60 * 60),
-    // Each test may take 15 seconds.
+    // A test of a provider may take 15 seconds.
     providerTest: limiter('providerTest', 20),
   };
   return {

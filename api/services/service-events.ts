@@ -9,7 +9,10 @@ import type { FeedbackQueue } from './feedback-queue.ts';
  * needs little memory.
  */
 const sliceMax = 200;
-/** Maximum number of large bodies of one project whose events are recorded at the same time. */
+/**
+ * Maximum number of large bodies of one project, or of one provider of the installation, that are
+ * recorded at the same time.
+ */
 const largeMax = 4;
 /**
  * Milliseconds for which an event may wait, so that events of several requests are recorded
@@ -17,13 +20,13 @@ const largeMax = 4;
  */
 const maxDelayMs = 100;
 
-/** Number of large bodies that are being recorded, by project. */
+/** Number of large bodies that are being recorded, by project or provider. */
 const largeBodies = new Map<string, number>();
 
 /**
  * Records the events in one request of a mail service. Resolves after the commit of all. After an
- * error, some events are recorded: the service repeats the request, and recording these again has
- * no effect.
+ * error, some events may be recorded. The service then repeats the request, and recording an event
+ * again has no effect.
  * @param read returns the report in an event; null: the event contains none
  * @returns the number of recorded events
  * @throws Problem SERVICE_UNAVAILABLE when too many events are waiting
@@ -52,7 +55,7 @@ export async function recordServiceEvents(
 }
 
 /**
- * Refuses large bodies of a project beyond `largeMax`, because each needs memory until it is
+ * Refuses large bodies of an owner beyond `largeMax`, because each needs memory until it is
  * recorded.
  */
 async function inTurn(owner: string, size: number, work: () => Promise<number>): Promise<number> {

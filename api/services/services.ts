@@ -63,8 +63,8 @@ export interface Services {
   webhooks: WebhookSender;
   rateLimits: RateLimits;
   /**
-   * Finds the projects of API keys. Each request looks its key up, so a replaced key is invalid at
-   * once.
+   * Finds the projects of API keys. The key of each request is looked up, so a replaced key is
+   * invalid at once.
    */
   keys: SharedLookup<SentKey, KeyOwner>;
   /** Finds the mails that reports of mail servers concern, by mail id. */
@@ -74,7 +74,7 @@ export interface Services {
   requestLog: RequestLog | null;
   /** Reduces data about clients of opens and clicks to what may be stored. */
   clients: Clients;
-  /** Judges opens and clicks. */
+  /** Decides if people or machines caused opens and clicks. */
   settler: EngagementSettler;
   /** Records feedback on mail, for many requests together. */
   feedback: FeedbackQueue;

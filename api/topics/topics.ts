@@ -23,7 +23,7 @@ import { Default, presentTopic, Topic, topicExample, Visibility } from './record
 
 /**
  * Milliseconds for which `DELETE /topics/{id}` itself deletes the contacts' choices about the
- * topic. The sweep deletes the rest.
+ * topic. The periodic sweep deletes the rest.
  */
 const deletingMs = 5_000;
 

@@ -88,7 +88,7 @@ const deleteFile = endpoint({
       const target = { type: 'upload', id: key };
       await note({ event: 'upload.deleted', projectId, target, details: { bytes } }, tx);
     });
-    // If this process dies or the storage fails here, the sweep deletes the file.
+    // If this process dies or the storage fails here, the periodic sweep deletes the file.
     try {
       await files.remove(key);
       await forgetUpload(db, key);

@@ -85,8 +85,8 @@ const uploadImage = endpoint({
     try {
       await files.put(key, { bytes, contentType });
     } catch (error) {
-      // If the storage does not respond, the file counts against the quota until the sweep deletes
-      // it.
+      // If the storage does not respond, the file counts against the quota until the periodic sweep
+      // deletes it.
       await files.remove(key).then(
         () => forgetUpload(db, key),
         () => {},

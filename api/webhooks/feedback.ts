@@ -46,8 +46,8 @@ function receiver(
       const isTrusted = (topic: string) => trust.isTrusted(topic);
       const reading = feedbackReaders[kind]?.read(sent.bytes, isTrusted, log);
       const request = await reading?.catch((error: unknown) => {
-        // Without trusted topics, only topics of mail providers are accepted, and the endpoint does
-        // not exist for others.
+        // If the server trusts no topics, senders of other topics than those of mail providers get
+        // 404.
         throw trust.isClosed && error instanceof Problem
           ? new Problem('RESOURCE_NOT_FOUND')
           : error;
@@ -88,7 +88,7 @@ class TopicTrust {
     return own === 'any' || reporters.length > 0;
   }
 
-  /** True if there is no reason yet to accept requests. */
+  /** True if the server trusts no topics, and no provider of the request's topic was found. */
   get isClosed(): boolean {
     return this.#own === null && this.reporters === null;
   }
@@ -110,7 +110,8 @@ async function record(
       await recordReport(call, request.report, reporters);
       return {};
     case 'inbound':
-      // Otherwise anyone with a provider could send reports about mail of others.
+      // Topics of mail providers are refused, because anyone with a provider could report mail that
+      // others have received.
       if (reporters)
         return {
           message:

@@ -28,7 +28,9 @@ import { askProvider } from '../billing/billing.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 
-/** Declares a webhook of the payment provider. Its body is signed, so it is read unchanged. */
+/**
+ * Declares a webhook of the payment provider, whose body is read unchanged because it is signed.
+ */
 const receivePayments = (id: string, path: `/${string}`) =>
   endpoint({
     id,
@@ -73,7 +75,7 @@ export const paymentEndpoints = [
 ];
 
 /**
- * At most two events are handled at a time, because each needs a database connection while it calls
+ * At most two events are handled at a time. Each event needs a database connection while it calls
  * the provider, which may be slow.
  */
 const turns = pLimit(2);
@@ -120,8 +122,8 @@ async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent
 }
 
 /**
- * Stores the receipt and the effect in one transaction: a failed event is sent again, and has its
- * effect once.
+ * Stores the receipt and the effect in one transaction. So an event that failed is sent again, and
+ * has its effect once.
  */
 async function handleEvent(
   { db, config, log }: Pick<Services, 'db' | 'config' | 'log'>,
@@ -227,9 +229,9 @@ async function settle(
 }
 
 /**
- * Makes the project of a checkout a subscriber. A subscription is cancelled if its project was
- * deleted during the checkout, or already has another one. The earlier subscription stays, because
- * usage was reported to its customer and its limits apply.
+ * Makes the project of a checkout a subscriber. The new subscription is cancelled if the project
+ * was deleted during the checkout, or already has a subscription. The earlier subscription stays,
+ * because usage was reported to its customer and its limits apply.
  */
 async function subscribe(
   tx: Database,

@@ -47,7 +47,7 @@ export const receiveProviderEvents = endpoint({
     const now = new Date();
     const request = webhookRequest(call.request);
     if (secret !== null) adapter.authenticate(request, secret, now);
-    // Only a safeguard, because such a provider cannot be created.
+    // Only a safeguard: a provider whose service signs requests cannot be created without a secret.
     else requireTrue(!isSigned);
     const events = request.events();
     const applied = await recordServiceEvents(call.feedback, takenBy, events, (event) =>
@@ -67,7 +67,7 @@ interface Provider {
   providerId: string;
   projectId: string | null;
   adapter: FeedbackAdapter;
-  /** True if its service signs requests, so that a secret is required. */
+  /** True if the provider's service signs requests, so that a secret is required. */
   isSigned: boolean;
   /** null: the token in the address is the only authentication. */
   secret: string | null;

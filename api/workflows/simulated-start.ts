@@ -32,8 +32,8 @@ export function refuseKey({ execution_key }: WorkflowRow, { key }: GivenStart): 
 }
 
 /**
- * Returns the key of the simulated execution. `start` says if an event with `context` as its data
- * would start an execution; absent: each event of the trigger would.
+ * Returns the key of the simulated execution. `start` is the result for an event with `context` as
+ * its data; absent: each event of the trigger starts an execution.
  */
 export function startOf(
   workflow: WorkflowRow,

@@ -326,8 +326,8 @@ const updateWorkflow = endpoint({
 });
 
 /**
- * Milliseconds for which `PATCH /workflows/{id}` releases held executions. The sweep releases the
- * rest.
+ * Milliseconds for which `PATCH /workflows/{id}` releases held executions. The periodic sweep
+ * releases the rest.
  */
 const releasingMs = 1_000;
 

@@ -6,9 +6,9 @@ import type { Services } from '../../services/services.ts';
 import { cookieName, setCookie } from '../../access/session.ts';
 
 /**
- * Challenges that a passkey signs. A challenge is stored in a signed cookie, so that only this
- * browser can answer it, and it needs no row. When it is answered, its hash is stored, so that it
- * works once.
+ * Challenges that a passkey signs. A challenge is stored in a signed cookie, so only this browser
+ * can answer it, and no row is needed. The hash of an answered challenge is stored, so that a
+ * challenge works once.
  */
 
 const challengeSeconds = 5 * 60;

@@ -275,7 +275,8 @@ async function verify(
       requireUserVerification: true,
       credential: { id, publicKey: new Uint8Array(publicKey), counter: since },
     }).catch(() => null);
-  // The library's errors have no codes, so the counter is compared here instead.
+  // The library is called with counter 0, because its errors have no codes. The real counter is
+  // compared below.
   const verified = await check(0);
   if (!verified?.verified) return 'wrong';
   const { newCounter } = verified.authenticationInfo;

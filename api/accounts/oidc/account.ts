@@ -123,7 +123,7 @@ async function addAccount(
 ): Promise<UserRow | undefined> {
   const holder = await findUserByEmail(tx, email);
   if (holder) {
-    // A concurrent sign-in of the same user may have created it.
+    // A concurrent sign-in of the same user may have created the account.
     if (await findUserByIdentity(tx, key)) return undefined;
     if (holder.awaited_provider !== null) return takeInvited(call, tx, holder, key);
     if (!provider.adopt) throw new LoginRefused('wrong_method');

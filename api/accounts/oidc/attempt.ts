@@ -5,7 +5,7 @@ import type { Services } from '../../services/services.ts';
 import { cookieName, setCookie } from '../../access/session.ts';
 import { keyFor, LoginRefused, verifierOf } from '../oauth.ts';
 
-/** A sign-in in progress. It is stored only in a signed cookie of the browser. */
+/** A sign-in in progress, which is stored only in a signed cookie of the browser. */
 
 /** Maximum duration of the sign-in at the provider, in seconds. */
 export const attemptSeconds = 10 * 60;
@@ -73,8 +73,8 @@ function attemptOf({ state, provider, fresh, link }: Begun, config: Config): Bro
     state,
     fresh,
     link,
-    // The browser can read the cookie, so nonce and verifier are not in it: they are derived with
-    // keys of the server.
+    // The browser can read the cookie. So nonce and verifier are not in the cookie, but derived
+    // with keys of the server.
     nonce: createHmac('sha256', keyFor('oidc nonce', config)).update(state).digest('base64url'),
     codeVerifier: verifierOf(state, config),
     redirectUri: `${config.apiUrl}/oauth/oidc/${provider}/callback`,

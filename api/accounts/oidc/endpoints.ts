@@ -132,7 +132,7 @@ const callback = endpoint({
       const attempt = await readAttempt(config, id, request.cookie, query.state);
       const { link } = attempt;
       if (link) failurePage = linkedPage;
-      // Before the code is used, so that only one of two parallel requests continues.
+      // Runs before the code is used, so that only one of two parallel requests continues.
       const isFirst = await useChallenge(db, hashState(attempt.state), attemptSeconds);
       if (!isFirst) throw new LoginRefused('oauth_failed');
       const claims = await oidc.readReturn(returnAddress(attempt.redirectUri, query), attempt);

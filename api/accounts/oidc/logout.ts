@@ -14,8 +14,8 @@ import { answer, endpoint } from '../../http/endpoint.ts';
 import { findProvider, logFailure, providerUnavailable } from './providers.ts';
 
 /**
- * Seconds for which a used token is stored: longer than it is valid, even if the clock of the
- * provider is a minute ahead.
+ * Seconds for which a used logout token is stored. A token is valid for a shorter time, even if the
+ * clock of the provider is a minute ahead.
  */
 const usedSeconds = 2 * logoutTokenSeconds;
 
@@ -46,7 +46,7 @@ export const receiveLogout = endpoint({
       .update(JSON.stringify(['logout', issuer, jti]))
       .digest();
     await transact(db, async (tx) => {
-      // In the transaction of the logout, so that the provider can repeat a logout that has failed.
+      // Runs in the transaction of the logout, so that the provider can repeat a failed logout.
       if (!(await useChallenge(tx, hash, usedSeconds))) throw new Problem('INVALID_LOGOUT_TOKEN');
       const logout = { issuer, subject: sub, providerSid: sid };
       const ended = await deleteProviderSessions(tx, logout);

@@ -14,8 +14,8 @@ import type { SecurityLog } from '../../access/security-log.ts';
 import type { Services } from '../../services/services.ts';
 
 /**
- * Creates, changes and ends the memberships of a user by the rules of the projects, before the
- * session begins. If the process dies, there is no session, and the next sign-in continues.
+ * Creates, changes and ends the memberships of a user by the rules of the projects. Runs before the
+ * session begins. So if the process dies, the next sign-in makes the remaining changes.
  */
 export async function applyRules(
   { db, note }: Pick<Services, 'db'> & Pick<SecurityLog, 'note'>,

@@ -68,7 +68,7 @@ function scoreOf({ title, context, text }, words) {
     score += here;
   }
   if (title.join(' ') === words.join(' ')) score += points.whole;
-  // The more of a title the query names, the better it fits.
+  // The more words of a title the query names, the better the title fits.
   const covered = title.filter((own) => words.some((word) => fitOf([own], word) > 0)).length;
   return score + (points.title * covered) / Math.max(title.length, 1);
 }

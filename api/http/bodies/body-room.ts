@@ -12,7 +12,7 @@ const ownerBytes = allBytes / 4;
 const waitMs = 10_000;
 /** Milliseconds between two checks of a waiting body for free memory. */
 const lookMs = 50;
-/** Bytes per second. A body that arrives more slowly may be rejected when memory is short. */
+/** Minimum bytes per second of a fast body. A slower body may be rejected when memory is short. */
 const briskRate = 1024 * 1024;
 /** Milliseconds over which a rate is measured. */
 const rateMs = 250;
@@ -27,9 +27,7 @@ export interface Place {
   /** Called when this body is rejected to free memory for another body. */
   readonly giveWay: (problem: Problem) => void;
   held: number;
-  /**
-   * When its first bytes were counted, on the clock of `performance`; null: none were counted yet.
-   */
+  /** Time at which the first bytes were counted, on the clock of `performance`; null: none yet. */
   beganAt: number | null;
   state: 'arriving' | 'waiting' | 'complete' | 'left';
   /** Bytes per second at `ratedAt`. For the current rate, which is lower, see `rateOf`. */
@@ -45,7 +43,7 @@ export interface Place {
  */
 export class BodyRoom {
   #held = 0;
-  /** By owner, in the order of arrival. */
+  /** The bodies of each owner, in the order of arrival. */
   readonly #places = new Map<string, Set<Place>>();
 
   enter(given: Pick<Place, 'owner' | 'expected' | 'giveWay'>): Place {

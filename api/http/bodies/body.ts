@@ -57,8 +57,8 @@ export function takesBody({ method, body }: BodyRules): boolean {
 }
 
 /**
- * The first bytes of each body are not counted, because thousands of such small bodies fit in
- * memory.
+ * Number of bytes of each body that are not counted, because thousands of bodies of this size fit
+ * in memory.
  */
 const freeBytes = 64 * 1024;
 /**
@@ -90,7 +90,7 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
   const { req } = ctx;
   const bytesMax = bodyBytesMax(endpoint);
   const isChunked = ctx.get('transfer-encoding') !== '';
-  // No memory is reserved for requests without credentials, because they could make others wait.
+  // Without credentials, no memory is reserved, because anyone could make other requests wait.
   const expected = owner === anonymous ? 0 : isChunked ? bytesMax : (ctx.request.length ?? 0);
   const chunks: Buffer[] = [];
   let size = 0;

@@ -24,7 +24,10 @@ import { noteWorkflowChange } from './noting.ts';
 import { Transition, WorkflowById, presentTransition, transitionExample } from './record.ts';
 import { stepModules } from '../../../domain/workflow/steps/registry.ts';
 
-/** A workflow that is being edited. Its row is locked, so no other request changes its graph. */
+/**
+ * A workflow that is being edited. The row of the workflow is locked, so no other request changes
+ * its graph.
+ */
 export interface Edit {
   tx: Database;
   workflow: WorkflowRow;
@@ -60,7 +63,7 @@ export async function editGraph<T>(
   return (await recordEdit(call, edit)).answer;
 }
 
-/** Like `editGraph`. Also returns the workflow after the edit. */
+/** Makes an edit like `editGraph`, and also returns the workflow after the edit. */
 export async function recordEdit<T>(
   call: EditCall,
   edit: (edit: Edit) => Promise<Edited<T>>,

@@ -18,7 +18,7 @@ import { templateOfConfig } from './steps.ts';
 
 /** A whole graph in a request, in the form that `GET /workflows/{id}` returns. */
 
-/** The id of a step. It may be any text, because the graph is not stored. */
+/** The id of a step, which may be any text, because the graph is not stored. */
 const FreeId = z.string().min(1).max(200);
 
 const ProposedStep = ofTypes(

@@ -197,7 +197,7 @@ export function topicOfConfig(config: Record<string, unknown>): string | null | 
   return config['topicId'] as string | null | undefined;
 }
 
-/** Returns the config with the step's template id in place of its own. */
+/** Returns the config with the template id of the step, if the config has a template id. */
 export function withTemplate(config: Record<string, unknown>, templateId: string | null) {
   return 'templateId' in config ? { ...config, templateId } : config;
 }

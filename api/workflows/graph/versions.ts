@@ -63,8 +63,8 @@ export function refuseUnknownVersions(
 }
 
 /**
- * Checks that executions can continue on a version, because it may never have been enabled, and
- * registers the events of its exit rules. Returns its graph.
+ * Returns the graph of a version, and registers the events of its exit rules. Checks first that the
+ * version can run, because it may never have been enabled.
  * @param field the field of the request with the version, for the error
  * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted in the meantime;
  * VALIDATION_ERROR `not_found` for a version that never existed; WORKFLOW_INVALID with all reasons

@@ -79,8 +79,8 @@ const setWorkflowGraph = endpoint({
 });
 
 /**
- * Returns the entity tag of a graph. It contains the version, which changes with every edit of the
- * graph.
+ * Returns the entity tag of a graph, which contains the version. Every edit of the graph changes
+ * the version.
  */
 function graphTag(workflow: WorkflowRow): string {
   const { version, name, description, execution_key, reentry_mode, reentry_min_interval } =

@@ -25,8 +25,8 @@ import { templateOfConfig, withTemplate } from '../graph/steps.ts';
 import { TriggerConfig, TriggerType } from '../graph/trigger.ts';
 
 /**
- * A whole workflow without ids, for version control or a copy to another project. Its steps are
- * identified by keys.
+ * A whole workflow without ids, for version control or a copy to another project. Keys identify its
+ * steps.
  */
 
 /** The fields of a version of a workflow, except its steps. */
@@ -175,8 +175,8 @@ function placeOf(item: unknown, index: number): string | number {
 }
 
 /**
- * The schema by which unknown keys are found. It also has the config of the TRIGGER, which GET
- * returns and which is ignored in a request.
+ * The schema by which unknown keys are found. The config of the TRIGGER is a known key, because GET
+ * returns it. In a request, this config is ignored.
  */
 const KnownStep = chosenBy((item): z.ZodType =>
   isTrigger(item) ? GivenTrigger.extend({ config: JsonObject }) : GivenStep,

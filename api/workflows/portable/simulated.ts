@@ -11,10 +11,7 @@ import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './record.ts';
 import { keyedGraph } from './storing.ts';
 
-/**
- * The input of a simulation: a graph in either form, with receivers and arms by step id or step
- * key.
- */
+/** The input of a simulation: a graph with ids or with keys, and receivers and arms by step. */
 
 const KeyedGraph = GivenGraph.pick({ steps: true, transitions: true, exitRules: true }).meta({
   id: 'KeyedGraph',
@@ -126,8 +123,9 @@ async function storedSteps(
 }
 
 /**
- * The id of a SPLIT step determines which arms it draws. In a graph with keys the id is the key, so
- * the stored id becomes the salt, and the simulation draws the same arms as the workflow.
+ * Gives a SPLIT step the stored id as its salt. The id determines which arms the step draws, but in
+ * a graph with keys the id is the key. With the salt, the simulation draws the same arms as the
+ * workflow.
  */
 function drawnAsStored(step: GraphStep, stored: readonly StoredStep[]): GraphStep {
   const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);
