@@ -3,9 +3,9 @@ import { isUuid } from './ids.ts';
 import { hasForbiddenText } from './text-rules.ts';
 
 /**
- * Cursors of lists: opaque texts for the position after a page. A cursor holds a sort value and an
- * id, so it stays valid when the row is deleted. It holds no project, because the query of the list
- * selects the project.
+ * Cursors of lists: opaque texts for the position after a page. A cursor has a sort value and an
+ * id, so it stays valid when the item with this id is deleted. A cursor names no project, because
+ * the list's query selects the project.
  */
 
 /** The position directly after the item with this sort value and id. */

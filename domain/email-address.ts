@@ -27,8 +27,8 @@ export function normaliseEmail(value: string): string | null {
 }
 
 /**
- * Converts ASCII letters to lower case, for the comparison of addresses. Other letters stay: the
- * Kelvin sign has the lower case k, but is another letter.
+ * Converts only ASCII letters to lower case, for the comparison of addresses. `toLowerCase` would
+ * also turn the Kelvin sign, which is another letter, into k.
  */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
@@ -52,7 +52,8 @@ export interface Mailbox {
 
 /**
  * Reads the mailboxes of an address header (RFC 5322, 3.4), in order: alone or in `Name <address>`,
- * with quoted names, comments and groups. A comment after an address without a name is its name.
+ * with quoted names, comments and groups. If an address has no name, the comment after the address
+ * is used as its name.
  * @returns null if a part of the text cannot be read, or if it has no mailbox
  */
 export function parseMailboxes(text: string): Mailbox[] | null {

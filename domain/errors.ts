@@ -232,7 +232,7 @@ export function fault(code: FieldCode, message: string) {
   return { params: { code }, message };
 }
 
-/** Returns the same as `fault`, with the given value in the message. Not for secrets. */
+/** Like `fault`, but the message also shows the given value. Must not be used for secrets. */
 export function faultWithGiven(code: FieldCode, message: string) {
   const error = ({ input }: { input?: unknown }) => withGiven(message, input);
   return { params: { code }, error };
@@ -342,8 +342,8 @@ export async function together(...checks: readonly (() => unknown)[]): Promise<v
 
 /**
  * Returns the last argument of `refine` or `superRefine` for a rule about `fields` of an object.
- * With it, the rule is checked as soon as these fields are valid. Zod's default would skip the rule
- * while any field is invalid.
+ * The rule is then checked as soon as these fields are valid. By default, Zod skips the rule while
+ * any field is invalid.
  */
 export function whenRight(...fields: readonly string[]) {
   return {
@@ -389,7 +389,10 @@ export function foundAll<Row extends { id: string }>(
   return ids.map((id) => found(resource, id, known.get(id)));
 }
 
-/** An error that only a bug in Everpost can cause. @param what the rule that was broken, as a sentence */
+/**
+ * An error that only a bug in Everpost can cause.
+ * @param what the rule that was broken, as a sentence
+ */
 export function bug(what: string): Error {
   return new Error(`${what} This is a bug in Everpost: please report it.`);
 }

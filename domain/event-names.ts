@@ -23,7 +23,9 @@ export const mailEvents: readonly string[] = [
  */
 export const rampStoppedEvent = 'email.ramp_stopped';
 
-/** The events of a named key that expires soon or has expired. They belong to no contact. */
+/**
+ * The events of a named key that expires soon or has expired. These events belong to no contact.
+ */
 export const keyExpiringEvent = 'api_key.expiring';
 export const keyExpiredEvent = 'api_key.expired';
 
@@ -36,8 +38,8 @@ export function isUnmadeEvent(name: string): boolean {
 }
 
 /**
- * Returns why a trimmed text is not a valid event name; null: it is valid. Names have 1 to 100
- * characters without control characters, and are case-sensitive.
+ * Returns why a trimmed text is not a valid event name; null: it is valid. Names have 1 to
+ * `eventNameChars` characters without control characters, and are case-sensitive.
  */
 export function eventNameFault(name: string): { code: FieldCode; message: string } | null {
   const { eventNameChars } = limits;

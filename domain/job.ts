@@ -1,6 +1,6 @@
 /**
- * Jobs: work on many rows that continues after the response. `import` and `bulk` are on contacts,
- * `replay` is on the events of a subscription, and the others on the executions of a workflow.
+ * Jobs: work on many rows that continues after the response. `import` and `bulk` work on contacts,
+ * `replay` on the events of a subscription, and the others on executions of a workflow.
  */
 export type JobKind = 'import' | 'bulk' | 'replay' | ExecutionJobKind;
 
@@ -42,7 +42,9 @@ export interface ReplayData {
   from: string;
   to: string;
   eventName: string | null;
-  /** True: only events that were not delivered to the subscription. */
+  /**
+   * True: the replay covers only events that were not delivered to the subscription; false: all.
+   */
   onlyFailed: boolean;
 }
 

@@ -78,10 +78,7 @@ export const limits = {
   holdoutScopeIds: 100,
   valueFieldChars: 200,
   goalWindowDays: 90,
-  /**
-   * An event is attributed to one of the newest mails of its contact: at most so many are
-   * considered.
-   */
+  /** Number of a contact's newest mails to which an event can be attributed. */
   goalMails: 1_000,
   /** Characters of the name of the contact field with the time zone. */
   zoneFieldChars: 200,

@@ -5,7 +5,8 @@
 const masks: readonly (readonly [RegExp, string])[] = [
   // Ids in opt-out and confirmation links, both in pages and in the API for customers' own pages.
   [/\/(unsubscribe|subscribe|manage|confirm|contacts\/public)\/[^/?#\s"\\{]+/gi, '/$1/…'],
-  // The id of a contact is the secret part of these links, so it is masked in all other paths.
+  // A contact's id is the secret part of its opt-out links, so it is masked in all other paths,
+  // too.
   [/\/(contacts?|recipients)\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/gi, '/$1/…'],
   [/\/t\/([a-z])\/[^?#\s"\\{]+/gi, '/t/$1/…'],
   [/([?&](?:token|code|state|signature|s|u|e)=)[^&#\s"\\]+/gi, '$1…'],

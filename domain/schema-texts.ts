@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { oneOf, withGiven } from './text-rules.ts';
 
 /**
- * Messages of schema issues, in place of the library's: what a value must be, and what was given. A
- * given text may be a secret, so a message shows only its length, unless only a few words are allowed.
+ * Messages of schema issues, in place of the library's. A message has the required form of a value,
+ * and the given value. A given text may be a secret, so only its length is shown, unless only a few
+ * words are allowed.
  */
 
 type Issue = z.core.$ZodRawIssue;

@@ -28,7 +28,7 @@ export function cutText(text: string, chars: number): string {
 
 /**
  * Returns the path of the first string or key, in reading order, that cannot be stored; null when
- * there is none. It keeps its own stack, so it works for JSON of any depth.
+ * there is none. The search is not recursive, so JSON may be nested to any depth.
  */
 export function findForbiddenText(value: unknown): (string | number)[] | null {
   if (typeof value === 'string') return hasForbiddenText(value) ? [] : null;
@@ -141,8 +141,8 @@ export function unknownKeyText(key: string, known: readonly string[]): string {
 const shownChars = 60;
 
 /**
- * Returns a text such as `Must be a uuid.` with the value that was given: `Must be a uuid, not "abc".`
- * A long text is not repeated, nor one that looks like a key.
+ * Adds the given value to an error text: `Must be a uuid.` becomes `Must be a uuid, not "abc".` A
+ * long text is not repeated, nor one that looks like a key.
  */
 export function withGiven(message: string, given: unknown): string {
   const isShown =

@@ -33,8 +33,8 @@ const refused = { effect: 'refuse', where: 'production' } as const;
 const warned = { effect: 'warn', where: 'production' } as const;
 
 /**
- * Returns the rule that a URL must be encrypted or lead to this machine. `why`: the danger
- * otherwise.
+ * Returns the rule that a URL must be encrypted or lead to this machine. `why`: the danger if it
+ * does neither.
  */
 const encrypted = (
   name: 'API_URL' | 'DASHBOARD_URL' | 'LANDING_URL' | 'DOCS_URL' | 'STRIPE_API_BASE',
@@ -140,8 +140,8 @@ export function isReadableOnTheWay(address: string | undefined): boolean {
 }
 
 /**
- * Minimum number of different characters in a secret. Fewer than one in a million texts of 32
- * random hexadecimal digits have less.
+ * Minimum number of different characters in a secret. Less than one in a million texts of 32 random
+ * hexadecimal digits has fewer.
  */
 const differentMin = 8;
 /** Words that occur in invented or example secrets. */
@@ -164,7 +164,7 @@ const words = [
 
 /**
  * Returns true if a secret is obviously not random: it has few different characters, a repeated
- * piece, or such words.
+ * piece, or one of `words`.
  */
 function isGuessable(secret: string): boolean {
   const text = secret.toLowerCase();

@@ -1,5 +1,5 @@
 /**
- * Waits until all activities have ended, even if one fails, because each may have mail whose
+ * Waits until all activities have ended, also if one fails, because each may be sending mail whose
  * outcome must be recorded.
  * @throws the error of the first activity in the list that failed
  */

@@ -43,7 +43,7 @@ export async function campaignSend(campaign: {
   const { SEND_BATCHES } = proxyActivities<CampaignSending>({
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
-    // A lower priority than work that a request waits for.
+    // The priority is lower than that of work for which a request waits.
     priority: { priorityKey: priorities.bulk, fairnessKey: campaign.projectId },
   });
   let changed = false;

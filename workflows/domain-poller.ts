@@ -12,8 +12,8 @@ import type { DomainActivities } from '../activities/domain-poller.ts';
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Milliseconds between two reads of a domain that needs no checks any more. Its row may have been
- * deleted meanwhile.
+ * Milliseconds between two reads of a domain that needs no more checks. The read finds out whether
+ * the row of the domain was deleted.
  */
 const lookEveryMs = 24 * 3_600_000;
 

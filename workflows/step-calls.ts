@@ -95,8 +95,8 @@ async function orAsActivity<T>(locally: () => Promise<T>, otherwise: () => Promi
   try {
     return await locally();
   } catch (error) {
-    // If this worker does not know the step's type, only the workflow task fails and not the run,
-    // which continues on a worker that knows the type.
+    // If this worker does not know the step's type, the workflow task fails. The run does not fail,
+    // and continues on a worker that knows the type.
     if (!(error instanceof TemporalFailure)) throw error;
     const cause = error instanceof ActivityFailure ? error.cause : error;
     const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable;
@@ -114,8 +114,8 @@ async function runAsActivity(
   const { queue } = step;
   const options = {
     summary: step.name,
-    // All executions have the same priority, even if their runs have a higher one, so that projects
-    // share the workers.
+    // All executions have the same priority, although their runs may have a higher one, so that
+    // projects share the workers.
     priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
     ...(queue !== undefined && { taskQueue: `${workflowInfo().taskQueue}${queue}` }),
   };

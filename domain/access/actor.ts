@@ -9,11 +9,11 @@ export const actorTypes = ['user', 'key', 'contact', 'system'] as const;
 
 export interface StoredActor {
   type: (typeof actorTypes)[number];
-  /** With the type `system`, one of `systemActors`. */
+  /** If the type is `system`, the id is one of `systemActors`. */
   id: string;
 }
 
-/** Reads a stored actor; null: it is not known. */
+/** Parses a stored actor; null: the actor is unknown. */
 export function readActor(stored: string | null): StoredActor | null {
   const [word, id = ''] = stored?.split(':') ?? [];
   const type = actorTypes.find((one) => one === word);
@@ -47,7 +47,9 @@ export function systemActor(word: SystemActor): string {
   return `system:${word}`;
 }
 
-/** Returns the name of an actor in the consent log: `pk`, `sk`, or the id of a user or named key. */
+/**
+ * Returns the name of an actor in the consent log: `pk`, `sk`, or the id of a user or named key.
+ */
 export function consentNameOf(stored: string | null): string | null {
   if (stored === 'key:secret') return 'sk';
   if (stored === 'key:public') return 'pk';

@@ -57,8 +57,7 @@ export function keyFaults(
 export type Excess = { scope: string } | { restriction: 'domains' | 'cidrs' | 'expiresAt' };
 
 /**
- * Returns the first right of a new key that its creator does not have; null: the creator has all of
- * them.
+ * Returns the first right of a new key that its creator lacks; null: there is none.
  * @param isNetworkWithin returns true if the first network is in the second.
  */
 export function excessOf(

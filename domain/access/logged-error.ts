@@ -23,8 +23,8 @@ export function loggedErrors(errors: readonly FieldProblem[] | undefined): Logge
 }
 
 /**
- * Replaces the path from the first key that is not a plain name by `*`, because clients choose the
- * keys of some objects.
+ * Cuts a field path at the first key that is not a plain name, and ends the path with `*`. Clients
+ * choose the keys of some objects, so such a key may be personal data.
  */
 function plainField(field: string): string {
   const names = field.split('.');

@@ -55,7 +55,7 @@ export const scopes = [
   'workflows:write',
 ] as const;
 
-/** Resources whose paths begin with another word; the first matching prefix counts. */
+/** Resources whose name is not the first word of their paths. The first matching prefix counts. */
 const resources: readonly (readonly [beginning: string, resource: string])[] = [
   ['/activity', 'analytics'],
   ['/api-keys', 'keys'],
@@ -78,8 +78,8 @@ const resources: readonly (readonly [beginning: string, resource: string])[] = [
 ];
 
 /**
- * Endpoints to which the rule above does not apply: they send at once, read by POST, or have no
- * resource in their path.
+ * Scopes of endpoints that do not follow from method and path: the endpoints send at once, read by
+ * POST, or have no resource in their path. null: no scope is needed.
  */
 const exceptions: Readonly<Record<string, string | null>> = {
   // Every secret key can read itself.

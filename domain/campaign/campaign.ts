@@ -91,9 +91,8 @@ export function reasonOfOutcome(outcome: Outcome): Exclude<RecipientReason, Abse
 /**
  * Returns why a contact without a message of the campaign is not a recipient; null: the contact is
  * a recipient, and the message is not created yet.
- * @param contact.subscribed the state when the audience page with this contact was fixed, or the
- * current state before that. For a contact on no page, it is the state at the freeze. `topicLeft`
- * follows the same rule.
+ * @param contact.subscribed the state when the campaign checked the contact; before that check, the
+ * current state. `topicLeft` follows the same rule.
  */
 export function absenceOf(
   campaign: {
@@ -111,8 +110,8 @@ export function absenceOf(
     return 'unsubscribed_at_freeze';
   }
   if (contact.topicLeft) return 'topic_unsubscribed_at_freeze';
-  // The contact would be in the audience now, but has no message. Either its data were different when
-  // the audience was fixed, or the transaction that created it committed later.
+  // The contact would be in the audience now, but has no message. Either the contact's data were
+  // different when the audience was fixed, or the contact was committed after that.
   if (campaign.isFixed) return campaign.isForAll ? 'created_after_freeze' : 'not_in_audience';
   return null;
 }

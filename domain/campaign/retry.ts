@@ -14,12 +14,12 @@ export type RetriableReason = (typeof retriableReasons)[number];
 /** The reasons that a retry includes by default. */
 export const defaultRetryReasons: readonly RetriableReason[] = retriableReasons.slice(0, 4);
 
-/** A retry of the failed mail of a campaign, and how far it has come. */
+/** A retry of a campaign's failed mail, and its progress. */
 export interface Retry {
-  /** The reasons that are left. None: it is over. */
+  /** The reasons whose mail was not fully checked yet; empty: the retry is over. */
   reasons: RetriableReason[];
-  /** The last mail of the first reason that was checked; null: none was. */
+  /** The last checked mail of the first of `reasons`; null: no mail was checked yet. */
   after: Position | null;
-  /** How many mails wait again. */
+  /** Number of mails that the retry has made wait again. */
   retried: number;
 }

@@ -1,13 +1,13 @@
 /**
- * The link of a confirmation mail. Anyone with the token of the link can confirm, so the stored
- * copy of the mail has a mask in its place. Sending the mail replaces the mask by the token.
+ * The link of a confirmation mail. Anyone with the token of the link can confirm, so stored mail
+ * has a mask instead of the token. Sending the mail replaces the mask by the token.
  */
 
 export function confirmUrl(apiUrl: string, token: string): string {
   return `${apiUrl}/confirm/${token}`;
 }
 
-/** Matches a masked link, even inside the encoded parameter of another URL. */
+/** Matches a masked link, also inside the encoded parameter of another URL. */
 const masked = /(\/confirm\/|%2Fconfirm%2F)\*\*\*/gi;
 
 const mask = '***';
@@ -17,9 +17,8 @@ export function hasConfirmLink(text: string, placeholder: string): boolean {
 }
 
 /**
- * Returns a rendered text for storage, with the links masked. A contact's own values could imitate
- * a masked link, so they are changed: otherwise `fillConfirmLinks` would insert the token into
- * them.
+ * Returns a rendered text for storage, with the links masked. A masked link in a contact's own
+ * values is changed, so that `fillConfirmLinks` does not insert the token there.
  */
 export function maskConfirmLinks(text: string, placeholder: string): string {
   return text.replaceAll(masked, '$1**').replaceAll(placeholder, mask);

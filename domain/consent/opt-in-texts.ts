@@ -1,8 +1,8 @@
 import { escapeHtml, primaryLanguage } from '../template/html.ts';
 
 /**
- * The texts of the confirmation mail and its page. `{address}` stands for the masked address, `{project}`
- * for the sender's name.
+ * The texts of the confirmation mail and its page. `{address}` stands for the masked address,
+ * `{project}` for the sender's name.
  */
 export interface OptInTexts {
   language: string;

@@ -1,8 +1,8 @@
 /** Decides when an opt-in request sends its mail and its reminder, and when it expires. */
 
 /**
- * Maximum number of confirmation mails to one address, with reminders, since the address last
- * confirmed.
+ * Maximum number of confirmation mails to one address since the address last confirmed, including
+ * reminders.
  */
 export const optInMailsMax = 5;
 /**
@@ -12,7 +12,7 @@ export const optInMailsMax = 5;
 const apartMs = 3_600_000;
 
 export interface OptInCounts {
-  /** Confirmation mails since the address last confirmed, with reminders. */
+  /** Confirmation mails since the address last confirmed, including reminders. */
   mails: number;
   /** When the last confirmation mail, reminders excepted, was requested; null: never. */
   counted_at: Date | null;
@@ -31,7 +31,9 @@ export interface OpenOptIn extends OptInCounts {
   created_at: Date;
 }
 
-/** Returns true if a time is less than an hour ago, which is too recent to repeat the action. */
+/**
+ * Returns true if a time is less than an hour ago, so another request or mail would come too soon.
+ */
 export function isLately(at: Date | null, now: Date): boolean {
   return at !== null && now.getTime() - at.getTime() < apartMs;
 }

@@ -140,8 +140,8 @@ function readLine(text: string, from: number, isEnd: boolean): Reading | null {
       const isEmpty = cells.length === 1 && !isQuoted && cells[0]?.trim() === '';
       return { end, cells: isEmpty ? [] : cells, fault: null, lineEnds };
     }
-    // If a quoted cell spans lines and is followed by a wrong character, its quote was probably not
-    // closed in the first line.
+    // A quoted cell that spans lines and ends at a wrong character probably lacks its closing quote
+    // in the first line.
     if (text[at] !== ',') return lineWith(lineEnds > 1 ? open : stray, text, from, isEnd);
     at += 1;
   }

@@ -89,8 +89,8 @@ export function readRow(
   const email = normaliseEmail(address);
   if (email === null) return rowError(row, address, 'Not an email address.');
   const change = Object.fromEntries(data);
-  // A row adds and changes data but never removes any. So data that exceed the limit alone also
-  // exceed it after the merge.
+  // An import never removes stored data. So data that alone exceed the limit also exceed it when
+  // merged.
   const fault = contactDataFault(change);
   return fault === null ? { row, email, subscribed, data: change } : rowError(row, address, fault);
 }
@@ -105,8 +105,8 @@ const decimal = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
 const digitsKept = 15;
 
 /**
- * Reads a data cell as a boolean, a number in ordinary notation, or text. It stays text if the
- * conversion to a number would lose leading zeros, further digits, or the sign of -0.
+ * Reads a data cell as a boolean, a number in ordinary notation, or text. The cell stays text if
+ * the conversion to a number would lose leading zeros, further digits, or the sign of -0.
  */
 export function readCell(key: string, cell: string): string | number | boolean {
   // A locale is always text: "no" is Norwegian.

@@ -19,9 +19,9 @@ export const reservedDataKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Plans the merge of `given` into a contact's data. null removes a key, an empty string is skipped,
- * `{value, persistent: false}` counts only for this request, `{value, persistent: true}` stores the
- * value, and reserved keys are dropped. Every other value is stored.
+ * Plans the merge of `given` into a contact's data. null removes a key; empty strings and reserved
+ * keys are skipped. A value in `{value, persistent: false}` counts only for this request. Every
+ * other value is stored, also one in `{value, persistent: true}`.
  */
 export function planContactData(
   given: Record<string, unknown> | null | undefined,

@@ -43,8 +43,8 @@ export function receiptText(receipt: {
 }
 
 /**
- * Characters of an address. If one stands directly beside a match, the match is a part of a longer
- * address and stays.
+ * Characters that can stand directly before or after an address in a longer address. A match beside
+ * such a character is a part of a longer address and stays.
  */
 const before = /[a-z0-9.!#$%&'*+/=?^_`{|}~-]/;
 const after = /[a-z0-9-]/;

@@ -9,7 +9,9 @@ import {
 /** A contact field: a standard one, or a key of the data. */
 export type ContactField = Exclude<ValueField, { kind: 'data' }> | { kind: 'data'; key: string };
 
-/** Reads the name of a field: a standard one, `data.<key>`, `contact.data.<key>` or `<key>` alone. */
+/**
+ * Reads the name of a field: a standard one, `data.<key>`, `contact.data.<key>` or `<key>` alone.
+ */
 export function contactFieldOf(name: string): ContactField {
   switch (name) {
     case 'email':

@@ -57,8 +57,8 @@ export interface BulkResult {
   operation: BulkOperation;
   totalRequested: number;
   /**
-   * Contacts that are now in the requested state. Contacts that were in it before also count
-   * (`unchanged`).
+   * Number of contacts that are now in the requested state, including those that already were
+   * before the action (`unchanged`).
    */
   successCount: number;
   unchanged: number;

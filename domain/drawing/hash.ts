@@ -1,7 +1,8 @@
 const encoder = new TextEncoder();
 
 /**
- * MurmurHash3 (x86, 32 bits) of a text as UTF-8: fast, evenly distributed, and not for secrets. By Austin Appleby,
+ * MurmurHash3 (x86, 32 bits) of a text as UTF-8: fast, evenly distributed, and not for secrets.
+ * Author: Austin Appleby,
  * https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp
  * @returns an integer from 0 to 2³² − 1
  */

@@ -18,7 +18,7 @@ export function drawWeighted<T extends { id: string; weight: number }>(
   let best = -Infinity;
   for (const item of items) {
     if (item.weight <= 0) continue;
-    // Greater than 0 and less than 1, so that the logarithm is finite and not 0.
+    // The chance is greater than 0 and less than 1, so that its logarithm is finite and not 0.
     const chance = (hashText(JSON.stringify([salt, item.id, subject])) + 0.5) / 2 ** 32;
     const score = Math.log(chance) / item.weight;
     if (score <= best) continue;

@@ -20,8 +20,8 @@ export function matchesAgent(agent: string, entry: string): boolean {
 }
 
 /**
- * The built-in lists. They are short on purpose: machines that are not listed are recognised by
- * their behaviour, and it is worse to take a person for a machine than a machine for a person.
+ * The built-in lists. The lists are short, because unlisted machines are recognised by their
+ * behaviour, and taking a person for a machine is worse than the reverse.
  */
 export const builtInRules: MachineRules = {
   agents: [

@@ -1,4 +1,4 @@
-/** Tells opens and clicks by machines from those by people. */
+/** Distinguishes opens and clicks by machines from those by people. */
 
 /**
  * `head`: a HEAD request to the pixel or to a link. It counts as no open or click, but proves that
@@ -22,9 +22,8 @@ export const verdictRules = [
 export type VerdictRule = (typeof verdictRules)[number];
 
 /**
- * A fact about the client of a request. It is stored instead of the address and user agent.
- * `prefetcher`: a proxy that loads images before the mail is read. `proxy`: another proxy of a
- * mailbox provider.
+ * A fact about the client of a request, stored instead of its address and user agent. `prefetcher`:
+ * a proxy that loads images before the mail is read. `proxy`: another proxy of a mailbox provider.
  */
 export type ClientSign = 'known_agent' | 'known_network' | 'prefetcher' | 'proxy' | 'no_agent';
 
@@ -40,7 +39,9 @@ export interface Engagement {
   linkCount: number;
 }
 
-/** The verdict on an open or click; `rule` is null for a person. */
+/**
+ * The verdict on an open or click. `rule` is null if no rule applied, so the client is a person.
+ */
 export interface Judgement {
   verdict: Verdict;
   rule: VerdictRule | null;
@@ -50,13 +51,13 @@ export interface Judgement {
  * A HEAD request makes its client count as a machine for this number of seconds before and after.
  */
 export const headSeconds = 60;
-/** If all links of a message are requested within so many seconds, the client is a machine. */
+/** A client that requests all links of a message within this number of seconds is a machine. */
 export const allLinksSeconds = 5;
-/** A click within so many seconds after the delivery is a machine's. */
+/** A click within this number of seconds after the delivery is a machine's. */
 const fastSeconds = 2;
 /**
- * A mailbox provider's proxy that loads images within so many seconds after the delivery does so
- * without a reader.
+ * If a mailbox provider's proxy loads images within this number of seconds after the delivery, no
+ * person has opened the mail.
  */
 const prefetchSeconds = 10;
 
@@ -133,8 +134,8 @@ function isWithin(seconds: number, { at }: Engagement, { deliveredAt }: MailFact
 }
 
 /**
- * Returns the requests of all bursts. A burst is a span of five seconds in which all links of the
- * message, at least two, were requested.
+ * Returns the requests of all bursts. A burst is a span of `allLinksSeconds` in which all links of
+ * the message, at least two, were requested.
  */
 function burstsOf(all: readonly Engagement[]): Set<Engagement> {
   const linkCount = Math.max(0, ...all.map((one) => one.linkCount));

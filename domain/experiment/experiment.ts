@@ -1,7 +1,9 @@
 import { hashText } from '../drawing/hash.ts';
 import { probabilitiesBest } from './probability.ts';
 
-/** An experiment: a test group gets several versions of a campaign, and the rest gets the best one. */
+/**
+ * An experiment: a test group gets several versions of a campaign, and the rest gets the best one.
+ */
 
 /** One version of a campaign. If a part is null, the campaign's own is used. */
 export interface Arm {
@@ -37,13 +39,13 @@ export const experimentStates = ['DRAFT', 'TESTING', 'WAITING', 'DECIDED', 'CANC
 export type ExperimentState = (typeof experimentStates)[number];
 
 /**
- * This many seconds after its start, the test counts as sent, even if some of its mail still waits.
+ * Number of seconds after which a test counts as sent, although some of its mail may still wait.
  */
 export const testSendingSecondsMax = 86_400;
 
 /**
- * Maximum number of seconds that an experiment waits for a manual decision. Then the first arm
- * wins.
+ * Maximum number of seconds that an experiment waits for a manual decision. Without a decision, the
+ * first arm wins.
  */
 export const manualSecondsMax = 30 * 86_400;
 
@@ -89,7 +91,7 @@ export function numbersOf(counts: readonly ArmCounts[]): ArmNumbers[] {
   }));
 }
 
-/** Reasons why the numbers cannot decide. */
+/** Reasons why the counts of the arms do not decide an experiment. */
 export const drawReasons = ['too_few', 'tie'] as const;
 export type DrawReason = (typeof drawReasons)[number];
 

@@ -1,8 +1,10 @@
 import type { KeyedKind } from './kinds.ts';
 
-/** The keys that objects get which were made without a file. */
+/** Makes the keys of objects that were not created from a file. */
 
-/** Maximum number of characters of a made key, without the number that makes it unique. */
+/**
+ * Maximum number of characters of a key made from a name, before the number that makes it unique.
+ */
 const madeChars = 40;
 
 export interface KeylessObject {
@@ -13,7 +15,8 @@ export interface KeylessObject {
 
 /**
  * Makes a key from a name: without accents, in lower case, with a hyphen for every run of other
- * characters than `a` to `z` and digits. A name without any of these gives the kind.
+ * characters than `a` to `z` and digits. If the name has no such letter or digit, the key is the
+ * kind.
  */
 export function madeKey(kind: KeyedKind, name: string): string {
   const plain = name

@@ -3,7 +3,7 @@
  * an object among those of its kind; it is the same in every project.
  */
 
-/** In the order of plans. */
+/** The kinds, in the order in which they are listed. */
 export const fileKinds = [
   'workflow',
   'template',
@@ -16,7 +16,7 @@ export const fileKinds = [
 
 export type FileKind = (typeof fileKinds)[number];
 
-/** The kinds whose objects have a key of their own that is used in files only. */
+/** The kinds whose objects have a separate key that only files use. */
 export const keyedKinds = ['workflow', 'template', 'segment', 'event-subscription'] as const;
 
 export type KeyedKind = (typeof keyedKinds)[number];
@@ -47,11 +47,11 @@ export function filePathOf(kind: FileKind, key: string, format: FileFormat): str
 export interface FilePattern {
   kind: FileKind;
   beginning: string;
-  /** True if `beginning` is the whole key. */
+  /** True if `beginning` is the whole key, false if the pattern ends in `*`. */
   isKey: boolean;
 }
 
-/** Parses a pattern; null: it is not one. */
+/** Parses a pattern; null: the text is no pattern. */
 export function parseFilePattern(text: string): FilePattern | null {
   const [, kind, beginning = '', star] = /^([a-z-]+)\/([a-z0-9_-]*)(\*?)$/.exec(text) ?? [];
   if (!isFileKind(kind) || (beginning === '' && star === '')) return null;

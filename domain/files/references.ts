@@ -22,7 +22,9 @@ function fieldInFile(field: string, keys: FileKeys): string {
   return `template.${keyOr(keys.templates, templateId.toLowerCase())}${event}`;
 }
 
-/** Returns a condition or the config of a step, with keys in place of ids in the fields of filters. */
+/**
+ * Returns a condition or the config of a step, with keys in place of ids in the fields of filters.
+ */
 export function withFileKeys<T>(value: T, keys: FileKeys): T {
   if (Array.isArray(value)) return value.map((item: unknown) => withFileKeys(item, keys)) as T;
   if (typeof value !== 'object' || value === null) return value;

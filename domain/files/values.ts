@@ -76,7 +76,10 @@ export function workflowFile(workflow: WorkflowContent, keys: FileKeys): Fields 
   });
 }
 
-/** A topic that is null stays null: then the mail has none, whatever its template says. */
+/**
+ * Returns the config of a step for a file. A `topicId` of null stays, because it means mail without
+ * the topic of the template.
+ */
 function configInFile({ topicId, ...config }: Fields, keys: FileKeys): Fields {
   const own = withFileKeys(config, keys);
   if (topicId === undefined) return own;
@@ -155,7 +158,10 @@ export function subscriptionFile(subscription: SubscriptionContent): Fields {
   });
 }
 
-/** A header that only names a secret, alone or after one word such as `Bearer`, is shown. */
+/**
+ * Returns the value of a header for a file. Any value is hidden, unless it only names a secret,
+ * alone or after one word such as `Bearer`.
+ */
 function headerInFile(value: string): string {
   return /^(?:[A-Za-z]+ )?\{\{\s*secret\.[A-Z][A-Z0-9_]{0,63}\s*\}\}$/.test(value) ? value : hidden;
 }

@@ -7,7 +7,7 @@ import type { FileFormat } from './kinds.ts';
 /** The values of these keys are written on one line. */
 const onOneLine: ReadonlySet<unknown> = new Set(['position', 'transitions']);
 
-/** Returns a text in which `${` means these two characters, and not a variable. */
+/** Escapes each `${` in a text, so that no variable is inserted there. */
 function withoutVariables(text: string): string {
   return text.replaceAll('${', () => '$${');
 }

@@ -24,7 +24,7 @@ export interface FilterBranch {
   filter: Condition | FlatCondition;
 }
 
-/** The output of the step. */
+/** The output of a CONDITION in the mode `filter`. */
 export interface BranchDecision {
   mode: 'filter';
   /** The id of the first branch whose filter holds, or `default`. */

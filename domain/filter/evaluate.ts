@@ -100,7 +100,7 @@ export function valueOf(field: ValueField, contact: ContactValues): unknown {
 
 /**
  * Returns a value in the form that filters compare: an address in lower case, and `subscribed` as a
- * boolean even if it is given as text.
+ * boolean, also when it is given as text.
  */
 export function comparedValue({ kind }: Field, value: unknown): unknown {
   if (kind === 'email' && typeof value === 'string') return lowerAscii(value);
@@ -171,7 +171,10 @@ function isIn(value: unknown, given: unknown): boolean {
   return typeof value === 'string' && typeof given === 'string' && value.includes(given);
 }
 
-/** Compares as numbers, otherwise as dates, otherwise as texts; null: they have no order. */
+/**
+ * Compares two values as numbers, otherwise as dates, otherwise as texts; null: the values have no
+ * order.
+ */
 function orderOf(value: unknown, given: unknown): number | null {
   for (const read of [numberOf, instantOf]) {
     const [one, other] = [read(value), read(given)];

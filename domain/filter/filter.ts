@@ -67,7 +67,9 @@ export function needsOf(operator: Operator): 'nothing' | 'value' | 'duration' {
   return withUnit.includes(operator) ? 'duration' : 'value';
 }
 
-/** True for operators that compare with any JSON value, not only with text, numbers and booleans. */
+/**
+ * True for operators that compare with any JSON value, not only with text, numbers and booleans.
+ */
 export function isEquality(operator: Operator): boolean {
   return (equality as readonly Operator[]).includes(operator);
 }

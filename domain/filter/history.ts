@@ -67,8 +67,8 @@ export function historyNames(conditions: Iterable<Condition>): HistoryNames {
 }
 
 /**
- * Returns a contact with its history. The contact is a member of a DYNAMIC segment if the condition of
- * the segment holds now.
+ * Returns a contact with its history. The contact is a member of a DYNAMIC segment if the condition
+ * of the segment holds now.
  */
 export function subjectOf(contact: ContactValues, history: ContactHistory, now: Date): Subject {
   const answers = new Map<string, boolean>();
@@ -80,8 +80,8 @@ export function subjectOf(contact: ContactValues, history: ContactHistory, now: 
     isMember(id) {
       const known = answers.get(id);
       if (known !== undefined) return known;
-      // Stops the recursion if segments refer to each other. Saving a segment refuses this, so it
-      // is only a precaution.
+      // Stops the recursion if segments refer to each other. This is only a precaution, because
+      // saving a segment refuses such references.
       answers.set(id, false);
       const condition = history.segments.get(id);
       const isMember = condition

@@ -22,8 +22,8 @@ export type Segments = ReadonlyMap<string, Condition | null>;
 export type SegmentReferences = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Returns the problems of the segments that a condition refers to: a segment is unknown, refers
- * back to the segment of the condition, or the chain of references reaches too many segments.
+ * Returns the problems of the segments that a condition refers to. A segment may be unknown, refer
+ * back to the segment of the condition, or reach too many segments through its references.
  * @param segments the segments in `mentions`, and all segments of the project that refer to others.
  * @param selfId the segment that is being changed; absent for a new segment and for audiences.
  */
@@ -56,7 +56,7 @@ export function segmentProblems(
 
 /**
  * Returns the problems of the campaigns and templates that a condition names.
- * @param known the ids of the project's campaigns and templates among them
+ * @param known the ids in `mentions` that the project has
  */
 export function mailProblems(
   mentions: readonly MailMention[],

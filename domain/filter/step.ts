@@ -42,8 +42,8 @@ export type StepCondition =
   | { mode: 'multi'; field: string; branches: ({ id: string } & Comparison)[] };
 
 /**
- * The output of the step. With several branches, the operator and the values are those of the
- * matching branch.
+ * The output of a CONDITION without filters. With several branches, the operator and the values are
+ * those of the matching branch.
  */
 export interface StepDecision {
   field: string;
@@ -83,8 +83,8 @@ export function evaluateStepCondition(
 }
 
 /**
- * Returns true when a comparison holds. A comparison with `valueOf` never holds while that field
- * has no value, or null.
+ * Returns true when a comparison holds. A comparison with `valueOf` never holds while the field in
+ * `valueOf` is missing or null.
  */
 export function isMet(comparison: FieldComparison, scope: FieldScope): boolean {
   const place = stepFieldOf(comparison.field);

@@ -139,9 +139,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Returns the instant that lies `value` units before `now`, in milliseconds since 1970. It may be
- * earlier than any valid date. It is rounded up, which loses nothing because times have whole
- * milliseconds.
+ * Returns the instant that lies `value` units before `now`, in milliseconds since 1970. The instant
+ * may be earlier than any valid date. It is rounded up to whole milliseconds, the precision of all
+ * compared times.
  */
 export function cutOff({ value, unit }: Pick<Filter, 'value' | 'unit'>, now: Date): number {
   return Math.ceil(now.getTime() - (value as number) * unitMs[unit as Unit]);

@@ -45,7 +45,7 @@ export function meetsWait(resolved: Where, scope: FieldScope): boolean {
  * Returns the values, by key, that the data of an event must have to meet the conditions; null: the
  * conditions require no fixed value. With these values, SQL selects a few of a thousand waits
  * before all conditions are evaluated. Dates are left out because different texts can be the same
- * date, and keys with dots because they may also be paths.
+ * date. Keys with dots are left out because they may also be paths.
  */
 export function requiredData(resolved: Where): Record<string, unknown> | null {
   const required = resolved.flatMap(({ field, operator, value }) => {

@@ -1,6 +1,9 @@
 /** Goals of campaigns and workflows: the event that the mail should lead to. */
 
-/** An event counts for a goal only after this has happened to a mail of its contact. */
+/**
+ * The touches of a mail. An event counts for a goal only after a mail to its contact was sent,
+ * opened or clicked.
+ */
 export const touches = ['sent', 'open', 'click'] as const;
 export type Touch = (typeof touches)[number];
 

@@ -18,7 +18,7 @@ export function readTarget(value: string): string | null {
 
 /**
  * Returns the position at the end of a document where inserted content is visible: before the last
- * `</body>` tag. If there is none, it is the end of the text, or the position before an unclosed
+ * `</body>` tag. Without this tag, it is the end of the text, or the position before an unclosed
  * element that would hide the content.
  */
 export function endOfBody(html: string): number {
@@ -66,8 +66,8 @@ function decodeReferences(value: string): string | null {
     (reference, decimal?: string, _a?: string, hex?: string, _b?: string, name = '', end = '') => {
       if (decimal ?? hex) {
         const code = decimal ? Number(decimal) : Number.parseInt(hex!, 16);
-        // Browsers replace the other numbers by special tables. URLs do not use them, so we do not
-        // decode them.
+        // Browsers replace all other numbers by special tables. URLs do not use such numbers, so we
+        // do not decode them.
         if (code >= 0xa0 ? code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) : isAscii(code)) {
           return String.fromCodePoint(code);
         }

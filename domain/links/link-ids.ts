@@ -45,8 +45,8 @@ function markLinks(source: string): string {
 }
 
 /**
- * Returns the template with its placeholders and tags replaced by letters, at the same length. So
- * quotes and brackets in them are not read as HTML, and no mark is inserted into them.
+ * Returns the template with letters in place of its placeholders and tags, at the same length. So
+ * quotes and brackets in a placeholder are not read as HTML, and no mark is inserted there.
  */
 export function withoutLiquid(source: string): string {
   return readTemplate(source)

@@ -46,8 +46,8 @@ export function mergeContents(contents: readonly (readonly ContentLink[])[]): Co
 }
 
 /**
- * Lists the links of a content and all clicked links, the link that most people clicked first.
- * Links beyond the maximum are combined in one item at the end.
+ * Lists the links of a content and all clicked links. The link that the most people clicked comes
+ * first. Links beyond the maximum are combined in one item at the end.
  */
 export function listLinks(
   content: readonly ContentLink[],
@@ -64,8 +64,8 @@ export function listLinks(
   const sorted = [...links.values()].sort(byPeople);
   const listed = sorted.slice(0, limits.linksMax);
   if (other) return [...listed, other];
-  // Only this many links have a count of their own, so a longer list has the other clicks in its
-  // last item.
+  // Clicks are counted separately for at most `linksMax` links. So the last item of a longer list
+  // stands for the other links.
   const isWhole = listed.length === sorted.length;
   return isWhole ? listed : [...listed, { ...none, linkId: otherLinkId, url: null, positions: [] }];
 }

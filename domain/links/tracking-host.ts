@@ -6,8 +6,8 @@ export function urlOnHost(url: string, host: string): string {
 }
 
 /**
- * Returns true if a host name may be used for tracked links: it is below a domain that has a dot
- * itself.
+ * Returns true if a host name may be used for tracked links: it has at least three labels and is no
+ * IP address.
  */
 export function mayBeTrackingHost(host: string): boolean {
   return host.split('.').length > 2 && !/^[\d.]+$/.test(host);

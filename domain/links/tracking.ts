@@ -22,7 +22,8 @@ export interface TrackingLinks {
 }
 
 /**
- * Returns a short signature of a text. It is always the same, and cannot be made without the key.
+ * Returns a short signature of a text, always the same for the same text. A signature cannot be
+ * made without the key.
  */
 export type Sign = (text: string) => string;
 
@@ -71,7 +72,8 @@ export function withTracking(
   links: TrackingLinks,
   linkIds: readonly string[] | null = null,
 ): string {
-  // Not hidden by `display:none`, because some mail programs do not load hidden images.
+  // The pixel is not hidden by `display:none`, because some mail programs do not load hidden
+  // images.
   const pixel = `<img src="${escapeHtml(links.pixelUrl)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px;">`;
   const found = findWebLinks(html);
   const idOf = ({ target, index }: WebLink) => linkIds?.[index] ?? linkIdOf(target);
@@ -112,7 +114,7 @@ function findWebLinks(html: string): { links: WebLink[]; end: number } {
   return { links, end };
 }
 
-/** Replaces only the given links. All other text stays, even if it is broken HTML. */
+/** Replaces only the given links. All other text stays as it is, including broken HTML. */
 function replaceLinks(
   html: string,
   { links, end }: ReturnType<typeof findWebLinks>,

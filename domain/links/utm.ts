@@ -16,8 +16,8 @@ export const utmNames = ['campaign', 'workflow', 'step', 'template', 'arm'] as c
 export type UtmValues = { [K in UtmKey]?: string | null | undefined };
 
 /**
- * The values for these names: the names of the records that a mail belongs to, and the id of its
- * arm.
+ * Values for `utmNames`: the names of a mail's campaign, workflow, step and template, and the id of
+ * its arm (its version in an experiment).
  */
 export type UtmNames = { [K in (typeof utmNames)[number]]?: string | null | undefined };
 

@@ -46,7 +46,7 @@ export interface Move {
  *
  * A delay, wait or digest keeps its beginning. If its config differs, its end is computed again
  * from this beginning; a delay until a date reads the date again.
- * @param execution.marks of all steps that have begun or are scheduled
+ * @param execution.marks the states of all steps that have begun or are scheduled
  */
 export function planMove(
   [graph, other]: readonly [Graph, Graph],

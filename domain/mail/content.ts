@@ -13,7 +13,7 @@ import { type Header, type MessageClass, type SourceType, classHeaders } from '.
 
 export interface MailContent {
   subject: string;
-  /** HTML with the footer of its class. Sending wraps it in a document. */
+  /** The HTML with the footer of the message class, not yet wrapped in a document. */
   body: string;
   /** The ids of the links in the body, in order; null: no link of the template has variables. */
   link_ids: string[] | null;
@@ -55,7 +55,7 @@ export interface MailToRender {
   sourceType: SourceType;
   variables: TemplateVariables;
   customHeaders?: Record<string, string>;
-  /** True: a line that names Everpost is added. Projects without a paid subscription get it. */
+  /** True if a line that names Everpost is added, as for projects without a paid subscription. */
   hasBadge?: boolean;
 }
 
@@ -64,7 +64,7 @@ export interface RenderedMail {
   /** The rendered texts, before the parts of the message class are added. */
   rendered: { subject: Rendered; body: Rendered };
   /**
-   * Why the subject or body could not be fully rendered. Then only its placeholders were replaced.
+   * Why the subject or body could not be fully rendered, so that only placeholders were replaced.
    */
   warnings: TemplateWarning[];
 }
@@ -185,7 +185,7 @@ const texts = new Map<string, FooterText>([
 ]);
 
 /**
- * Returns the footer of marketing mail: why it was sent, and the opt-out link. It is in the
+ * Returns the footer of marketing mail: why it was sent, and the opt-out link. The text is in the
  * language of `locale` (primary tag: `de-AT` is German), otherwise in English.
  */
 export function footerHtml(locale: string, unsubscribeUrl: string): string {

@@ -9,12 +9,12 @@ export const deliveryLimits = [
 
 export type DeliveryLimit = (typeof deliveryLimits)[number];
 
-/** A rate counts as the limit from this part of it on, even if a token is free at this moment. */
+/** Fraction of a rate from which the rate counts as reached, although a token may still be free. */
 const nearly = 0.8;
 
 /**
  * Returns the limit that due mail waits for; null when no mail is due or no limit applies. Without
- * workers it is `no_worker`, even if no mail is due.
+ * workers, the limit is `no_worker`, also when no mail is due.
  * @param state.perSecond messages of the project sent per second
  * @param state.rates in messages per second; 0: no limit
  * @param state.projectTokens tokens that are left; null if no token was ever taken

@@ -31,7 +31,8 @@ export type Feedback = { at: Date } &
     /** The recipient has opted out at the mail service. */
     | { kind: 'unsubscribe' }
     /**
-     * The provider accepted the message but did not send it: it had a virus, or could not be rendered.
+     * The provider accepted the message but did not send it, because it had a virus or could not be
+     * rendered.
      */
     | { kind: 'rejection'; text: string }
   );
@@ -54,8 +55,8 @@ export interface Reported {
 export type ReportSource = 'smtp' | 'mime' | 'imap' | 'webhook';
 
 /**
- * True if the provider did not try to deliver, because the address is on its own suppression list
- * for the account (Amazon SES: OnAccountSuppressionList). Such a report does not affect the
+ * True if the provider did not try to deliver, because the address is on the provider's own
+ * suppression list (Amazon SES: OnAccountSuppressionList). Such a report does not affect the
  * project's reputation.
  */
 type Listed = boolean;
@@ -136,11 +137,11 @@ type TraceWord =
  * are those of the earliest occurrences; `opens` and `clicks` count all occurrences.
  *
  * All feedback, also a rejection, proves that the provider accepted the message. So a message with
- * an unknown outcome becomes SENT first, even if it was given up meanwhile. Feedback on a message
- * that was never given to the mail provider (`attempts` 0) is ignored.
- * @param before.isUnderWay true: an attempt still waits for its response. Feedback may arrive
- * earlier
- * @param before.traced the states that the trace has: delays and transient bounces are added only
+ * an unknown outcome first becomes SENT, also if it has the status FAILED by now. Feedback on a
+ * message that was never given to the mail provider (`attempts` 0) is ignored.
+ * @param before.isUnderWay true if an attempt still waits for its response, which may arrive after
+ * the feedback
+ * @param before.traced the states in the trace, because delays and transient bounces are added only
  * once
  * @param given.acceptedAt when the provider accepted the message, if it reports this
  */
@@ -176,10 +177,7 @@ export function wasHandedOver({
   return sentAt !== null || attempts > 0;
 }
 
-/**
- * Returns true for a message that was accepted and not rejected later. Feedback on it changes only the
- * times of what happened to it.
- */
+/** Returns true for a message that was accepted and not rejected later. */
 export function isAccepted({
   sent_at: sentAt,
   status,
@@ -271,8 +269,8 @@ function detailOf(report: Reported | undefined): Record<string, unknown> | null 
 }
 
 /**
- * Adds an entry unless the trace has this state already. Servers may send any number of such
- * reports.
+ * Adds an entry unless the trace has this state already, because servers may report the same state
+ * any number of times.
  */
 function traceOnce(
   { trace }: FeedbackEffects,
@@ -294,8 +292,8 @@ function isListed(feedback: { isListed?: Listed }, first: Date | null, before: b
 type Reached = 'delivered' | 'opened' | 'clicked' | 'bounced' | 'complained';
 
 /**
- * Records the time of a state. Only the first report adds to the campaign and the trace; the
- * earliest reported time is stored.
+ * Records the time of a state. Only the first report changes the campaign's counters and the trace;
+ * the earliest reported time is stored.
  */
 function reach(
   effects: FeedbackEffects,

@@ -88,8 +88,8 @@ export interface ClassHeadersInput {
 
 /**
  * Returns the headers of a message class, followed by the custom ones. Marketing mail, and other
- * mail whose body has an opt-out link, gets the headers of a one-click opt-out (RFC 8058). Marketing
- * mail and campaigns get headers that suppress automatic replies (RFC 3834).
+ * mail whose body has an opt-out link, gets the headers of a one-click opt-out (RFC 8058).
+ * Marketing mail and campaigns get headers that suppress automatic replies (RFC 3834).
  *
  * A custom header replaces a generated one of the same name in any letter case. `List-Unsubscribe`
  * and `List-Unsubscribe-Post` belong together, so a custom one of them replaces both.

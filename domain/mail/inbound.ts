@@ -7,7 +7,7 @@ export interface ReceivedMail {
   subject: string;
   /** Sanitized HTML; null when the mail has none, or when it must not be stored. */
   body: string | null;
-  /** Data for the event about how the mail arrived. */
+  /** Facts about how the mail arrived, for the data of its event. */
   report: Record<string, unknown>;
 }
 

@@ -34,8 +34,8 @@ export function quietUntil(quiet: QuietHours, zone: string, now: Date): Date | n
 }
 
 /**
- * Returns the milliseconds until the quiet window ends, assuming no clock change; 0: it is not
- * quiet.
+ * Returns the milliseconds until the quiet window ends, assuming no clock change; 0: the instant is
+ * in no quiet window.
  */
 function quietLeft({ from, to, days }: QuietHours, zone: string, instant: number): number {
   const { weekday, hour, minute, second } = wallTimeAt(zone, new Date(instant));

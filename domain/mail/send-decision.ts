@@ -9,8 +9,8 @@ import type { FrequencyCap, SendPolicy } from './send-policy.ts';
 
 /**
  * The decision about a due message whose campaign is not paused. Reasons to suppress the message
- * come before holds. Billing and the sending rates are checked later, elsewhere. When a hold ends,
- * the decision is made again with the facts of that time.
+ * come before holds. Billing and the sending rates are checked later. When a hold ends, the
+ * decision is made again with the facts of that time.
  */
 export type SendDecision =
   | { kind: 'send' }
@@ -34,9 +34,7 @@ export interface DueMail extends HoldableMail {
   /** The suppression list's entry for the address; null: there is none. */
   suppression: Suppression | null;
   topic_left: boolean;
-  /**
-   * For a confirmation mail, the state of its opt-in request; null or absent: it is another mail.
-   */
+  /** The state of a confirmation mail's opt-in request; null or absent: any other mail. */
   opt_in_state?: string | null;
   created_at: Date;
   scheduled_for: Date | null;
@@ -56,6 +54,7 @@ export interface MailRules {
 }
 
 /**
+ * Decides whether a due message is sent, suppressed or held.
  * @param counted the times at which the provider accepted mail that counts for a cap, newest first.
  * Mail that is being sent counts with the current time.
  */

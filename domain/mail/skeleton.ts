@@ -168,7 +168,8 @@ export function mailSkeleton(mail: {
 
 /**
  * Returns the numbers of the values in links that may get UTM parameters. Returns null if a value
- * itself decides whether a link gets them, because it is in the host or in the name of a parameter.
+ * is in the host of a link or in the name of a parameter, because this value decides whether the
+ * link gets parameters.
  */
 function slotsBeforeUtm(
   html: string,
@@ -315,9 +316,9 @@ export interface SlotValues {
 }
 
 /**
- * Reads the rendered placeholders. Returns null when the message must be composed separately: a
- * value is a list or an object, it contains the recipient's opt-out link (which changes the
- * headers), or an empty value is in a link.
+ * Reads the rendered placeholders. Returns null when the message must be composed separately: if a
+ * value is a list or an object, if a value contains the recipient's opt-out link (which changes the
+ * headers), or if an empty value is in a link.
  * @param rendered the values of the skeleton, rendered as slots
  */
 export function slotValues(

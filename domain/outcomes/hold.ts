@@ -18,8 +18,8 @@ export interface Hold {
 }
 
 /**
- * The end that columns store for a hold by a ramp, which has no fixed end: the ramp itself makes
- * its mail due.
+ * The end that columns store for a hold by a ramp. Such a hold has no fixed end, because the ramp
+ * itself makes its mail due.
  */
 export const openEnd = new Date('9999-12-31T00:00:00.000Z');
 

@@ -17,7 +17,7 @@ export interface CampaignTally {
    * Number of messages created so far, including messages that were deleted with their contacts.
    */
   made: number;
-  /** Accepted by the provider. */
+  /** Number of messages that the provider accepted. */
   sent: number;
   /** Failed messages by their column `refusal`, or by `error` if `refusal` is null. */
   failures: readonly {
@@ -43,7 +43,7 @@ export interface CampaignTally {
 
 export interface OutcomeCounts {
   outcomes: Record<Outcome, number>;
-  /** Without zeros. The sum equals that of `outcomes` without `sent`. */
+  /** The counts above zero, by reason. Their sum equals that of `outcomes` without `sent`. */
   reasons: Partial<Record<ReasonCode, number>>;
 }
 

@@ -122,8 +122,8 @@ function subtitleOf({
 }
 
 /**
- * Returns the step at which the execution failed: the failed step, or the current one if the run ended
- * without a failed step. null: the execution has not failed.
+ * Returns the step at which the execution failed: the failed step, or the current one if the run
+ * ended without a failed step. null: the execution has not failed.
  */
 function failedStepOf({ status, steps, currentStepId }: ExecutionState): string | null {
   if (status !== 'FAILED') return null;

@@ -189,10 +189,7 @@ function joined(points: Point[], start: Area, end: Area): Point[] {
   ];
 }
 
-/**
- * Returns the `x` on the edge of an area that is nearest to a given one, with a distance from the
- * corners.
- */
+/** Returns the coordinate nearest to `x` on the edge of an area, at a distance from the corners. */
 function within(x: number, area: Area): number {
   const reach = area.width * 0.36;
   return Math.min(area.x + reach, Math.max(area.x - reach, x));

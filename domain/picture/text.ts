@@ -4,7 +4,7 @@
  */
 
 export interface Font {
-  /** In pixels. */
+  /** Font size in pixels. */
   size: number;
   bold?: boolean;
 }
@@ -69,7 +69,7 @@ function beginning(text: string, width: number, font: Font): string {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Maximum number of characters that are measured. No longer text fits in a box. */
+/** Maximum number of characters that are measured. A longer text never fits in a box. */
 const measuredMax = 2_000;
 
 function oneLine(text: string): string {

@@ -27,7 +27,7 @@ const signingServices: ReadonlySet<string> = new Set(['mailgun', 'sendgrid', 're
 /** The id of the provider that sends all mail without a route. */
 export const defaultProviderId = 'default';
 
-/** Matches the id of a provider of the installation. */
+/** Matches the id of a provider in the configuration of the server. */
 export const installationId = /^[a-z][a-z0-9-]{0,39}$/;
 
 /** Returns true if providers with this kind of feedback send webhooks to us. */
@@ -39,7 +39,7 @@ export function needsFeedbackSecret(feedback: string): boolean {
   return signingServices.has(feedback);
 }
 
-/** Returns true if mail sent by such a provider can become DELIVERED. */
+/** Returns true if the provider reports deliveries, so that its mail can become DELIVERED. */
 export function reportsDelivery(feedback: string, settings: { successReports: boolean }): boolean {
   return (
     feedback === 'ses' || hasWebhook(feedback) || (feedback === 'dsn' && settings.successReports)

@@ -52,7 +52,7 @@ export type SkipReason = (typeof skipReasons)[number];
 
 /** A message for which a provider is chosen. */
 export interface RoutedMail {
-  /** null: a preview without a message. It gets the most probable order of providers. */
+  /** null: a preview without a message, which gets the most probable order of providers. */
   id: string | null;
   message_class: string;
   from_email: string;
@@ -88,7 +88,9 @@ export interface ProviderChoice {
 export interface Routes {
   /** The routes of the project, in order. */
   own: readonly Route[];
-  /** The routes of the installation. They apply to mail that no route of the project matches. */
+  /**
+   * The routes in the configuration of the server, for mail that no route of the project matches.
+   */
   installation: readonly Route[];
 }
 
@@ -154,7 +156,7 @@ function reasonAgainst(
   provider: RoutableProvider | undefined,
   senderDomain: string,
 ): Candidate['reason'] {
-  // A route of the installation may name a provider that no longer exists.
+  // A route in the configuration of the server may name a provider that no longer exists.
   if (!provider?.enabled) return 'disabled';
   return provider.domains?.includes(senderDomain) === false ? 'domain_not_allowed' : null;
 }

@@ -17,8 +17,8 @@ export interface ExecutionStart {
   /** In ISO 8601, with microseconds. */
   startedAt: string;
   /**
-   * True if the execution was moved to this version from another one. Then it skips steps that it
-   * has already begun.
+   * True if the execution was moved to this version from another one, so that it skips steps that
+   * it has already begun.
    */
   isMoved?: boolean;
   /**

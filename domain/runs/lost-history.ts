@@ -7,8 +7,9 @@ export interface KnownSweeps {
 }
 
 /**
- * Returns the time since which Temporal has lost data: 1970 if all data are lost; the last sweep
- * that Temporal knows if an older backup was restored; null: nothing was lost.
+ * Returns the time since which Temporal has lost data; null: nothing was lost. If all data are
+ * lost, it is 1970. If an older backup was restored, it is the time of the last sweep that Temporal
+ * knows.
  * @param last planned time of the last sweep according to our own rows
  */
 export function forgottenSince(last: Date, { createdAt, plannedAt }: KnownSweeps): Date | null {

@@ -39,13 +39,13 @@ export type Verdict =
 /** Milliseconds after which a step that is still being retried counts as stuck. */
 const stuckStepMs = 10 * 60_000;
 /**
- * Number of attempts to send an execution after which Temporal counts as refusing it, rather than
- * slow. Two attempts are at least 15 seconds apart.
+ * Number of attempts to send an execution after which Temporal counts as refusing the execution,
+ * and not as slow.
  */
 const refusedTries = 10;
 /**
- * Number of attempts after which a workflow task counts as failing permanently: the code has a bug,
- * or does not match the history.
+ * Number of attempts after which a workflow task counts as failing permanently, because the code
+ * has a bug or does not match the history.
  */
 const taskAttemptsMax = 3;
 export const noWorkerReason = 'No worker is running.';
@@ -69,7 +69,7 @@ export function judgeRun(
   run: RunState,
 ): Verdict {
   if (run.kind === 'unsent') {
-    // In a large burst, an execution may only be waiting for its turn.
+    // In a large burst, an execution may only be waiting for its turn, so its age also counts.
     const isRefused = run.tries >= refusedTries && execution.stepMs > stuckStepMs;
     const stuck = isRefused
       ? 'The execution could not be started in Temporal. The log of the server has the reason.'

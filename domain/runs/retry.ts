@@ -13,13 +13,13 @@ export function retryDelayMs(attempt: number): number {
 }
 
 /**
- * Number of consecutive failures after which the circuit opens. One or two failures may be lost
- * connections.
+ * Number of consecutive failures after which the circuit to a provider opens. One or two failures
+ * may be lost connections.
  */
 export const providerFailuresMax = 3;
 
 /**
- * Milliseconds for which a probe has the open circuit for itself; then another caller may send a
- * probe. An SMTP server may be silent for 120 seconds, so the time is a little longer.
+ * Milliseconds for which only one caller may probe an open circuit. An SMTP server may be silent
+ * for 120 seconds, so the time is a little longer.
  */
 export const probeLeaseMs = 150_000;

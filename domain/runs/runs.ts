@@ -19,8 +19,8 @@ export interface RunInputs {
     at: string;
   };
   /**
-   * `name`: the domain's name. The mail provider knows the domain by its name, even after the row
-   * is deleted.
+   * `name`: the domain's name, by which the mail provider knows the domain also after its row is
+   * deleted.
    */
   domainPoller: { projectId: string; domainId: string; name: string };
   /** The run is open until the ramp is done or deleted. */
@@ -118,8 +118,8 @@ export interface OutboxEntry {
   runId: string;
   projectId: string | null;
   /**
-   * Only runs of executions are started and cancelled. Other runs are signalled, and started if none
-   * is open (SignalWithStart).
+   * Only runs of executions are started and cancelled. Other runs are signalled, and started if
+   * none is open (SignalWithStart).
    */
   kind: RunKind | 'customerWorkflow';
   action: 'start' | 'signal' | 'cancel';
@@ -151,8 +151,8 @@ export interface RunNotice {
   /** True if an execution must be started. In a burst, such starts wait for free workers. */
   isStart?: boolean;
   /**
-   * The subscription with new deliveries. Its run is signalled at most once a second and has no
-   * entry in the outbox. The sweep repeats signals that were lost.
+   * The subscription with new deliveries. Signals to its run are combined, and have no entry in the
+   * outbox. The sweep repeats signals that were lost.
    */
   subscriptionId?: string;
 }
@@ -176,7 +176,7 @@ export interface Dispatcher {
   dispatch(runs: readonly RunNotice[]): void;
   /** Starts sending entries that another process should have sent by now. */
   dispatchOverdue(): Promise<void>;
-  /** Calls `dispatchOverdue` every ten seconds until `close`. */
+  /** Calls `dispatchOverdue` at regular intervals until `close`. */
   watch(): void;
   /** Starts one execution now. Returns the id of its run; null: Temporal does not respond. */
   startNow(executionId: string): Promise<string | null>;

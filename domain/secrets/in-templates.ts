@@ -4,7 +4,7 @@ import { mapStrings } from '../template/liquid-context.ts';
 /**
  * Project secrets in webhook templates: `{{secret.NAME}}`. Before rendering, a random marker
  * replaces each secret, so neither the renderer nor stored data contain secrets. Contact data
- * cannot insert a secret, because they cannot guess the marker.
+ * cannot insert a secret, because the marker is unguessable.
  */
 
 /** The text shown in place of a secret. */
@@ -125,7 +125,7 @@ export function keptConfig(given: Config, stored: Config): { config: Config; mis
   return { config, missing };
 }
 
-/** Returns the config of a WEBHOOK step without masked values, for a check that does not store it. */
+/** Returns the config of a WEBHOOK step without masked values, for a check that stores nothing. */
 export function withoutMasked(config: Config): Config {
   return withHeaders(config, (name, value) =>
     value === hidden && isCredential(name) ? '' : value,

@@ -8,8 +8,8 @@ export interface DkimPublicKey {
   selector: string;
   algorithm: DkimAlgorithm;
   /**
-   * In base64, as in the tag `p`: SubjectPublicKeyInfo (RSA), or the 32 bytes of the key (RFC
-   * 8463).
+   * The key in base64, as in the tag `p`: a SubjectPublicKeyInfo for RSA, the 32 bytes of the key
+   * for Ed25519 (RFC 8463).
    */
   publicKey: string;
 }

@@ -23,12 +23,15 @@ export interface DomainSources {
   identities: {
     /** True if reserved names such as `example.test`, which DNS never has, count as verified. */
     verifiesReservedNames: boolean;
-    /** True if the mail provider checks DNS itself. Then it must agree. */
+    /**
+     * True if the mail provider also checks DNS, so a domain is verified only if the provider
+     * agrees.
+     */
     keepsDomains: boolean;
     dnsRecords(claim: DomainClaim): DnsRecord[];
-    /** Returns who signs the mail of a domain; null: only the provider can. */
+    /** Returns who signs the mail of a domain; null: only the provider can sign. */
     signingOf(claim: Pick<DomainClaim, 'signing'>): Signing | null;
-    /** Finds the mail provider's own record of a domain; null: it has none. */
+    /** Finds the mail provider's own record of a domain; null: the provider has none. */
     find(domain: string): Promise<{ dkimVerified: boolean } | null>;
   };
 }
@@ -105,8 +108,8 @@ export const allRight: RecordState = { status: 'verified', found: [] };
 const oftenMs = 5 * 60_000;
 const dailyMs = 24 * 3_600_000;
 /**
- * Milliseconds until a domain that is still unverified has failed. After the same time without its
- * record, a new key is checked only daily.
+ * Milliseconds after which an unverified domain has failed, and after which a new key or tracking
+ * host without its record is checked only daily.
  */
 const timeoutMs = 72 * 3_600_000;
 /** Number of consecutive failed daily checks after which a verified domain has failed. */

@@ -17,9 +17,9 @@ export function capOfDay(
 }
 
 /**
- * Returns how many days have ended since the last look. It may be several if all processes were
- * down.
- * @param endsAt the end of the current day; null: the ramp's days do not pass
+ * Returns how many days of a ramp have ended since the last check: several if no process ran for
+ * long.
+ * @param endsAt the end of the current day; null: the ramp is not running
  */
 export function daysPassed(endsAt: Date | null, daySeconds: number, now: Date): number {
   if (endsAt === null || now < endsAt) return 0;
@@ -29,7 +29,7 @@ export function daysPassed(endsAt: Date | null, daySeconds: number, now: Date): 
 /** Number of days before the current day whose mail also counts for the threshold. */
 const judgedDaysBefore = 2;
 
-/** The counts of a ramp since the beginning of a period. */
+/** The counts of a ramp in one period. A new period begins with each day and with each resume. */
 export interface RampPeriod {
   number: number;
   day: number;
@@ -50,7 +50,7 @@ export type StoppedFor = 'bounces' | 'complaints';
 
 /**
  * Returns why a ramp must stop, with the rate in percent; null: it can continue.
- * @param given.judgedFrom the period that began with the last resume: earlier periods do not count
+ * @param given.judgedFrom number of the first period that counts, which began with the last resume
  */
 export function judgeRamp(
   { bounceRate, complaintRate, minSent }: Threshold,
@@ -111,7 +111,8 @@ export interface RampedMail {
 }
 
 /**
- * Keeps the remaining numbers of a project's ramps while claimed messages are decided one by one.
+ * Counts how many messages each ramp of a project may still send today, while due messages are
+ * decided one by one.
  */
 export class RampRooms {
   readonly #ramps: readonly OpenRamp[];

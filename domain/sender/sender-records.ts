@@ -40,11 +40,11 @@ export type Signing = 'own' | 'provider';
 export interface DomainKey extends DkimPublicKey {
   state: 'current' | 'next' | 'previous';
   createdAt: Date;
-  /** When a check first found the record of the key; null: never. Such a key does not sign. */
+  /** When a check first found the record of the key; null: never, so the key does not sign. */
   seenAt: Date | null;
   /**
-   * Set for a previous key: its record must stay until then, so that mail on its way can be
-   * verified.
+   * Time until which the record of a previous key must stay, so that mail on its way can be
+   * verified; null for other keys.
    */
   removeAfter: Date | null;
 }
@@ -57,7 +57,7 @@ export interface DomainClaim {
   dkimTokens: readonly string[];
   /** A token that no other claim has. */
   ownershipToken: string;
-  /** null: the project has never chosen it. */
+  /** null: the project has never chosen who signs. */
   signing: Signing | null;
   /** True if ordinary mail to the domain is received, not only reports. */
   inbound: boolean;
@@ -96,7 +96,7 @@ export interface ReturnPathSettings {
 export const ownershipPrefix = 'everpost-verification=';
 
 /**
- * Returns who signs the mail of a domain; null: only the provider can (Amazon SES, the local
+ * Returns who signs the mail of a domain; null: only the provider can sign (Amazon SES, the local
  * mailbox).
  */
 export function signingOf(
@@ -108,8 +108,8 @@ export function signingOf(
 
 /**
  * Returns the DNS records of a sender domain, each name and type once. The needed records prove the
- * claim. SES gives every claim of a name the same DKIM records, so an ownership record must also
- * prove it; a key of Everpost is unique to a claim and proves it alone.
+ * claim. SES gives every claim of a name the same DKIM records, so an ownership record is needed,
+ * too. A DKIM key of Everpost belongs to a single claim, so its record is proof enough.
  */
 export function senderRecords(claim: DomainClaim, settings: DnsSettings): DnsRecord[] {
   const { name, keys } = claim;
@@ -179,7 +179,7 @@ function keyRecord(domain: string, key: DomainKey): DnsRecord {
 
 /**
  * Returns the records that keep a domain verified until the newly needed records have been found
- * once. A domain of the local mailbox has no signing: with an SMTP server, its tokens were needed.
+ * once. If the domain was verified with the local mailbox, these are its token records.
  */
 function formerRecords(claim: DomainClaim, settings: DnsSettings): DnsRecord[] {
   if (!claim.isVerified) return [];

@@ -74,8 +74,8 @@ export interface SimulationInput {
   contact: SimulatedContact;
   subject: StepEffects['subject'];
   /**
-   * Path of the execution key in the data of events that start the workflow; null: the workflow has no
-   * keys.
+   * Path of the execution key in the data of events that start the workflow; null: the workflow has
+   * no keys.
    */
   executionKey: string | null;
   context: Record<string, unknown> | null;

@@ -11,10 +11,13 @@ export interface Demand {
 
 /** At full demand of other work, deliveries pause for nine times as long as they work. */
 const restMost = 9;
-/** Lag in milliseconds at which deliveries stop pausing. So they may be late but never stop. */
+/**
+ * Lag in milliseconds from which on deliveries no longer pause, so that they are never delayed
+ * without limit.
+ */
 const fullyLateMs = 60_000;
 /**
- * Longest single pause, in milliseconds. After at most a second, changes of the subscription take
+ * Longest single pause, in milliseconds. It is short, so that changes of the subscription soon take
  * effect.
  */
 const restMaxMs = 1_000;

@@ -78,7 +78,8 @@ export const batchAttemptsMax = 3;
  */
 export const failuresMax = 10;
 /**
- * Number of waits that probes take from the retry schedule. After that, the last of them repeats.
+ * Number of waits of the retry schedule that probes use. Further probes repeat the last of these
+ * waits.
  */
 const probeWaits = 4;
 

@@ -18,10 +18,10 @@ const cheapFilters = new Set(
    plus minus times divided_by modulo round ceil floor abs at_least at_most date`.split(/\s+/),
 );
 
-/** Maximum number of characters of a cheap template. Parsing so many takes about 5 ms. */
+/** Maximum number of characters of a cheap template. Parsing this many takes about 5 ms. */
 export const cheapSourceChars = 200_000;
 /**
- * Maximum number of characters of values in a cheap rendering. Copying or escaping so many takes
+ * Maximum number of characters of values in a cheap rendering. Copying or escaping this many takes
  * about 5 ms.
  */
 export const cheapValueChars = 200_000;

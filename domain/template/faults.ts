@@ -8,8 +8,8 @@ export interface Place {
 }
 
 /**
- * Why a template cannot be rendered. Mail with it is then rendered plainly: only placeholders are
- * replaced.
+ * Why a template cannot be rendered. Mail with this template is rendered plainly: only placeholders
+ * are replaced.
  */
 export interface TemplateFault extends Place {
   code: 'liquid_syntax' | 'liquid_limit';

@@ -17,7 +17,7 @@ export interface Inspection {
   /** null: the template is valid Liquid. With a fault, the lists are empty. */
   fault: TemplateFault | null;
   unknownFilters: ({ name: string } & Place)[];
-  /** Filters after `??`. There they are not applied, but a part of the text. */
+  /** Filters after `??`, where they are not applied but belong to the fallback text. */
   textFilters: ({ name: string } & Place)[];
   /**
    * The names that the template reads, each once, with the first position. Names that have a

@@ -117,7 +117,7 @@ export function traced(context: Context): TracingContext {
   throw new TypeError('Unexpected context: templates are rendered in a TracingContext.');
 }
 
-/** Evaluates an expression. Then `context.from` has its origin. */
+/** Evaluates an expression, and sets `context.from` to the origin of its value. */
 export function* evaluate(
   value: Value,
   context: TracingContext,

@@ -140,10 +140,10 @@ function createEngine(strictFilters: boolean): Liquid {
     operators,
     jsTruthy: true,
     ownPropertyOnly: true,
-    // So dates look the same on every server.
+    // With a fixed zone and locale, dates look the same on every server.
     timezoneOffset: 0,
     locale: 'en-US',
-    // So `include` and `render` cannot read files.
+    // Without templates, `include` and `render` cannot read files.
     templates: {},
   });
   for (const name of ['include', 'render', 'layout', 'block']) delete engine.tags[name];

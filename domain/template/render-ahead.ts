@@ -12,8 +12,8 @@ import {
 class NotRendered extends Error {}
 
 /**
- * Maximum number of runs of the work. Up to three are aborted because a text is missing; the last
- * one renders inside the work. That is enough for two texts of which one changes meanwhile.
+ * Maximum number of runs of the work. Each run except the last is aborted when a text is missing;
+ * the last one renders inside the work. Four runs are enough for two texts of which one changes.
  */
 const roundsMax = 4;
 

@@ -136,8 +136,8 @@ export function compileTemplate(source: string): CompiledTemplate {
 export type TemplateCheck = { ok: true } | { ok: false; message: string };
 
 /**
- * Checks a template before it is saved: at most 2 MB and 10,000 tags, valid Liquid, only known tags
- * and filters. `message`: the error, with its line and column if known.
+ * Checks a template before it is saved: its size, its number of tags, its syntax, and that all tags
+ * and filters are known. `message`: the error, with its line and column if known.
  */
 export function checkTemplate(source: string): TemplateCheck {
   const fault = sizeFault(source);
@@ -155,8 +155,8 @@ export function checkTemplate(source: string): TemplateCheck {
  * - `html`: a body. Stored values are escaped.
  * - `slots`: values for HTML that are escaped later. Lists are written as in HTML.
  * - `text`: not HTML (webhooks, addresses). Nothing is escaped, lists are joined by commas.
- * - `subject`: a text for one header line. Control characters and line breaks become one space; it
- *   has at most 998 characters (the longest line of RFC 5322) and is never empty.
+ * - `subject`: a header line of 1 to 998 characters (RFC 5322). Control characters and line breaks
+ *   become spaces.
  */
 export type RenderKind = 'html' | 'slots' | 'text' | 'subject';
 
@@ -167,7 +167,7 @@ export interface Rendered {
   /** Why only placeholders were replaced; null: the template was fully rendered. */
   fault: TemplateFault | null;
   /**
-   * The value of a `text` template that is a single expression, if it is a number, a boolean, a
+   * Set for a `text` template that is a single expression whose value is a number, a boolean, a
    * list or an object.
    */
   value?: unknown;
@@ -205,15 +205,15 @@ export function renderTemplate(
 
 /**
  * Maximum number of characters that cheap renderings may build, not counting the text of their
- * templates. Building so many takes about 10 ms.
+ * templates. Building this many takes about 10 ms.
  */
 export const cheapChars = 100_000;
 /** Time limit in milliseconds for cheap renderings. */
 const cheapMs = 40;
 
 /**
- * Renders templates like `renderTemplates`, but returns null if that would take more than 50 ms.
- * The decision takes no longer.
+ * Renders templates like `renderTemplates`, but returns null for costly ones. Takes about 50 ms at
+ * most.
  */
 export function renderIfCheap(
   kind: RenderKind,
@@ -258,8 +258,8 @@ function renderWhole(
 }
 
 /**
- * Returns true if a value is more than its text. Nil, and numbers that JSON cannot represent, count
- * as text.
+ * Returns true if a value has a type besides its text: a number, a boolean, a list or an object.
+ * Nil, and numbers that JSON cannot represent, count as text.
  */
 function isTyped(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
@@ -300,7 +300,7 @@ export function renderPlainly(
 }
 
 /**
- * Renders templates without blocking the event loop, within one second and ten megabytes. Never
+ * Renders templates without blocking the event loop, within the limits of `startLimits`. Never
  * rejects because of a template.
  */
 export interface Renderer {
@@ -314,8 +314,8 @@ export interface Renderer {
 }
 
 /**
- * Replaces text that the database cannot store. A filter can create it: half a surrogate pair, or
- * NUL.
+ * Replaces text that the database cannot store: NUL, and halves of surrogate pairs, which a filter
+ * can create.
  */
 function finished(kind: RenderKind, text: string): string {
   if (kind !== 'subject') return storableText(text);

@@ -29,7 +29,8 @@ export interface Inspector {
 
 /**
  * Inspects the subject and body templates of a rendered mail, and returns all warnings.
- * @param mail.rendered its texts, without the parts that its class adds to the body
+ * @param mail.rendered the rendered texts, without the parts that the message class adds to the
+ * body
  * @param mail.html the document that would be sent
  */
 export async function findMailWarnings(
@@ -81,7 +82,7 @@ export function faultWarnings(faults: {
   });
 }
 
-/** Returns at most 100 warnings about a rendered mail, those about the subject first. */
+/** Returns at most `warningsMax` warnings about a rendered mail, those about the subject first. */
 export function mailWarnings(mail: {
   parts: readonly Part[];
   variables: TemplateVariables;

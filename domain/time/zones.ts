@@ -128,8 +128,8 @@ export function instantOf(zone: string, local: LocalDateTime): Date {
   const wanted = millisecondsOf(local);
   let stretch = stretchAt(zone, wanted - offsetMax);
   while (wanted - stretch.offset >= stretch.until) stretch = stretchAt(zone, stretch.until);
-  // If the clock jumped over the wanted time, the span begins after that time. Then the beginning
-  // of the span counts.
+  // If the clock jumped over the wanted time, the span begins after that time, and the beginning of
+  // the span counts.
   return new Date(Math.max(stretch.from, wanted - stretch.offset));
 }
 

@@ -20,7 +20,8 @@ export type Counterpart =
   | { reason: 'step_gone' | 'type_changed'; step: null };
 
 /**
- * For steps whose counterpart has another id: the id in the other graph, by the id in this graph.
+ * The ids of counterparts in the other graph, by the id of the step in this graph. Steps whose
+ * counterpart has the same id need no entry.
  */
 export type Mapping = Readonly<Record<string, string>>;
 

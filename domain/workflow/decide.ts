@@ -36,7 +36,10 @@ export type Outcome =
   /** The execution ended by an action outside its run, such as a cancellation. */
   | { kind: 'closed' };
 
-/** The result instead of an outcome, when a run cannot simply continue. */
+/**
+ * The result of a command, instead of an outcome, when the run must wait or read its position
+ * again.
+ */
 export type Interruption =
   /** The execution is paused, so the step may not begin. The run waits for a signal. */
   | { kind: 'held' }

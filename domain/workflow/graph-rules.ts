@@ -44,8 +44,7 @@ export function branchName({ type, config }: Configured, branch: string): string
 
 /**
  * Returns the branches for which a step has a transition. If some transitions name branches, a
- * transition without one stands for
- * all branches of the step. Empty: no transition names a branch.
+ * transition without one stands for all branches of the step. Empty: no transition names a branch.
  */
 export function resultsOf(graph: Graph, step: GraphStep): string[] {
   const named = waysOut(graph, step.id).map((way) => way.branch);
@@ -200,8 +199,8 @@ export function graphWarnings(graph: Graph): GraphWarning[] {
 }
 
 /**
- * Returns warnings about branches that end the execution, at steps that go on from their other branches.
- * This is often meant, so only a check of the graph shows it.
+ * Returns warnings about branches that end the execution, at steps whose other branches continue.
+ * Such an end is often intended, so only a check of the graph shows the warning.
  */
 export function branchWarnings(graph: Graph): GraphWarning[] {
   const trigger = graph.steps.find(({ type }) => type === 'TRIGGER');
@@ -221,7 +220,7 @@ export function branchWarnings(graph: Graph): GraphWarning[] {
   });
 }
 
-/** Returns false for the timeout of a wait that has none. */
+/** Returns false if the branch is the timeout of a step that has no timeout. */
 function isTaken({ type, config }: GraphStep, branch: string): boolean {
   const isTimeout = stepModules[type].ways === 'outcomes' && branch === waitBranches.TIMEOUT;
   return !isTimeout || config['timeout'] != null;

@@ -92,8 +92,8 @@ function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | u
 
 /**
  * Returns the first step, from this one on, that an execution has not begun. Only an execution that
- * moved to another version can come to a step that it has already begun; it follows the branch that
- * it took there.
+ * moved to another version can come to a step that it has already begun. There it takes the same
+ * branch again.
  */
 export function passOver(
   graph: Graph,
@@ -111,8 +111,8 @@ export function passOver(
 
 /**
  * Returns the time from which a wait counts events, so that no event between two steps is lost;
- * null: from its own beginning. It counts from the earliest of these, if only steps that take no
- * time lie in between:
+ * null: from the beginning of the wait. Otherwise it is the earliest of these times, if only steps
+ * that take no time lie between it and the wait:
  * - the time at which the event of an earlier wait was recorded;
  * - the time at which a digest closed;
  * - the beginning of a webhook, because its receiver may track the event before it responds.

@@ -37,8 +37,8 @@ type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
  * Sets the deadline of `promptCalls`. `client.withDeadline` is not used, because it needs an
- * AsyncLocalStorage: then Node.js calls a hook for every promise of the process, a tenth of the
- * API's time for a request.
+ * AsyncLocalStorage. With one, Node.js calls a hook for every promise of the process, which takes a
+ * tenth of the API's time for a request.
  */
 const deadlines: Interceptor = (options, nextCall) => {
   const name = options.method_definition.path.split('/').at(-1) ?? '';

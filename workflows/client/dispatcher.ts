@@ -43,7 +43,7 @@ export interface DispatcherOptions {
 const callsMaxUsual = 8;
 /**
  * Milliseconds in which several signals for one project are sent as one. While mail keeps coming,
- * the time doubles up to `signalGapMaxMs`: then a delivery is already running, and a signal costs
+ * the time doubles up to `signalGapMaxMs`, because a delivery is already running and a signal costs
  * as much as a mail.
  */
 const signalGapMs = 25;
@@ -123,7 +123,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         await look();
         if (watching) watching = setTimeout(watchOverdue, watchEveryMs);
       };
-      // At a random moment, so that processes do not search at the same time.
+      // The moment is random, so that processes do not search at the same time.
       watching = setTimeout(watchOverdue, Math.random() * watchEveryMs);
     },
     async startNow(executionId) {

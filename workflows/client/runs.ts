@@ -232,7 +232,7 @@ export async function signalDelivery(
     workflowId: deliveryRunId(projectId),
     args: [projectId],
     signal: 'mailDue',
-    // With a high priority, so that the few tasks of this run do not wait behind the many of
+    // The priority is high, so that the few tasks of this run do not wait behind the many tasks of
     // executions.
     priority: { priorityKey: priorities.requested, fairnessKey: projectId },
     staticSummary: 'Transactional and workflow mail',

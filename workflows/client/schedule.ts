@@ -68,7 +68,7 @@ export function keepSweep(
     }
     if (!isStopped) timer.refresh();
   };
-  // At a random moment, so that processes do not check at the same time.
+  // The moment is random, so that processes do not check at the same time.
   const timer = setTimeout(look, lookEveryMs * (0.5 + Math.random() / 2)).unref();
   return {
     stop() {
@@ -128,7 +128,7 @@ export async function updateSchedule(
     action: {
       type: 'startWorkflow',
       workflowType: 'firing',
-      // Without a time, because Temporal appends the planned time to the id.
+      // The id has no time here, because Temporal appends the planned time.
       workflowId: runIds.firing({ projectId, workflowId, at: '' }).slice(0, -1),
       taskQueue,
       args: [{ projectId, workflowId }],

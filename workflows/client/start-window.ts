@@ -18,7 +18,7 @@ export interface StartWindow {
   open(run: RunNotice): boolean;
   /** Records which of `runIds` were started (`starts`). The others no longer count. */
   sent(runIds: readonly string[], starts: ReadonlyMap<string, OpenStart>): void;
-  /** Reads which starts the workers have begun. These no longer count. */
+  /** Stops counting the starts that workers have begun, and those that are too old. */
   look(): Promise<void>;
 }
 
@@ -40,8 +40,7 @@ export function createStartWindow(
 
   return {
     open({ projectId, runId }) {
-      // A single project gets half of the window, so that starts of the next project fit (the rule
-      // of `createBulkhead`).
+      // A single project gets half of the window, so that starts of the next project fit.
       const own = held.get(projectId) ?? 0;
       if (own + 1 > startsMax - counted.size) return false;
       counted.set(runId, { projectId, at: Date.now() });

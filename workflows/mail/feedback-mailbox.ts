@@ -10,7 +10,7 @@ import {
 } from '@temporalio/workflow';
 import type { FeedbackMailboxActivities } from '../../activities/mail/feedback-mailbox.ts';
 
-/** Pause after the first failed read; the maximum follows. Both in milliseconds. */
+/** Pause after the first failed read, and maximum pause, in milliseconds. */
 const firstRetryMs = 15_000;
 const lastRetryMs = 15 * 60_000;
 

@@ -16,7 +16,7 @@ export interface ArrivedMessage {
   parts: readonly { type: string; text: string }[];
 }
 
-/** The kind of a message and, if it is one, the report in it. */
+/** The kind of a message, with the report that the message contains, if any. */
 export type Reading =
   | { kind: 'report'; report: MailReport }
   /** A program wrote the message, but it does not report on any mail of ours. */
@@ -76,9 +76,9 @@ export function readReport(message: ArrivedMessage): Reading {
 }
 
 /**
- * Returns the outcome that a report has for an address: that of the recipient with this address or,
- * if there is none, of the first recipient.
- * @param mustName true if the report counts only when it names the address
+ * Returns the outcome that a report has for an address. If no recipient has this address, returns
+ * the outcome of the first recipient.
+ * @param mustName true: returns null instead, because the report must name the address
  */
 export function outcomeFor(
   { recipients }: MailReport,
@@ -215,7 +215,7 @@ function readPlainBounce(message: ArrivedMessage): Reading {
 /** Matches the line before the copy of the original message. */
 const marker =
   /^[ \t]{0,20}-{2,20}.{0,80}\b(?:copy of|original message|unsent message|message header|returned message)\b|^original message headers:/i;
-/** Matches the first header of an original message that no such line announces. */
+/** Matches the first header of an original message, if no line matches `marker`. */
 const firstHeader = /^(?:return-path|received):/i;
 
 /** Splits the text of a bounce into the copy of the original message and the text before it. */

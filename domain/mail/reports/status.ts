@@ -21,14 +21,14 @@ export function isUnspecific(status: string): boolean {
  * and 3.5).
  */
 function isGone(status: string): boolean {
-  // These mean an ambiguous recipient address, and two faults of the sender's address.
+  // 5.1.4 means an ambiguous recipient; 5.1.7 and 5.1.8 mean faults of the sender's address.
   if (status === '5.1.4' || status === '5.1.7' || status === '5.1.8') return false;
   return status.startsWith('5.1.') || status === '5.2.1' || status === '5.4.4';
 }
 
 /**
- * Returns the type of a bounce with an enhanced status code. It is transient if the address may be
- * good: the mailbox is full, or the message or its sender was rejected.
+ * Returns the type of a bounce with an enhanced status code. The bounce is transient if the address
+ * may be good, because the mailbox is full, or the message or its sender was rejected.
  * @param text the text of the server that rejected the message
  */
 export function bounceTypeOf(status: string, text: string): BounceType {

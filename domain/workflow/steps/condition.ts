@@ -209,8 +209,7 @@ async function readHistory(config: FilterConfig, effects: StepEffects): Promise<
 }
 
 /**
- * Returns the parsed filter of each branch. Names and problems in it have their places in the
- * config.
+ * Returns the parsed filter of each branch. Each name and each problem has its place in the config.
  */
 function parsedFilters(config: ConditionConfig): ParsedStepFilter[] {
   if (config.mode !== 'filter') return [];

@@ -32,7 +32,7 @@ export type Played =
   /** The step ends the execution. */
   | { kind: 'exit'; reason: string; output: Json }
   /**
-   * The step is complete. The next one begins at the end of the rest, which the output gets as
+   * The step is complete. The next one begins when the rest ends, a time that the output gets as
    * `resumeAt`.
    */
   | { kind: 'rest'; end: FixedDelay | { until: Date; output: Json } }
@@ -70,8 +70,8 @@ export interface DigestSettings {
   /** Number of events at which the DIGEST closes early; null: it never closes early. */
   max: number | null;
   /**
-   * True: `immediateFirst` is set, and no digest of this step closed within the length of a digest
-   * before this one, so it closes at once.
+   * True if the digest closes at once: `immediateFirst` is set, and no other digest of this step
+   * closed within the length of a digest before this one.
    */
   isFirst: boolean;
   /** The time from which the length of the DIGEST counts, in ISO 8601. */
@@ -167,8 +167,8 @@ export interface StepMailSource {
 export interface FoundMail extends StepMailSource {
   topic: { id: string; key: string } | null;
   /**
-   * Returns the UTM parameters of links in the mail of a step with this name. Absent: the mail is
-   * not sent.
+   * Returns the UTM parameters of links in the mail of a step with this name. Absent in
+   * simulations, whose mail is not sent.
    */
   utmOf?(stepName: string): Utm | null;
   /** @param topicKey key of the mail's topic; null: the mail has no topic */

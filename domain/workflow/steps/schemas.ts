@@ -39,8 +39,8 @@ export const EventName = z
   .meta({ type: 'string', minLength: 1, maxLength: limits.eventNameChars });
 
 /**
- * Refuses a name that begins with `email.` but is no event of a contact. It is for events that
- * start, continue or end executions, which would otherwise wait in vain.
+ * Refuses a name that begins with `email.` but is no event of a contact. A step or rule that
+ * expects such an event would wait in vain.
  */
 export function refuseUnmadeEvent(name: string, context: z.core.$RefinementCtx): void {
   if (!isUnmadeEvent(name)) return;

@@ -15,8 +15,8 @@ export interface Step<Config = Record<string, unknown>> {
 
 export interface StepModule<Config extends object = Record<string, unknown>> {
   /**
-   * The schema of the step's config. The config is stored without unknown keys and without
-   * defaults: the code that reads a setting applies its default.
+   * The schema of the step's config. The config is stored without unknown keys, and without
+   * defaults, because the code that reads a setting applies its default.
    */
   config: z.ZodType<Config>;
   /**
@@ -38,8 +38,8 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    */
   rests?: 'delay' | 'wait' | 'digest';
   /**
-   * Returns how long the step waits; null: more than the config determines it. A step with a known
-   * length can begin in the transaction that ends the step before it.
+   * Returns how long the step waits; null: the length depends on more than the config. A step with
+   * a known length can begin in the transaction that ends the step before it.
    */
   fixedRest?(config: Config): FixedDelay | null;
   /** True if the step sends mail, made from its template. */
@@ -88,7 +88,7 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   explain?(config: Config, output: Record<string, unknown>): string | null;
   /** Returns the reasons, as sentences, why a workflow with this step cannot be enabled. */
   problems?(step: Step<Config>, surroundings: Surroundings): string[];
-  /** Returns probable mistakes. They do not prevent that the workflow is enabled. */
+  /** Returns probable mistakes, which do not prevent that the workflow is enabled. */
   warnings?(
     step: Step<Config>,
     surroundings: Pick<Surroundings, 'taken'> & { isBehindDelay: boolean },

@@ -65,7 +65,7 @@ export function versionChanges(
     ...made.changedSteps.flatMap((step) => {
       const old = stepsBefore.get(step.id) ?? step;
       // The name and config of the TRIGGER step follow from its event or schedule, so a change of
-      // those is listed only once.
+      // the event or schedule is listed only once.
       const isOnlyTrigger = step.type === 'TRIGGER' && triggerTexts.length > 0;
       const differences = isOnlyTrigger ? moved(old, step) : stepDifferences(old, step);
       return texts('step_changed', step, step.name, differences);
