@@ -108,7 +108,8 @@ async function insertOptInMail(
     to_email: contact.email,
     subject: content.subject,
     body: content.body,
-    // No opt-out link is needed: a request that is not confirmed expires and subscribes to nothing.
+    // No opt-out link is needed, because a request that is not confirmed expires and subscribes to
+    // nothing.
     headers: [],
     from_email: from,
     from_name: name ?? project.name,
@@ -143,8 +144,8 @@ async function takeShare(
 }
 
 /**
- * Composes a confirmation mail with a placeholder in its link. The token replaces it when the mail
- * is sent.
+ * Composes a confirmation mail whose link contains a placeholder, which the token replaces when the
+ * mail is sent.
  */
 async function composeMail(
   { apiUrl, renderer, billingRules }: OptInServices,
@@ -156,8 +157,7 @@ async function composeMail(
   warnings: TemplateWarning[];
 }> {
   const { contact, emailId, isOfMail } = mail;
-  // The placeholder is as long as a token. It is random, so it occurs only in the link of this
-  // mail.
+  // The placeholder is as long as a token, and random, so it occurs only in the link of this mail.
   const placeholder = randomBytes(32).toString('hex');
   const url = confirmUrl(apiUrl, placeholder);
   const masked = ({ subject, body }: { subject: string; body: string }) => ({

@@ -12,7 +12,7 @@ import { reportDueUsage } from './upkeep/usage.ts';
 
 export type Removal = 'reset' | 'delete';
 
-/** A removed project, with the id that its rows have. */
+/** The rows to remove of a reset or deleted project: `id` is the project id in these rows. */
 export interface RemovalCall {
   id: string;
   removal: Removal;

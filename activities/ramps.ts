@@ -23,8 +23,8 @@ export function createRampActivities(services: RampServices) {
     /**
      * Begins the days of a ramp that are due, makes held mail due as each day allows, and informs
      * the administrators if the ramp has stopped. Returns the text that the run shows, and the
-     * milliseconds until the next call (null: days do not pass); null when the ramp is done or
-     * deleted.
+     * milliseconds until the next day (null: the ramp is not running); null when the ramp is done
+     * or deleted.
      */
     async ADVANCE_RAMP(
       rampId: string,

@@ -19,8 +19,8 @@ export interface ScheduleServices {
 export function createScheduleActivities({ db, updateSchedule }: ScheduleServices) {
   return {
     /**
-     * Updates Temporal's schedule of a workflow. Also records firings that did not begin in time,
-     * and starts those that are only late.
+     * Updates Temporal's schedule of a workflow. Also starts late firings, and records firings that
+     * are too late to start.
      */
     async KEEP_SCHEDULE(workflowId: string): Promise<void> {
       const update = await prepareSchedule(db, workflowId);

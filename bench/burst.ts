@@ -10,15 +10,15 @@ import { until } from './measuring/waiting.ts';
 const windowSeconds = 5;
 
 /**
- * How steadily very many due executions of one project start, and how long another project
- * waits.
+ * The rate at which very many due executions of one project start, and the wait of another project
+ * meanwhile.
  */
 export const burst: Benchmark = {
   summary: 'a burst of starts of one project, and another project’s execution meanwhile',
   options: {
     /** Executions that are due at once. */
     starts: '100000',
-    /** Seconds of watching; the work need not be done by then. */
+    /** Maximum seconds of measurement. The executions need not have ended by then. */
     seconds: '60',
     ...stackOptions,
   },

@@ -62,7 +62,7 @@ interface Subject {
   start(): Promise<unknown>;
   /** Counts the executions that have ended so far. */
   countEnded(): Promise<number>;
-  /** Resolves when the work after the executions is done, too. */
+  /** Resolves when the mail of the executions has been sent, too. */
   settle(): Promise<void>;
   /** Returns the Temporal id of an ended execution. */
   workflowId(): Promise<string>;
@@ -70,7 +70,7 @@ interface Subject {
 
 interface Round {
   perSecond: number;
-  /** CPU seconds of one execution, with the work after it. */
+  /** CPU seconds of one execution, including the sending of its mail. */
   cpu: CpuSeconds;
 }
 
@@ -85,9 +85,9 @@ function readShape(text: string): BenchStep[] {
 const reference = 'bare Temporal, same shape';
 
 /**
- * The same steps in plain Temporal: a send is an activity, a delay a timer. `note` is the step
- * that records the beginning and the end of a timer and the end of the execution; null: they are
- * not recorded.
+ * Returns the same steps in plain Temporal: a send is an activity, a delay is a timer. `note` is
+ * the step that records the beginning and the end of a timer and the end of the execution; null:
+ * they are not recorded.
  */
 function bareShape(shape: readonly BenchStep[], note: BareStep | null): BareStep[] {
   const noted: BareStep[] = note === null ? [] : [note];
@@ -96,9 +96,10 @@ function bareShape(shape: readonly BenchStep[], note: BareStep | null): BareStep
     if (step === 'EXIT') return noted;
     return step === 'DELAY' ? [...noted, 'second'] : [...noted, 'second', ...noted];
   });
-  // Without an EXIT the end itself is recorded.
+  // Without an EXIT, another step records the end of the execution.
   const all = shape.at(-1) === 'EXIT' ? steps : [...steps, ...noted];
-  // The last statement is counted. If the last step has none, the end of the execution has one.
+  // `countEnded` counts statements of the last step. A timer has none, so a local activity follows
+  // it.
   return all.length > 0 && all.at(-1) !== 'second' ? all : [...all, 'local'];
 }
 
@@ -106,7 +107,8 @@ export async function prepareEverpost(stack: Stack, shape: readonly BenchStep[])
   const { pool } = stack;
   const project = await createProject(stack.apiUrl);
   const workflowId = await createWorkflow(project, 'started', shape);
-  // A second, like the waits, because the API takes no delay below a minute.
+  // The API takes no delay below a minute, so the stored delays are changed to a second, like the
+  // waits.
   await pool.query(
     `update workflow_version set graph = replace(graph::text, '"amount": 1}', '"amount": 0.016667}')::jsonb
       where workflow_id = $1`,
@@ -184,7 +186,8 @@ function print(
     ...results.map(({ name, rounds }, place) => [
       name,
       figure(median(rounds.map((round) => round.perSecond))),
-      // In turns, so that other work of the machine affects both.
+      // The subjects take turns, so the ratio of a round depends little on other work of the
+      // machine.
       `${figure(median(rounds.map((round, i) => (everpost[i]?.perSecond ?? 0) / round.perSecond)))} ×`,
       String(histories[place]?.events ?? ''),
       String(histories[place]?.bytes ?? ''),

@@ -9,9 +9,9 @@ import { freePort, type Stack, stackOptions, startStack } from './measuring/stac
 import { until } from './measuring/waiting.ts';
 
 /**
- * How long one project waits while another keeps the workers busy, compared with an idle system:
- * a single mail beside a campaign at full speed, and the mail of a workflow beside webhooks that
- * hang and beside the executions of a bulk action.
+ * Delays of one project's mail while another project keeps the workers busy, compared with an idle
+ * system. Measures a single mail beside a campaign at full speed, and the mail of a workflow beside
+ * webhooks that hang and beside the executions of a bulk action.
  */
 export const fairness: Benchmark = {
   summary: "A mail's delay beside what another project does, against an idle system",
@@ -44,7 +44,7 @@ export const fairness: Benchmark = {
     const given = { mails: run.count('mails'), pauseMs: run.count('pause') };
     const mails = () => sendDelays(stack, small, given);
     const journeys = () => trackDelays(stack, small, given);
-    // The first ones compile code and open connections.
+    // The first mails compile code and open connections, so they are not counted.
     await sendDelays(stack, small, { ...given, mails: 10 });
     await trackDelays(stack, small, { ...given, mails: 10 });
 
@@ -190,8 +190,9 @@ function trackDelays(stack: Stack, project: Project, pace: Pace): Promise<number
 }
 
 /**
- * Requests mails in turn. Returns the rows of the query once there are as many; its parameters
- * are the project and the time of the first request.
+ * Requests mails one after the other. Returns the milliseconds in the rows of `question`, once it
+ * has a row for each mail. The parameters of `question` are the project and the time of the first
+ * request.
  */
 async function delaysOf(
   { pool }: Stack,

@@ -28,7 +28,7 @@ export const imports: Benchmark = {
     const bareId = randomUUID();
     const directory = await mkdtemp(join(tmpdir(), 'everpost-bench-'));
     run.defer(() => rm(directory, { recursive: true, force: true }));
-    // PostgreSQL reads the file itself, under root as another user.
+    // PostgreSQL reads the file itself, as another user if this process runs as root.
     await chmod(directory, 0o755);
     const subjects = [
       { name: 'COPY and upsert, new contacts', isEverpost: false, plan: 'free' },
@@ -70,9 +70,9 @@ interface Round {
 
 /** Bytes of memory that the worker has in use. */
 interface Memory {
-  /** After an import of one row. */
+  /** Bytes in use after an import of one row. */
   idle: number;
-  /** Most memory that an import added. */
+  /** Maximum number of bytes that one import added. */
   one: number;
   peak: number;
 }
@@ -116,7 +116,7 @@ async function importFile(project: Project, file: string): Promise<void> {
   });
 }
 
-/** The least work of an import: no checks, no events, all rows or none. */
+/** Imports a file with the least possible work: no checks, no events, all rows or none. */
 async function copyFile({ pool }: Stack, projectId: string, file: string): Promise<void> {
   const client = await pool.connect();
   try {
@@ -163,7 +163,9 @@ async function readMemory({ pids }: Stack): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
 }
 
-/** Reads the memory repeatedly. The returned function stops that, and returns the maximum. */
+/**
+ * Reads the memory repeatedly. Returns a function that stops the reading and returns the maximum.
+ */
 function watchMemory(stack: Stack): () => Promise<number> {
   let peak = 0;
   const look = async () => {
@@ -184,7 +186,8 @@ function print(
   printTable([
     ['', 'rows/s', '× COPY and upsert'],
     ...results.map(({ name, rounds }, place) => {
-      // Each import follows its reference, so that other work of the machine affects both.
+      // Each import follows its reference, so the ratio of a round depends little on other work of
+      // the machine.
       const reference = results[place - (place % 2)]?.rounds ?? [];
       const ratios = rounds.map((one, i) => one.perSecond / (reference[i]?.perSecond ?? 0));
       return [name, figure(median(rounds.map((one) => one.perSecond))), figure(median(ratios))];

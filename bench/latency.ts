@@ -7,15 +7,18 @@ import { createProject, createWorkflow, type Project } from './measuring/project
 import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
 import { until } from './measuring/waiting.ts';
 
-/** Milliseconds of every round, by what was measured. */
+/** Milliseconds of every round, by the name of the measurement. */
 type Samples = Map<string, number[]>;
 
-/** Results are polled this often, so no figure is more precise. */
+/** Milliseconds between two polls for a result, so no figure is more precise. */
 const lookEveryMs = 2;
-/** Rounds that are not counted: code is compiled, connections are opened. */
+/** Number of first rounds that are not counted, because they compile code and open connections. */
 const warmUpRounds = 3;
 
-/** How long things take on an idle system. */
+/**
+ * Latencies of /v1/send and /v1/track on an idle system, compared with bare PostgreSQL and
+ * Temporal.
+ */
 export const latency: Benchmark = {
   summary:
     'idle latency of /v1/send and /v1/track to the mail, against bare PostgreSQL and Temporal',

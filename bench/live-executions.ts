@@ -6,16 +6,16 @@ import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
 import { times, until } from './measuring/waiting.ts';
 
 /**
- * Operations on live executions: a simulation compared with reading the workflow, a dry run over
- * very many executions compared with counting them by SQL, jobs compared with one statement on
- * the same rows, and the cost of exit rules for an event.
+ * Operations on live executions: a simulation compared with reading the workflow, a dry run
+ * compared with counting its executions by SQL, and jobs compared with one statement on the same
+ * rows. Also the cost of exit rules for an event.
  */
 export const liveExecutions: Benchmark = {
   summary: 'simulating, dry runs, migrating and moving executions; what exit rules cost /v1/track',
   options: {
-    /** Active executions that the dry run is about. */
+    /** Number of active executions in the dry run. */
     active: '100000',
-    /** Executions with a run, which are migrated and then moved. */
+    /** Number of executions with a run, which are migrated and then moved. */
     waiting: '1000',
     /** Requests to /v1/track in a round. */
     tracks: '1000',
@@ -60,7 +60,7 @@ function compared(name: string, ms: number, reference: number): string[] {
   return [name, figure(ms), figure(reference), figure(ms / reference)];
 }
 
-/** Ten mails with three days between them. */
+/** Measures the simulation of ten mails with three days between them. */
 async function simulation(project: Project, rounds: number): Promise<string[]> {
   const types = Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? 'SEND_EMAIL' : 'DELAY'));
   const id = await createWorkflow(project, 'simulated', types);
@@ -172,7 +172,7 @@ async function jobs({ pool }: Stack, project: Project, count: number): Promise<s
   ];
 }
 
-/** Events without effect, in projects without and with exit rules on that event. */
+/** Measures events without effect, in projects without and with exit rules on that event. */
 async function exitRules({ apiUrl }: Stack, tracks: number, rounds: number): Promise<string[][]> {
   const subjects = await Promise.all(
     ['no exit rule', 'a rule on the event'].map(async (name, at) => {

@@ -10,16 +10,16 @@ import { freePort, type Stack, stackOptions, startStack } from './measuring/stac
 import { followInsertedMail } from './measuring/inserted-mail.ts';
 
 /**
- * The longest pause of a request while its own project, or another one, changes very many rows:
- * deletes, cancels, is disabled. Compared with the same requests on an idle system.
+ * The longest pause of a request while its own project, or another one, changes very many rows, for
+ * example by a deletion or a cancel. Compared with the same requests on an idle system.
  */
 export const pauses: Benchmark = {
   summary:
     'The longest pause of requests beside deletions of very many rows, against an idle system',
   options: {
-    /** Executions, members, mails, contacts of each. */
+    /** Number of executions, members, mails or contacts that each action changes. */
     rows: '100000',
-    /** Seconds for which the idle system is measured before each. */
+    /** Seconds for which the idle system is measured before each action. */
     idle: '5',
     ...stackOptions,
   },
@@ -34,7 +34,7 @@ export const pauses: Benchmark = {
     const rows = run.count('rows');
     await insertContacts(stack, large, rows);
     await insertContacts(stack, small, 1_000);
-    // The first ones compile code and open connections.
+    // The first requests compile code and open connections, so they are not counted.
     await measure(stack, [large, small], () => sleep(3_000));
     const lines: string[][] = [];
     for (const { name, prepare, isOver = async () => true, act } of actions(stack, large, rows)) {

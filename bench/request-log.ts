@@ -11,8 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const storedMs = 2_500;
 
 /**
- * The cost of the request log: the same requests, in turns to an API with the log and to one
- * without. Mail is scheduled for tomorrow, so that sending it does not disturb the measurement.
+ * The cost of the request log. The same requests are sent in turns to an API with the log and to
+ * one without. Mail is scheduled for tomorrow, so that sending it does not disturb the measurement.
  */
 export const requestLog: Benchmark = {
   summary: '/v1/track and /v1/send with and without the request log',
@@ -37,7 +37,7 @@ export const requestLog: Benchmark = {
     for (const path of ['/v1/track', '/v1/send'] as const) {
       const results = apis.map(({ name }) => ({ name, rounds: [] as Round[] }));
       for (let index = 0; index <= run.count('rounds'); index += 1) {
-        // In turns, each first in every second round.
+        // The two APIs take turns, and each is first in every second round.
         for (const place of index % 2 === 0 ? [0, 1] : [1, 0]) {
           const round = await play(run, { path, project, api: apis[place]!, stack });
           // The first round warms up.
@@ -58,7 +58,7 @@ interface Api {
 interface Round {
   seconds: number;
   latencies: number[];
-  /** CPU seconds of one request, with storing it in the log. */
+  /** CPU seconds of one request, including its storage in the log. */
   cpu: CpuSeconds;
 }
 

@@ -8,8 +8,8 @@ import { createProject } from './measuring/project.ts';
 import { freePort, stackOptions, startStack } from './measuring/stack.ts';
 
 /**
- * The cost of a campaign's message and of an execution with one worker and with two, on
- * Temporal's development server and on its production server with its state in PostgreSQL.
+ * The cost of a campaign's message and of an execution with one worker and with two. Measured on
+ * Temporal's development server, and on its production server with its state in PostgreSQL.
  */
 export const scaling: Benchmark = {
   summary: 'CPU of a message and of an execution, by number of workers and server of Temporal',

@@ -12,13 +12,13 @@ import { freePort, inherited } from './measuring/stack.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** From `npm start` to the printed addresses. */
+/** The time from `npm start` until the addresses are printed. */
 export const start: Benchmark = {
   summary: 'npm start until it is ready, cold and warm, against its PostgreSQL and Temporal alone',
   options: { rounds: '3' },
   async run(run) {
     const warn = (sentence: string) => console.log(sentence);
-    // Downloads and builds are not measured.
+    // Finds the program before, so that a download or build is not measured.
     await findTemporal({ env: process.env, onNotice: warn, signal: run.signal });
     const seconds = { coldBare: [], warmBare: [], cold: [], warm: [] } as Record<
       'coldBare' | 'warmBare' | 'cold' | 'warm',
@@ -54,7 +54,7 @@ async function newDirectory(run: BenchmarkRun): Promise<string> {
   return directory;
 }
 
-// Returns the seconds until it was ready. It is stopped afterwards.
+// Returns the seconds until `npm start` is ready, and stops it afterwards.
 async function startEverpost(run: BenchmarkRun, dataDir: string): Promise<number> {
   const env: Record<string, string> = { ...inherited(), EVERPOST_DATA_DIR: dataDir };
   for (const name of ['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT']) {

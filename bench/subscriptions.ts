@@ -11,9 +11,9 @@ import type { Load, LoadResult } from './measuring/track-client.ts';
 import { times, until } from './measuring/waiting.ts';
 
 /**
- * Events that are delivered in batches per second, compared with a loop that only reads and
- * sends them; and the cost of a campaign and of `/v1/track` in a project with three
- * subscriptions to all events, one with a receiver that hangs.
+ * Events that are delivered in batches per second, compared with a loop that only reads and sends
+ * them. Also the cost of a campaign and of `/v1/track` in a project with three subscriptions to all
+ * events, one of them with a receiver that hangs.
  */
 export const subscriptions: Benchmark = {
   summary: 'Events to a subscription per second, and what subscriptions cost the rest',
@@ -74,7 +74,7 @@ async function deliver(run: BenchmarkRun, stack: Stack, receiver: string): Promi
           from contact, generate_series(1, $3::int) where project_id = $1 order by random()`,
       [project.id, name, Math.ceil(count / contacts)],
     );
-    // A recorded event signals the run.
+    // An event recorded by the API signals the subscription's run.
     await project.call('POST', '/v1/track', { email: 'no-1@people.example', event: name });
     const all = Math.ceil(count / contacts) * contacts + 1;
     const ended = async (status: string) => {
@@ -109,7 +109,7 @@ async function deliver(run: BenchmarkRun, stack: Stack, receiver: string): Promi
 }
 
 /**
- * Reads the same events page by page and sends them, without recording that. Returns the
+ * Reads the same events page by page and sends them, without recording the results. Returns the
  * seconds.
  */
 async function deliverBare(
@@ -202,7 +202,7 @@ async function compare(
   const compared: Compared = { without: [], beside: [] };
   for (let round = 0; round <= run.count('rounds'); round++) {
     const values = [await measure(without, round), await measure(beside, round)] as const;
-    // Events are read within a second.
+    // The subscriptions read new events within a second, so wait a little longer.
     await sleep(1_500);
     await allDelivered(stack, beside);
     // The first round compiles code and opens connections.
@@ -235,7 +235,10 @@ async function track(
   return latencies;
 }
 
-/** Waits for the deliveries of a round, which would slow down the next one; hanging ones stay. */
+/**
+ * Waits for the deliveries of a round, because they would slow down the next one. Does not wait for
+ * the receiver that hangs.
+ */
 function allDelivered({ pool }: Stack, project: Project): Promise<void> {
   const isDone = async () => {
     const { rows } = await pool.query<{ count: number }>(

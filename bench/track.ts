@@ -128,7 +128,8 @@ function print(results: readonly { name: string; rounds: readonly Round[] }[]): 
   printTable([
     ['', 'acknowledged/s', '× bare SQL', 'p50 ms', 'p95 ms'],
     ...results.map(({ name, rounds }) => {
-      // In turns, so that other work of the machine affects both.
+      // The subjects take turns, so the ratio of a round depends little on other work of the
+      // machine.
       const ratios = rounds.map((round, i) => perSecond(round) / perSecond(bare[i] ?? round));
       const latencies = rounds.flatMap((round) => round.latencies);
       return [

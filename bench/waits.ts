@@ -7,8 +7,8 @@ import { type Stack, stackOptions, startStack } from './measuring/stack.ts';
 import { times } from './measuring/waiting.ts';
 
 /**
- * /v1/track of contacts whose executions wait for an event of their own key, against the same requests of an
- * event that no execution waits for.
+ * Requests to /v1/track for contacts whose executions wait for an event with a certain key,
+ * compared with the same requests for an event that no execution waits for.
  */
 export const waits: Benchmark = {
   summary: '/v1/track that looks at waits with conditions, against an event without waits',
@@ -20,7 +20,7 @@ export const waits: Benchmark = {
     /** Requests of each kind in a round. */
     requests: '200',
     rounds: '3',
-    /** Requests under way at once, where they are not made one after the other. */
+    /** Requests under way at once, for subjects with parallel requests. */
     parallel: '32',
     ...stackOptions,
   },
@@ -31,10 +31,11 @@ export const waits: Benchmark = {
     const [requests, parallel] = [run.count('requests'), run.count('parallel')];
     const ended = requests * (run.count('rounds') + 1);
     const workflowId = await createJourney(project);
-    // Every event still looks at all keys when the last one has ended its wait.
+    // There are more waits than `keys`, so that at least `keys` of them remain after the last
+    // event.
     await insertWaits(stack, workflowId, { contacts, keys: keys + ended });
     console.log(`${contacts} waits of as many contacts, and ${keys} of one contact\n`);
-    // Each request is of another contact.
+    // Each request is for another contact.
     let contact = 0;
     const other = () => ({ email: emailOf(++contact), data: { order: 0 } });
     const own = () => ({ email: emailOf(++contact), data: { order: contact } });
@@ -93,7 +94,10 @@ interface Round {
 
 const emailOf = (contact: number) => `wait-${contact}@bench.example`;
 
-/** A workflow that starts once for each order, and waits until that order is paid. Answers its id. */
+/**
+ * Creates a workflow that starts once for each order, and waits until that order is paid. Returns
+ * its id.
+ */
 async function createJourney(project: Project): Promise<string> {
   const config = {
     eventName: 'paid',
@@ -115,7 +119,10 @@ async function createJourney(project: Project): Promise<string> {
   return String(id);
 }
 
-/** Inserts waiting executions without runs: one of each contact, and of contact 0 one for each key. */
+/**
+ * Inserts waiting executions without runs: one for each contact, and for contact 0 one for each
+ * key.
+ */
 async function insertWaits(
   { pool }: Stack,
   workflowId: string,
@@ -182,7 +189,7 @@ async function play(
   return { seconds: (performance.now() - startedAt) / 1000, latencies };
 }
 
-/** @throws Error when other waits were ended than those whose event has come */
+/** @throws Error when other waits were ended than those whose event was sent */
 async function verify({ pool }: Stack, workflowId: string, expected: number): Promise<void> {
   const { rows } = await pool.query<{ ended: number }>(
     `select count(*)::int as ended from execution
@@ -214,7 +221,7 @@ function print(results: readonly { subject: Subject; rounds: readonly Round[] }[
     ['The event', '× its time', 'p50 ms', 'p95 ms'],
     ...results.map(({ subject: { name, atOnce }, rounds }) => {
       const reference = results.find(({ subject }) => subject.atOnce === atOnce)?.rounds ?? [];
-      // Round by round: what else the machine does then meets both.
+      // The ratio of a round depends little on other work of the machine.
       const ratios = rounds.map((round, i) => round.seconds / (reference[i] ?? round).seconds);
       const latencies = rounds.flatMap((round) => round.latencies);
       return [

@@ -54,7 +54,7 @@ export function drawExecution({ graph, state }: KnownExecution): string {
   return svgOf(layOut(pictureOfExecution(graph, state)));
 }
 
-/** Input and result of a step. They contain a customer's data. */
+/** Input and result of a step, which contain a customer's data. */
 export interface StepData {
   stepId: string;
   /** The step as named in the lines of a history: `WEBHOOK "Call"`. */
@@ -63,7 +63,9 @@ export interface StepData {
   attempts: number;
   input: Record<string, unknown>;
   output: unknown;
-  /** See `explanationOf`. */
+  /**
+   * In words, the reason why the step waits or took a branch; null: the output does not show it.
+   */
   explanation: string | null;
   error: string | null;
 }

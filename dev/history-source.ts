@@ -118,7 +118,7 @@ export function refuseSource(source: string, runId: string | undefined): void {
     throw new NoHistory(`"${source}" is not an id: it has a space or a quotation mark.`);
 }
 
-/** Returns the workflow ids that a run may have whose row has this id. */
+/** Returns the possible workflow ids of a run, from the id of its row. */
 function idsAround(id: string): string[] {
   return [
     executionRunId(id),

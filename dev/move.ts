@@ -7,8 +7,8 @@ import { readStackFile } from './servers/stack-file.ts';
 
 /**
  * `npm run move`: imports the contacts of another platform from its CSV export, through the public
- * API. It may be repeated: contacts are found by their address, and contacts that have opted out in
- * the meantime are not subscribed again.
+ * API. An import may be repeated, because contacts are found by their address, and contacts that
+ * have opted out in the meantime are not subscribed again.
  */
 
 const usage = `Usage: npm run move -- plunk|listmonk FILE [--dry-run]

@@ -77,7 +77,7 @@ for (const name of ['donald', 'frances', 'grace']) await track(name, 'cart_left'
 for (const name of ['ada', 'barbara', 'donald', 'edsger', 'frances', 'grace']) {
   await track(name, 'paid');
 }
-// A campaign with all that can become of a mail: `simulator.test` bounces and complains.
+// Some recipients of the campaign have addresses at `simulator.test`, which bounce or complain.
 for (let index = 0; index < readers; index += 1) {
   const kind = { 3: 'bounce', 7: 'softbounce', 31: 'complaint' }[index % 40] ?? 'success';
   const body = { email: `${kind}+reader${index}@simulator.test`, subscribed: index % 12 > 0 };

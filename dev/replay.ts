@@ -49,7 +49,7 @@ More: docs/replaying.md`;
 /** The default port of Node.js debuggers. */
 const inspectPort = '9229';
 
-/** Maximum number of runs that `--failed` replays. This takes some minutes. */
+/** Maximum number of runs that `--failed` replays, which takes some minutes. */
 const failedMax = 1000;
 
 function readArguments() {
@@ -73,7 +73,10 @@ function readArguments() {
 
 type Options = ReturnType<typeof readArguments>['values'];
 
-/** Shows what happened in a run, step by step, and if the current code issues the same commands. */
+/**
+ * Shows what happened in a run, step by step, and whether the current code issues the same
+ * commands.
+ */
 async function main(): Promise<number> {
   const { positionals, values, tokens } = readArguments();
   const [source, port = inspectPort] = positionals;
@@ -279,7 +282,7 @@ function stoppingAtBegin(code: string, { history }: FoundRun): string {
   if (!/^\w+$/.test(type) || !begin.test(code)) {
     throw new Error(`The code has no ${type} to stop in.`);
   }
-  // On the same line, so that the source map stays valid.
+  // The statement is added to the same line, so that the source map stays valid.
   return code.replace(begin, (line) => `${line} debugger;`);
 }
 

@@ -32,7 +32,7 @@ function readArguments() {
     process.exit(2);
   }
 }
-// With a seed, the user wants to see this one history.
+// With a seed, the user wants to see only the history of this seed.
 const isOne = process.argv.includes('--seed');
 const { status } = spawnSync('npx', ['vitest', 'run', 'test/simulation/simulate.test.ts'], {
   stdio: 'inherit',

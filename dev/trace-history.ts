@@ -49,7 +49,7 @@ export function traceHistory({ events }: History): TraceTask[] {
     else woken.push(...wakingOf(event, byId));
   }
   const [last] = (events ?? []).slice(-1);
-  // These events arrived after the last task, or ended the run from outside.
+  // Events that arrived after the last task, or that ended the run from outside.
   if (last && woken.length > 0) tasks.push({ at: timeOf(last), eventId: null, woken, did: [] });
   return tasks;
 }

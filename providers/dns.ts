@@ -17,9 +17,9 @@ export interface Dns {
    */
   findMailHost(name: string): Promise<MailHost>;
   /**
-   * Returns the addresses of a host; empty when it has none. It asks DNS itself, because a lookup
-   * by the operating system would occupy one of the few threads of this process while a name server
-   * is slow.
+   * Returns the addresses of a host; empty when it has none. Asks DNS directly, because a lookup by
+   * the operating system would occupy one of the few threads of this process while a name server is
+   * slow.
    * @throws DnsError when no resolver answers
    */
   findAddresses(name: string): Promise<LookupAddress[]>;

@@ -3,12 +3,12 @@ import { disposableEmailBlocklist } from 'disposable-email-domains-js';
 import { aliasDomains, personalDomains } from '../domain/mail/mailbox-providers.ts';
 import type { DomainLists } from '../domain/mail/verify-email.ts';
 
-/** Files that replace the built-in lists. They have one domain per line; # begins a comment. */
+/** Files that replace the built-in lists, with one domain per line; # begins a comment. */
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };
 
 /**
- * Misspelt names in the built-in list of disposable domains. A user who types one of them means
- * another provider, so a hint about the misspelling is more useful.
+ * Misspelt names that are left out of the built-in list of disposable domains. A user who types one
+ * of them means another provider, so a hint about the misspelling is more useful.
  */
 const misspelled = new Set(['gmial.com', 'hotmai.com', 'hotmial.com']);
 

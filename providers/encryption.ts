@@ -33,7 +33,7 @@ export interface Cipher {
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** Prefix of an encrypted value. The id of the key follows. */
+/** Prefix of an encrypted value, which is followed by the id of the key. */
 const mark = Buffer.from('EPK1');
 const idBytes = 8;
 

@@ -44,7 +44,9 @@ export interface PoolProvider {
   maxMessageBytes: number | null;
   ownSigning: boolean;
   reportsDelivery: boolean;
-  /** The mailer connects when it is first used. Its `provider` is the name of the circuit. */
+  /**
+   * The mailer, which connects when it is first used. `mailer.provider` is the name of the circuit.
+   */
   mailer: Mailer;
 }
 
@@ -55,11 +57,11 @@ export interface MailPool {
   installation: readonly PoolProvider[];
   /**
    * Returns the providers that a project may use: first the installation's, then its own. The
-   * result is at most 5 s old.
+   * result is cached for `freshMs`.
    */
   providersOf(projectId: string): Promise<readonly PoolProvider[]>;
   /**
-   * Tests a project's provider, which may be disabled, and sends a message if one is given. This
+   * Tests a project's provider, which may be disabled, and sends a message if one is given. A test
    * takes at most 15 seconds and does not affect the circuit.
    */
   tryOut(provider: StoredProvider, message: OutgoingMessage | null): Promise<Trial>;

@@ -6,8 +6,8 @@ import { readSesEndpoint, ses } from './mail/ses/provider.ts';
 import { smtp } from './mail/smtp/provider.ts';
 
 /**
- * All mail providers. The first one that the settings configure sends. The mailbox comes last,
- * because it needs no settings.
+ * All mail providers. The first configured one sends. The mailbox comes last, because it needs no
+ * settings.
  */
 export const mailProviders: readonly MailProvider[] = [ses, smtp, mailbox];
 
@@ -36,7 +36,7 @@ export function providerSettings(
     sesEndpoint: readSesEndpoint(variables),
     /** The other providers of the installation. */
     providers,
-    /** The routes of the installation. They apply to mail that no route of its project matches. */
+    /** The routes of the installation, which apply to mail that no route of its project matches. */
     routes: routes as readonly Route[],
   };
 }

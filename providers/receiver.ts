@@ -35,7 +35,7 @@ export interface ReceiverHandler {
 /** Maximum number of recipients of a message. */
 const recipientsMax = 100;
 /**
- * Maximum number of connections from one address; the maximum in all follows. Each needs memory for
+ * Maximum number of connections from one address, and in all. Each connection needs memory for
  * `readBytesMax` bytes at most.
  */
 const addressConnectionsMax = 20;

@@ -9,7 +9,7 @@ import { SecretMask } from '../domain/secrets/in-templates.ts';
 import type { Cipher } from './encryption.ts';
 import type { WebhookSender } from './web/webhook.ts';
 
-/** The target of a signed request. Its Buffers are encrypted. */
+/** The target of a signed request, in which all Buffers are encrypted. */
 export interface SignedTarget {
   url: string;
   /** The headers as a JSON object; null: none. */

@@ -17,7 +17,10 @@ const workflowsPath = here('../workflows/index.ts');
  */
 export class WorkflowCodeFault extends Error {}
 
-/** Added to bundles for replays, to record the commands that the code issues. */
+/**
+ * The file that is added to bundles for replays, and that records the commands that the code
+ * issues.
+ */
 export const recorder = here('issued-commands.ts');
 
 /** The name of the file with the bundle that `npm run build` writes into this folder. */
@@ -33,8 +36,8 @@ export async function loadWorkflows(): Promise<WorkflowBundleOption> {
 
 /**
  * Bundles the workflow code for the sandbox, which takes a few seconds. All runs share the loaded
- * modules, which saves a fifth of the CPU time and two thirds of the memory per cached run, so no
- * module may keep state in a variable.
+ * modules, so no module may keep state in a variable. Sharing saves a fifth of the CPU time and two
+ * thirds of the memory per cached run.
  * @param options.forReplay adds the recorder, which helps to explain a divergence
  * @throws WorkflowCodeFault with the bundler's message
  */

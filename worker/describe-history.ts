@@ -76,7 +76,7 @@ class ExecutionReader {
   #earlier = '';
   /** Summaries of timers, by the id of the event that started the timer. */
   readonly #timers = new Map<number, string>();
-  /** The failure that the last lines described. */
+  /** The failure in the last described lines, so that it is not described twice. */
   #told: string | null = null;
   #isOpen = true;
 

@@ -105,8 +105,8 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
 
 /**
  * Returns the id of the event before which the code failed; null: unknown. Within a task, the code
- * continues after each local activity, so this is the event after the last local activity that the
- * code scheduled. Without one, it is the completion of the task.
+ * continues after each local activity. So the result is the event after the last local activity
+ * that the code scheduled or, without one, the completion of the task.
  */
 function underWay({ completedId, events, commands }: Task): number | null {
   const asked = commands.filter(({ kind }) => kind === 'scheduleLocalActivity').length;
@@ -116,8 +116,9 @@ function underWay({ completedId, events, commands }: Task): number | null {
 }
 
 /**
- * Names the place of a divergence. @param before id of an event: the step at which the run was
- * before this event is named. Default: `eventId`
+ * Names the place of a divergence.
+ * @param before id of an event; the step at which the run was before this event is named. Default:
+ * `eventId`
  */
 function place(
   history: History,
@@ -135,8 +136,8 @@ function place(
 }
 
 /**
- * Descriptions of commands by kind. `named` precedes a name, for history and code that differ only
- * in the name.
+ * Descriptions of commands by kind. `named` is followed by the name, and is used when the commands
+ * of history and code are of the same kind.
  */
 const doings: Record<string, readonly [plain: string, named?: string]> = {
   scheduleActivity: ['schedules an activity', 'schedules the activity'],

@@ -9,12 +9,12 @@ const growingPercent = 100;
 
 /**
  * Keeps the heap close to the memory in use. By default, V8 lets the heap grow to several times
- * that size if the machine has memory, so a campaign would leave a heap full of garbage. It is no
- * limit: work that needs more memory gets it.
+ * that size if the machine has memory, so a campaign would leave a heap full of garbage. The heap
+ * has no new limit, so work that needs more memory gets it.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${growingPercent}`);
-  // V8 computes its target at a full collection, so one is forced now. It also frees memory that
+  // V8 computes its target at a full collection, so one is forced now, which also frees memory that
   // only the start of the process needed.
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;

@@ -7,7 +7,10 @@ import {
 
 /** The commands that a run's code issued in one activation. */
 export interface IssuedCommands {
-  /** Length of the history when the workflow task started, which equals the id of that event. */
+  /**
+   * Length of the history when the workflow task started, which equals the id of the event
+   * `WorkflowTaskStarted`.
+   */
   historyLength: number;
   /** The commands in the order in which the code issued them. */
   commands: IssuedCommand[];
@@ -28,8 +31,8 @@ export interface CommandSinks extends Sinks {
 }
 
 /**
- * Interceptors that run in the workflow sandbox when histories are replayed. They record the
- * commands of the code without changing them, so that a divergence can be explained.
+ * Interceptors that run in the workflow sandbox when histories are replayed. The interceptors
+ * record the commands of the code without changing them, so that a divergence can be explained.
  */
 export function interceptors(): WorkflowInterceptors {
   const { commands } = proxySinks<CommandSinks>();

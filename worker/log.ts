@@ -24,7 +24,7 @@ export function createLog(
 }
 
 /**
- * A warning that the SDK logs at every start. It is expected, because only the main queue has
+ * A warning that the SDK logs at every start, as expected, because only the main queue has
  * workflows (`worker/workers.ts`).
  */
 const intended = 'No workflows registered, not polling for workflow tasks';
@@ -33,7 +33,7 @@ const intended = 'No workflows registered, not polling for workflow tasks';
 const failedTask = /^Failing workflow /;
 
 /**
- * Passes warnings and errors of the Temporal SDK to our log. It also counts failed workflow tasks,
+ * Passes warnings and errors of the Temporal SDK to our log. Also counts failed workflow tasks,
  * because the SDK has no other hook for them.
  */
 export function temporalLog(

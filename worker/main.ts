@@ -33,8 +33,8 @@ const retryMs = 1_000;
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);
-  // The SDK's own `shutdownSignals` are not used: the workers must stop before the database and
-  // Temporal are closed, so our handler does it.
+  // The SDK's own `shutdownSignals` are not used. Our handler stops the workers before it closes
+  // the database and Temporal.
   const metrics = new Metrics();
   const sdk = await sdkMetrics(config);
   Runtime.install({
@@ -140,8 +140,8 @@ async function start(
   });
   await ensureSweep(temporal.client, config.temporal.taskQueue);
   const sweep = keepSweep(temporal.client, config.temporal.taskQueue, log);
-  // The mailbox settings may have changed, so the run is signalled now. Otherwise the sweep starts
-  // it.
+  // The mailbox settings may have changed, so the run that reads the mailbox is signalled at once.
+  // The sweep only starts a missing run.
   if (services.feedbackMailbox) {
     await startFeedbackMailbox(temporal.client, config.temporal.taskQueue, { isChanged: true });
   }
@@ -182,8 +182,8 @@ async function checkOpenRuns(
 }
 
 /**
- * Waits without limit until an API process, or `npm run migrate`, has migrated the database. So the
- * processes of a new version may start in any order. A newer schema is accepted.
+ * Waits without limit until an API process, or `npm run migrate`, has migrated the database. The
+ * processes of a new version may thus start in any order. A newer schema is accepted.
  * @throws ForeignSchema
  */
 async function schemaWithRetries({ databaseUrl }: Config, log: Logger): Promise<void> {

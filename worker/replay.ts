@@ -39,7 +39,8 @@ export async function* replayHistories<R extends RecordedRun>(
 ): AsyncGenerator<{ run: R; divergence: Divergence | null }> {
   let run: R | undefined;
   let issued: IssuedCommands[] = [];
-  // One history at a time, so that the recorded commands belong to the one that was taken last.
+  // Takes one history at a time, so that the recorded commands belong to the one that was taken
+  // last.
   async function* taken() {
     for await (const next of runs) {
       run = next;

@@ -105,9 +105,9 @@ export interface Workers {
 }
 
 /**
- * Maximum number of parallel workflow tasks. They share one thread and run in the order in which
- * the worker took them; only tasks that wait in Temporal are shared fairly between projects. So a
- * worker should not take many.
+ * Maximum number of parallel workflow tasks. A worker should not take many, because its tasks share
+ * one thread and run in the order in which the worker took them. Only tasks that wait in Temporal
+ * are shared fairly between projects.
  */
 const workflowTasksMax = 20;
 /** Maximum time for running activities to finish when the process is asked to stop. */
@@ -218,11 +218,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         ...createSystemMailActivities(services),
       },
       maxConcurrentActivityTaskExecutions: options.emailConcurrency,
-      // No grace time: a cancelled delivery stops before its next message and records what it has
-      // sent.
+      // No grace time, because a cancelled delivery stops before its next message and records what
+      // it has sent.
       shutdownGraceTime: 0,
-      // Temporal may have timed out an activity that still records outcomes. Such an activity does
-      // not see the shutdown, so the worker stops without it after this time.
+      // If Temporal has timed out an activity that still records outcomes, the activity does not
+      // see the shutdown. The worker stops without this activity after this time.
       shutdownForceTime: '3 minutes',
     }),
     // A separate queue, so that large imports do not take the whole capacity of the database.
@@ -242,7 +242,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await create(`${taskQueue}-events`, {
       activities: createSubscriptionActivities(services, options.eventConcurrency),
       maxConcurrentActivityTaskExecutions: options.eventConcurrency,
-      // No grace time: a cancelled activity waits only for its open requests.
+      // No grace time, because a cancelled activity waits only for its open requests.
       shutdownGraceTime: 0,
     }),
   ];

@@ -12,8 +12,8 @@ export interface CampaignControl {
   /** Changes the state of the campaign if its row or the time requires it. Returns its phase. */
   ADVANCE_CAMPAIGN(campaign: CampaignRef): Promise<CampaignPhase>;
   /**
-   * Inserts messages for the audience, and continues a retry of failed messages whose request has
-   * died, for one time slice. The next call resumes where this one stopped.
+   * Inserts messages for the audience, then continues a retry of failed messages if its request
+   * died midway. Runs for one time slice; the next call resumes where this one stopped.
    */
   FREEZE_AUDIENCE(campaign: CampaignRef): Promise<void>;
   /**
@@ -34,7 +34,7 @@ export function createCampaignControl({
 }: SendingServices): CampaignControl {
   const isForAll = routes.length > 0;
   return {
-    // With heartbeats, because the activity may have to wait for the lock of the campaign's row.
+    // Sends heartbeats, because the activity may have to wait for the lock of the campaign's row.
     ADVANCE_CAMPAIGN: (campaign: CampaignRef) =>
       whileAlive(() =>
         advanceCampaign(db, campaign, { provider: mailer.provider, rates, isForAll }),

@@ -51,7 +51,10 @@ interface Prepared {
   topicKey: string | null;
   utm: Utm | null;
   sampleRecipient: SampleRecipient;
-  /** Skeletons, by the values that they depend on, such as the language. */
+  /**
+   * Skeletons (messages with slots for the values of a recipient), by the values that they depend
+   * on, such as the language.
+   */
   skeletons: LRUCache<string, KnownSkeleton>;
 }
 
@@ -116,8 +119,8 @@ export function createCampaignComposer(services: ComposerServices) {
 
   return {
     /**
-     * Loads the parts that messages of one version and arm share. Returns a function that composes
-     * one message.
+     * Loads the parts that messages of one version and arm (variant of an A/B test) share. Returns
+     * a function that composes one message.
      */
     async prepare(campaignId: string, emails: readonly CampaignEmail[]) {
       const prepared = await contentOf(campaignId, emails[0]!);
@@ -165,9 +168,9 @@ function recipientOf(
 }
 
 /**
- * Composes a message synchronously, because promises would cost as much as the rendering. This
- * succeeds for nearly all messages. Returns undefined when there is no skeleton yet, when the
- * skeleton does not suffice, or when a value is costly to render.
+ * Composes a message synchronously, as nearly all messages can be, because promises would cost as
+ * much as the rendering. Returns undefined when there is no skeleton yet, when the skeleton does
+ * not suffice, or when a value is costly to render.
  */
 function composeAtOnce(prepared: Prepared, recipient: Recipient): Composed | undefined {
   const skeleton = prepared.skeletons.get(keyOf(recipient))?.made;

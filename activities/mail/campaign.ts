@@ -150,7 +150,7 @@ function batchOf(
         const { emails } = claimed;
         const chunk = chunkOf(claimed.chunk, throttled);
         if (emails.length > 0) return { emails, chunk };
-        // No message of the chunk is left to send: all are held back, or their contacts were
+        // No message of the chunk is left to send, because all are held back or their contacts were
         // deleted.
         const none = { left: [], again: new Map<number, string[]>() };
         await endChunk(db, { id: campaignId, projectId }, attempt.attemptId, none);

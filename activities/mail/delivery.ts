@@ -56,7 +56,7 @@ const deliveryBacklog = 1_000;
  */
 const parallelismMax = 4;
 /**
- * Time slice in milliseconds. It is longer than usual, so that a delivery run needs few activities,
+ * Time slice in milliseconds, longer than usual, so that a delivery run needs few activities,
  * mostly one.
  */
 const sliceMs = 60_000;
@@ -66,11 +66,14 @@ const sliceMs = 60_000;
  */
 const heldMs = 1_000;
 /**
- * Maximum number of milliseconds that the activity itself waits for mail that is due soon. If the
- * run waited with a timer for each mail, its history would become long.
+ * Maximum number of milliseconds that the activity itself waits for mail that is due soon. A timer
+ * of the run for each mail would make its history long.
  */
 const soonMsMax = 250;
-/** Minimum number of milliseconds of this wait, so that several messages are due after it. */
+/**
+ * Minimum wait for mail that is due soon, in milliseconds, so that several messages are due after
+ * it.
+ */
 const gatherMs = 100;
 /**
  * One second, in milliseconds. The token bucket of a project holds tokens for about one second, so
@@ -124,7 +127,8 @@ interface Progress {
    */
   hasWaited: boolean;
   /**
-   * True after the limits have delayed mail. Then further mail of this delivery may also be late.
+   * True after the limits have delayed mail, because further mail of this delivery may also be
+   * late.
    */
   throttled: boolean;
   /** True if a full batch was due, so more mail may be due. */
@@ -154,8 +158,8 @@ async function deliverNext(
   if (tokens.waitMs > 0) {
     progress.throttled = true;
     if (!(await waitSlots.wait(`delivery ${projectId}`, tokens.waitMs, stop))) {
-      // No wait slot is free. The first time, the delivery waits in its worker slot. If it gave the
-      // slot back, campaigns would always take the next tokens first.
+      // No wait slot is free, so the delivery once waits in its worker slot, if the wait is short.
+      // Otherwise campaigns would always take the next tokens first.
       if (progress.hasWaited || tokens.waitMs > throttledMs) {
         await giveBack(tokens.granted);
         return Math.max(tokens.waitMs, throttledMs);

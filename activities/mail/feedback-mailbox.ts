@@ -71,8 +71,8 @@ async function readMailbox(services: FeedbackMailboxServices): Promise<MailboxRe
 }
 
 /**
- * Returns the owner of each message, for taking turns: the project of the mail that it reports on,
- * or the domain that it was sent to.
+ * Returns the owner of each message, because owners take turns. The owner is the project of the
+ * mail that the message reports on, or the domain that the message was sent to.
  */
 async function ownersOf(
   { db, returnPaths: { emailIdOf } }: FeedbackMailboxServices,

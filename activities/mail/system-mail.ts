@@ -43,8 +43,8 @@ export interface SystemMailServices extends CircuitServices, RoutingServices {
 }
 
 /**
- * Milliseconds for which the database call that begins or ends a claim is retried. An attempt makes
- * both calls, and may take 10 minutes.
+ * Milliseconds for which the database call that begins or ends a claim is retried. Both calls must
+ * fit into the 10 minutes of an attempt (`workflows/mail/system-mail.ts`).
  */
 const timeoutMs = 3 * 60_000;
 
@@ -174,8 +174,7 @@ async function claimMail(
 }
 
 /**
- * Returns true if a mail may be sent: it is from this server, or its project's sender domain is
- * still verified.
+ * Returns true if a mail is from this server, or if its project's sender domain is still verified.
  */
 async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
   if (mail.project_id === null) return true;
@@ -184,7 +183,7 @@ async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
 }
 
 /**
- * Composes a mail before it is claimed, and returns the function that sends it. Never throws: an
+ * Composes a mail before it is claimed, and returns the function that sends it. Never throws. An
  * internal error counts as an attempt, so that a mail with an error is not retried forever.
  */
 async function prepare(

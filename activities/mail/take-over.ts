@@ -33,7 +33,10 @@ const everyMs = 5_000;
 /** Milliseconds between two removals of old files. */
 const removeEveryMs = 60 * 60_000;
 
-/** Searches for the files of dead workers, now and then every five seconds, until it is stopped. */
+/**
+ * Searches for the files of dead workers, at once and then every five seconds, until `stop` is
+ * called.
+ */
 export function startTakeOvers(services: TakeOverServices): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -148,7 +151,7 @@ const noAnswer = 'The worker ended before the mail provider answered.';
 
 /**
  * Returns the final outcome. A refused message is tried again, because the dead worker may have
- * been about to give it to the next provider of its route.
+ * been about to give the message to the next provider of its route.
  */
 function finalOutcomeOf({ provider_id: providerId }: LeftMessage, answer: Answer): SendOutcome {
   const outcome = sendOutcomeOf(answer);

@@ -16,7 +16,8 @@ const firstGuessMs = 1_000;
 /** Weight of the last call in the moving average. */
 const lastCounts = 0.2;
 /**
- * Bounds, in milliseconds, of the pause before the next try. The expected duration may be wrong.
+ * Bounds, in milliseconds, of the pause before the next try, because the expected duration may be
+ * wrong.
  */
 const retryMinMs = 500;
 const retryMaxMs = 60_000;
@@ -43,13 +44,13 @@ function expectedMs({ taken, since, callMs }: Share, now: number): number {
  * Shares slots by dynamic thresholds (shared packet buffers; Choudhury and Hahne, 1998): a project
  * gets another slot while it holds fewer than are free. So a single project gets half of the slots
  * and two projects get a third each, and some are usually free for the next project. A call without
- * a slot waits as long as the calls before it are expected to take, so the calls of a long queue
+ * a slot waits as long as the calls before it are expected to take. So the calls of a long queue
  * ask about as often as slots become free.
  * @param slots number of shared slots
  * @param now a clock, in milliseconds
  */
 export function createBulkhead(slots: number, now: () => number = Date.now): Bulkhead {
-  /** Only projects that hold a slot, so at most `slots` entries. */
+  /** The projects that hold a slot, so at most `slots` entries. */
   const projects = new Map<string, Share>();
   let free = slots;
 

@@ -46,7 +46,8 @@ export interface StepCallById extends CallIds {
   version: number;
   stepId: string;
   /**
-   * True if the execution was moved to this version. Then it skips steps that it has already begun.
+   * True if the execution was moved to this version, so that it skips steps that it has already
+   * begun.
    */
   isMoved?: boolean;
 }
@@ -59,8 +60,8 @@ export interface StepCall extends CallIds {
    */
   nextStepId: string | null;
   /**
-   * The fixed delay that follows, if there is one. It begins in the transaction that ends this
-   * step.
+   * The fixed delay that follows, if there is one, and that begins in the transaction that ends
+   * this step.
    */
   delay?: NextDelay;
 }
@@ -80,7 +81,7 @@ export interface StepResult {
   outcome: Outcome | Interruption;
   since?: string;
   /**
-   * The delay that has begun after the step. Then `outcome` belongs to the delay, and the step
+   * Set when a delay has begun after the step: `outcome` then belongs to the delay, and the step
    * itself is done.
    */
   at?: StepRef;

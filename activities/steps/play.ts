@@ -48,7 +48,8 @@ export function enterAndPlay<T>(
       call,
       async (tx, visit): Promise<T | StepResult> => {
         if (visit.completedAt) return repeatedResult(tx, visit, visit.completedAt, call);
-        // The step waits already: its run has started again, or the end of the wait was moved.
+        // The step waits already, because its run has started again or the end of the wait was
+        // moved.
         if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
         const { play } = stepModules[call.step.type];
         if (!play) throw new Error(`Unexpected step: the type ${call.step.type} has no action.`);

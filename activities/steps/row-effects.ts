@@ -49,8 +49,8 @@ export class RowEffects implements StepEffects {
   readonly renderer: Renderer;
   readonly isBilled: boolean;
   /**
-   * The state of the execution and the step. It is read again when an event of the step itself may
-   * have met an exit rule.
+   * The state of the execution and the step, read again when an event of the step itself may have
+   * met an exit rule.
    */
   visit: StepVisit;
   readonly #tx: Database;
@@ -151,7 +151,8 @@ export class RowEffects implements StepEffects {
   }
 
   /**
-   * Only stores the mail. Another run delivers it, so a slow provider never delays an execution.
+   * Only stores the mail, because another run delivers it. So a slow provider never delays an
+   * execution.
    */
   async sendMail(mail: StepMail): Promise<string> {
     const { execution, stepExecution } = this.visit;
@@ -205,8 +206,8 @@ export class RowEffects implements StepEffects {
   }
 
   /**
-   * Returns a mark derived from the project's secret, so that a repeated step renders the same
-   * text.
+   * Returns an unguessable text that stands for secrets while a step is rendered. The text is
+   * derived from the project's secret, so that a repeated step renders the same text.
    */
   async secretMark(): Promise<string> {
     return createHmac('sha256', await this.signingSecret())

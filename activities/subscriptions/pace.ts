@@ -29,8 +29,8 @@ export interface Paces {
 /** Milliseconds for which a measurement of the machine's load is used. */
 const lookMs = 100;
 /**
- * Weight of the newest measurement in the moving average. It is low, because the load changes from
- * one millisecond to the next.
+ * Weight of the newest measurement in the moving average; low, because the load changes from one
+ * millisecond to the next.
  */
 const newestPart = 0.3;
 

@@ -47,8 +47,8 @@ export interface SubscriptionServices extends RequestServices {
 }
 
 /**
- * Time slice in milliseconds. It is long, because its end must wait for the last request. These
- * activities have their own task queue, so no other work waits for them.
+ * Time slice in milliseconds. The slice is long, because its end must wait for the last request. No
+ * other work waits for these activities, because they have their own task queue.
  */
 const sliceMs = 300_000;
 /** Time slice in milliseconds while other subscriptions wait for a worker slot. */
@@ -56,8 +56,8 @@ const crowdedSliceMs = 10_000;
 /** Milliseconds between two reads of due deliveries while requests are open. */
 const lookMs = 100;
 /**
- * Milliseconds between two reads while no further request may begin. Such a read only creates the
- * deliveries of new events.
+ * Milliseconds between two reads that only create the deliveries of new events, because no further
+ * request may begin.
  */
 const fullLookMs = 1_000;
 
@@ -144,8 +144,8 @@ async function sendEvents(
       const isBehind = await catchUp(db, id, slice);
       const found = await findTarget(db, id, lease.id);
       target = found;
-      // Another activity has taken over the subscription. It continues the work, or finds that the
-      // subscription was deleted.
+      // Another activity has taken over the subscription, and will find out if the subscription was
+      // deleted.
       if (!found) return { state: 'disabled', nextDueMs: 0, requests };
       const places = slice.places() - sending.size;
       const free = pace.share(places);
@@ -156,8 +156,8 @@ async function sendEvents(
         sending.add(entry);
         entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
-      // All deliveries that were read may be of one contact and hide others, or the pace may have let
-      // fewer requests begin than there were places.
+      // Read again at once, because deliveries of one contact may have hidden others, or the pace
+      // has let fewer requests begin than there were places.
       if (units > 0 && (units < free || free < places)) continue;
       if (sending.size === 0 && isBehind) continue;
       if (sending.size === 0) {

@@ -5,14 +5,14 @@ import { beatMs, recordWorker, recordWorkerStop } from '../../db/delivery/worker
 import type { SendingRates } from '../../db/delivery/send-rate.ts';
 
 /**
- * Milliseconds in which a stopping worker tries to record that it stops. Otherwise it counts as
- * dead a little later.
+ * Milliseconds in which a stopping worker tries to record that it stops. A worker that did not
+ * record this counts as dead a little later.
  */
 const farewellMs = 2_000;
 
 /**
- * Records every five seconds that the workers of this process are alive. Returns a function that
- * records that they have stopped.
+ * Records every five seconds that the workers of this process are alive. `stop` records the end of
+ * the workers.
  */
 export function startHeartbeat(
   { db, provider, rates }: { db: Database; provider: string; rates: SendingRates },

@@ -24,8 +24,8 @@ const mailedDays = [7, 1];
 
 /**
  * Maximum number of `api_key.expiring` events of a project per hour for which administrators get
- * mail. All keys of a project may expire together, but only a program that keeps changing expiry
- * dates exceeds this, and it must not flood mailboxes.
+ * mail. All keys of a project may expire together. Only a program that keeps changing expiry dates
+ * exceeds this number, and such a program must not flood mailboxes.
  */
 const mailedPerHour = 2 * limits.apiKeys;
 

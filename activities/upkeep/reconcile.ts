@@ -41,9 +41,9 @@ const firstWindowMs = 15 * 60_000;
 const overlapMs = 60_000;
 
 /**
- * Compares executions with their runs, if they are due for it or their run was closed. A lost run
- * is started again at its position. If the run was ended in Temporal, the execution also ends. An
- * execution that cannot continue is recorded and logged.
+ * Compares executions with their runs, if they are due for reconciliation or their run was closed.
+ * A lost run is started again at its position. If the run was ended in Temporal, the execution also
+ * ends. An execution that cannot continue is recorded and logged.
  */
 export async function reconcileExecutions(services: ReconcileServices): Promise<void> {
   await hurryClosed(services);

@@ -94,11 +94,13 @@ export interface SweepServices
 }
 
 /**
- * Milliseconds for which one sweep cancels executions and fails mail of disabled projects; the same
- * time again for cancelling executions of workflows.
+ * Milliseconds for which one sweep cancels executions and fails mail of disabled projects, and as
+ * many for cancelling executions of workflows.
  */
 const cancellingMs = 10_000;
-/** Milliseconds for which one sweep releases held executions; the same time again for held mail. */
+/**
+ * Milliseconds for which one sweep releases held executions, and as many for releasing held mail.
+ */
 const releasingMs = 20_000;
 /** Milliseconds for which one sweep deletes rows of deleted workflows, segments and topics. */
 const removingMs = 20_000;
@@ -211,7 +213,7 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     },
     /**
      * Gives verdicts to opens and clicks that a dead process recorded but did not settle. Removes
-     * the clients of requests whose verdict is final.
+     * the stored clients of opens and clicks whose verdict is final.
      */
     SETTLE_ENGAGEMENT: () => settleEngagement(services),
     /**
@@ -244,7 +246,7 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       while (!isLate() && (await foldLinkTally(db)));
       while (!isLate() && (await readAddresses(db, renderer)));
     },
-    /** Deletes records of events that started no execution. They are kept for 30 days. */
+    /** Deletes records of events that started no execution, which are kept for 30 days. */
     CLEAR_NOT_STARTED: () => deleteExpired(db, 'not_started', after(clearingMs)),
     /** Deletes jobs that are too old to be read. */
     CLEAR_JOBS: () => deleteExpired(db, 'job'),
@@ -274,8 +276,9 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
 }
 
 /**
- * Compares the last sweep in our database with the sweeps that Temporal knows. If Temporal has lost
- * some, signals the executions that have changed since then, and makes all schedules due.
+ * Compares the last sweep in our database with the sweeps that Temporal knows, to find the time
+ * since which Temporal has lost data. Signals the executions that have changed since that time, and
+ * makes all schedules due.
  */
 async function noticeForgotten(
   { db, log, describeSweep }: SweepServices,
@@ -293,11 +296,12 @@ async function noticeForgotten(
       'Temporal has lost data: schedules and changed executions are sent to it again',
     );
   }
-  // Written last, so that the next sweep repeats the work if the process dies before.
+  // The watermark is written last, so that the next sweep repeats the work if the process dies
+  // before.
   await updateWatermark(db, 'planned sweep', own);
 }
 
-/** Lists the tasks of a sweep, and records its beginning for `/health/ready`. */
+/** Lists the tasks of a sweep, and records the beginning of the sweep for `/health/ready`. */
 async function beginSweep(db: Database, tasks: SweepTasks): Promise<(keyof SweepTasks)[]> {
   await updateWatermark(db, 'sweep', new Date());
   return Object.keys(tasks) as (keyof SweepTasks)[];
@@ -377,7 +381,7 @@ async function clearUploads({ db, files, log }: SweepServices): Promise<void> {
       await files.remove(key);
       await forgetUpload(db, key);
     } catch (error) {
-      // The other files are in the same storage, so stop and try again in the next sweep.
+      // The other files are in the same storage, so stop here; the next sweep tries again.
       log.warn(
         { error, key },
         'The storage did not delete an uploaded file; the next sweep tries again',

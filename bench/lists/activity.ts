@@ -48,7 +48,7 @@ export const activity: Benchmark = {
 
 const at = `now() - interval '60 days' * (i / $2::float8)`;
 
-// Out of 100: 98 delivered, 2 bounced, 40 opened, 10 clicked.
+// In every 100 emails, 98 are delivered, 2 bounced, 40 opened and 10 clicked.
 const insertEmails = `
   insert into email (project_id, contact_id, to_email, subject, body, from_email, message_class,
       source_type, template_id, status, sent_at, delivered_at, bounced_at, opened_at, clicked_at, opens, clicks,
@@ -59,7 +59,7 @@ const insertEmails = `
         case when i % 100 >= 90 then at end, 1, 1, at
       from generate_series(1, $2::int) i ${contactOfRow} cross join lateral (select ${at} as at) t`;
 
-// One in five is tracked, the others are those of the mail.
+// One event in five is `ordered`, and the others are events of the mail.
 const insertEvents = `
   insert into event (project_id, contact_id, name, created_at)
     select $1, c.id,
@@ -67,7 +67,7 @@ const insertEvents = `
         ${at}
       from generate_series(1, $2::int) i ${contactOfRow}`;
 
-/** The newest mail of one kind: fewer than a page of the feed, which also reads all others. */
+/** Selects the newest sent mail. A page of the feed also has items of all other kinds. */
 const newestSent = `
   select email.*, contact.email from email join contact on contact.id = contact_id
     where email.project_id = $1 and sent_at is not null and status <> 'FAILED'

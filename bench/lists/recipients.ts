@@ -22,7 +22,10 @@ export const recipients: Benchmark = {
   },
 };
 
-/** Out of 100 messages, 50 have clicks: a common link in all of these, and one of 49 others. */
+/**
+ * Inserts a campaign with its messages. Every second message has clicks on two links: a common one,
+ * and one of 49 others. Returns the campaign's id.
+ */
 async function fill({ pool }: Stack, { id }: Project, count: number): Promise<string> {
   const { rows } = await pool.query<{ id: string }>(
     `insert into campaign (project_id, name, subject, body, from_email, audience_type, status,

@@ -48,7 +48,7 @@ interface Round {
 
 interface Subject {
   filter: { field: string; operator: string; value?: unknown; unit?: string };
-  /** The same by hand; `$1` is the project. */
+  /** SQL for the same count; `$1` is the project. */
   hand: string;
 }
 
@@ -127,7 +127,7 @@ async function createSegment(project: Project, filter: object, more: object = {}
   return String(id);
 }
 
-/** Runs both in turn; the first round warms up. */
+/** Plays `rounds` rounds, after a first one that warms up and is not returned. */
 async function inTurn(rounds: number, play: () => Promise<Round>): Promise<Round[]> {
   const played: Round[] = [];
   for (let index = 0; index <= rounds; index++) played.push(await play());
@@ -171,7 +171,9 @@ async function prepareComputation(pool: Pool, project: Project): Promise<Computa
   return computation;
 }
 
-/** One statement for everything, while no other writes happen. */
+/**
+ * Computes the members in one statement, which needs no other care while no other writes happen.
+ */
 async function computeByHand({ pool, project, hand }: Computation) {
   const { rows } = await pool.query<{ added: number; removed: number }>(
     `with matching as (
@@ -212,7 +214,7 @@ function measureIdle(computation: Computation, rounds: number): Promise<Round[]>
   return inTurn(rounds, () => computeBoth(computation));
 }
 
-/** Moves contacts to another plan, then computes. */
+/** Moves `changes` contacts to another plan, then computes both segments. */
 async function measureChange(computation: Computation, to: 'pro' | 'free', changes: number) {
   const { pool, project } = computation;
   await pool.query(

@@ -11,8 +11,8 @@ import { freePort, type Stack, stackOptions, startStack } from '../measuring/sta
 import { until } from '../measuring/waiting.ts';
 
 /**
- * Messages of a campaign per second, from the request to send it until it is SENT, compared with
- * a loop that creates and hands over the same messages without recording them.
+ * Messages of a campaign per second, from the request to send it until it is SENT. Compared with a
+ * loop that creates and hands over the same messages without recording them.
  */
 export const campaign: Benchmark = {
   summary: 'Messages of a campaign per second, against a loop that only makes and sends them',
@@ -21,7 +21,7 @@ export const campaign: Benchmark = {
     rounds: '3',
     /** Rounds that are not counted, before those that are. */
     warmup: '1',
-    /** Also what PostgreSQL writes for a message. */
+    /** True: also measures what PostgreSQL writes for a message. */
     ledger: false,
     ...stackOptions,
   },
@@ -85,7 +85,10 @@ export async function measured<T>(
   return { answer, perSecond: recipients / seconds, cpu };
 }
 
-/** Sends a campaign to all contacts. Returns its id. @throws Error unless each got it once */
+/**
+ * Sends a campaign to all contacts. Returns its id.
+ * @throws Error unless `recipients` messages have arrived
+ */
 export async function send(
   stack: Stack,
   project: Project,
@@ -105,7 +108,7 @@ export async function send(
     if (row.sent_count === recipients) return true;
     throw new Error(`${row.sent_count} of ${recipients} messages were sent.`);
   };
-  // Five minutes, and a second for each thousand.
+  // Waits at most five minutes, and one more second for each thousand recipients.
   await until('the campaign to be sent', isSent, { timeoutMs: 300_000 + recipients });
   const after = await sunk(sink);
   if (after - before !== recipients) throw new Error(`${after - before} messages have arrived.`);

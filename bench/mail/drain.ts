@@ -15,16 +15,16 @@ import type { Arrival } from '../reference/sink.ts';
 import { followInsertedMail } from '../measuring/inserted-mail.ts';
 
 /**
- * How long a backlog takes at a quota of the provider, compared with backlog ÷ quota, and how
- * exactly the quota is kept: for a campaign, for other mail, and for both at once, where other
- * mail goes first.
+ * The time that a backlog takes at a quota of the provider, compared with backlog ÷ quota, and how
+ * exactly the quota is kept. Measures a campaign, other mail, and both at once, where other mail
+ * goes first.
  */
 export const drain: Benchmark = {
   summary: "How long a backlog takes at the provider's quota, and how exactly that is kept",
   options: {
     /** Quotas in messages per second, each with a stack of its own. */
     rates: '14,200,2000',
-    /** Messages of a backlog, at most as many as the quota allows in so many seconds. */
+    /** Messages of a backlog, but no more than the quota allows in `seconds`. */
     mails: '100000',
     seconds: '30',
     ...stackOptions,
@@ -40,13 +40,13 @@ interface Drained {
   name: string;
   /** The quota, in messages per second. */
   rate: number;
-  /** When the backlog began to be due: milliseconds since 1970. */
+  /** When the backlog became due, in milliseconds since 1970. */
   startedAt: number;
-  /** When each message arrived, in order. */
+  /** Times at which the messages arrived, in order. */
   times: number[];
 }
 
-/** @throws Error unless all are whole numbers from 1 */
+/** @throws Error unless all rates are whole numbers from 1 */
 function ratesOf(run: BenchmarkRun): number[] {
   const rates = run.text('rates').split(',').map(Number);
   if (rates.every((rate) => Number.isInteger(rate) && rate >= 1)) return rates;
@@ -65,7 +65,7 @@ async function playAt(run: BenchmarkRun, rate: number): Promise<Drained[]> {
   const connection = await Connection.connect({ address: stack.temporalAddress });
   const client = new Client({ connection });
   const play = (backlog: Backlog) => drainBacklog({ stack, sink, client, rate }, backlog);
-  // The first ones compile code and open connections.
+  // The first messages compile code and open connections, so they are not counted.
   await play({ campaign: 20, other: 20 });
   const mails = Math.min(run.count('mails'), rate * run.count('seconds'));
   const half = Math.ceil(mails / 2);
@@ -91,15 +91,18 @@ async function playAt(run: BenchmarkRun, rate: number): Promise<Drained[]> {
   return rows;
 }
 
-/** Messages of each kind that are due at once; equally many if there are both. */
+/**
+ * Number of messages of each kind that are due at once; the same number if there are both kinds.
+ */
 interface Backlog {
   campaign: number;
   other: number;
 }
 
 /**
- * Makes a project with a backlog and waits until it is sent. Returns when each message arrived.
- * @throws Error when not each arrived once
+ * Creates a project with a backlog and waits until the backlog is sent. Returns when each message
+ * arrived.
+ * @throws Error unless each message arrived once
  */
 async function drainBacklog(
   { stack, sink, client, rate }: { stack: Stack; sink: ChildProcess; client: Client; rate: number },
@@ -112,14 +115,14 @@ async function drainBacklog(
   const total = campaign + other;
   const before = await sunk(sink);
   sink.send('record');
-  // After a rest, so the saved part of the quota is at its maximum.
+  // After a rest, the saved part of the quota is at its maximum.
   await sleep(1_000);
   const startedAt = Date.now();
-  // Signals the run, as the API does after its commit.
+  // Signals the delivery's run, as the API does after its commit.
   if (other > 0) await signalDelivery(client, defaultTaskQueue, project.id);
   if (id) await project.call('POST', `/campaigns/${id}/send`, {});
   const hasArrived = async () => (await sunk(sink)) - before >= total;
-  // Two minutes, and five times the expected time.
+  // Waits at most two minutes, and five times the expected time.
   const patience = { everyMs: 100, timeoutMs: 120_000 + (5_000 * total) / rate };
   await until(`${total} messages`, hasArrived, patience);
   await until('their outcomes', () => isRecorded(stack, project, total), patience);
@@ -193,13 +196,16 @@ function figuresOf({ startedAt, times }: Drained) {
   const first = times[0] ?? startedAt;
   const last = times.at(-1) ?? startedAt;
   const gaps = gapsOf(times);
-  // In the first second, the saved part of the quota is sent as well.
+  // In the first second, the saved part of the quota is sent as well, so only later arrivals count.
   const later = times.filter((at) => at >= first + 1_000).length;
   return {
     seconds: (last - startedAt) / 1_000,
     firstMs: first - startedAt,
     gaps,
-    /** Longer gaps lose a part of the quota. */
+    /**
+     * Sum of the time beyond a second in gaps between arrivals, in which a part of the quota is
+     * lost.
+     */
     idleMs: gaps.reduce((sum, gap) => sum + Math.max(0, gap - 1_000), 0),
     laterPerSecond: later / ((last - first) / 1_000 - 1),
   };

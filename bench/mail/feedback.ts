@@ -22,25 +22,25 @@ import { type Stack, stackOptions, startStack } from '../measuring/stack.ts';
 import { followInsertedMail } from '../measuring/inserted-mail.ts';
 
 /**
- * CPU and WAL of a notification by Amazon SNS (a delivery, an open and a click of each mail) and
- * of a request to our own pixel and links, compared with the same changes by SQL alone, 50
- * together. Half of the mail is a campaign's. Every acknowledged report is checked in the
+ * CPU and WAL of a notification by Amazon SNS (a delivery, an open and a click of each mail), and
+ * of a request to our own pixel and links. Compared with the same changes by SQL alone, 50 in each
+ * transaction. Half of the mail belongs to a campaign. Every acknowledged report is checked in the
  * database afterwards.
  */
 export const feedback: Benchmark = {
   summary:
     'Notifications of Amazon SNS and tracking requests, against the same writes by SQL alone',
   options: {
-    /** Mails of a round; three reports on each. */
+    /** Mails of a round, with three reports on each. */
     mails: '500',
     rounds: '3',
-    /** Notifications and requests in a second, where there is a rate. */
+    /** Notifications and requests per second, for subjects with a rate. */
     rate: '500',
-    /** Requests under way at once, where there is none. */
+    /** Requests under way at once, for subjects without a rate. */
     parallel: '64',
     /** Projects that the mail belongs to. */
     projects: '1',
-    /** Opens and clicks are by machines; by default, by people. */
+    /** True: opens and clicks are by machines. False: they are by people. */
     machines: false,
     /** Only subjects whose name contains this text; empty: all. */
     only: '',
@@ -141,7 +141,7 @@ export interface Mail {
   campaignId: string | null;
 }
 
-/** Inserts sent mail to new contacts: half of a campaign, half of /v1/send. */
+/** Inserts sent mail to new contacts, half of it in a campaign, half as if by /v1/send. */
 export async function insertMails(
   { pool, databaseUrl }: Stack,
   projects: readonly Project[],
@@ -180,10 +180,12 @@ export async function insertMails(
   );
 }
 
-/** Number of mails delivered before a mail is opened, and opened before it is clicked. */
+/**
+ * Number of mails delivered between the delivery and the open of a mail, and again until its click.
+ */
 const mailsBetween = 40;
 
-/** A delivery (unless it is our own tracking), an open and a click of each mail. */
+/** Returns a delivery, an open and a click of each mail; no delivery if `isOwnTracking`. */
 function reportsOn(mails: readonly Mail[], isOwnTracking: boolean): FeedbackReport[] {
   const reports: FeedbackReport[] = [];
   const report = (index: number, kind: FeedbackReport['kind']) => {
@@ -202,14 +204,14 @@ function reportsOn(mails: readonly Mail[], isOwnTracking: boolean): FeedbackRepo
 
 const bareLoad = ({ projects, reports }: Given) => ({
   kind: 'sql' as const,
-  // Several would lock the campaigns in different orders.
+  // Parallel transactions would lock the campaigns in different orders.
   parallel: 1,
   projectId: projects[0]?.id ?? '',
   reports,
   together: 50,
 });
 
-/** The cost of a request that does nothing. */
+/** Requests that do nothing, for comparison. */
 const healthRequests = ({ reports }: Given) => ({
   kind: 'http' as const,
   requests: reports.map((): FeedbackRequest => ({ path: '/health' })),
@@ -243,7 +245,8 @@ function trackingRequests({ reports, agent }: Given) {
 
 /** An event as SES publishes it (SES developer guide), with all of its fields. */
 function sesEvent({ emailId, kind }: FeedbackReport, agent: string): Record<string, unknown> {
-  // Delivered long before it is opened, because clicks soon after the delivery are by machines.
+  // Mail is delivered long before it is opened, because early clicks would count as those of
+  // machines.
   const hoursAgo = kind === 'Delivery' ? 1 : 0;
   const timestamp = new Date(Date.now() - hoursAgo * 3_600_000).toISOString();
   const from = 'Shop <team@shop.test>';
@@ -305,7 +308,7 @@ export interface Round extends FeedbackResult {
   cpu: CpuSeconds;
   /** The part of `cpu` after the last acknowledgement. */
   laterCpu: CpuSeconds;
-  /** Bytes of WAL of each. */
+  /** Bytes of WAL of each report. */
   wal: number;
 }
 
@@ -408,7 +411,7 @@ export function printRounds(results: readonly { name: string; rounds: readonly R
   ]);
   console.log('Everything acknowledged is in the database exactly once.\n');
   console.log('CPU of each, milliseconds (of requests, that of the client is not the server’s)\n');
-  // The client that sends the requests is not part of the product.
+  // The client that sends the requests is not part of the product, so its CPU does not count.
   const ofProduct = (name: string, cpu: CpuSeconds) =>
     name.startsWith('bare') ? cpu : { ...cpu, client: 0 };
   const isLater = ({ laterCpu }: Round) => Object.values(laterCpu).some((seconds) => seconds > 0);

@@ -13,14 +13,14 @@ import type { Arrival } from '../reference/sink.ts';
 
 /**
  * The same newsletter by Everpost and by Listmonk, one after the other, with the same PostgreSQL
- * and mail server; then again to fewer recipients, with the sending process killed midway and
- * restarted. Rates are measured from the first arrival to the last, so that Listmonk's polling
- * of running campaigns does not count.
+ * and mail server. Then again to fewer recipients, while the sending process is killed midway and
+ * restarted. Rates are measured from the first arrival to the last, so that Listmonk's polling of
+ * running campaigns does not count.
  */
 export const listmonk: Benchmark = {
   summary: 'A campaign here and with Listmonk: messages per second, and what kill -9 does to both',
   options: {
-    /** Its sources, with the program built there. */
+    /** Directory with the sources of Listmonk and the program built there. */
     directory: '',
     recipients: '50000',
     rounds: '3',
@@ -70,7 +70,7 @@ interface Mailer {
   kill(): Promise<void>;
   /** Starts the killed process again. */
   start(): Promise<void>;
-  /** Returns the recipients whose outcome it reports as unknown. */
+  /** Returns the recipients whose outcome the system reports as unknown. */
   unsure(id: string): Promise<Set<string>>;
 }
 

@@ -9,8 +9,8 @@ import { type Stack, stackOptions, startStack } from '../measuring/stack.ts';
 import { insertMails, type Mail, play, printRounds, type Round } from './feedback.ts';
 
 /**
- * Delivery statuses of mail servers per second (RFC 3464) at the webhook for messages, compared
- * with the same changes by SQL alone, 50 together, and with empty requests.
+ * Delivery statuses of mail servers per second (RFC 3464) at the webhook for messages. Compared
+ * with the same changes by SQL alone, 50 in each transaction, and with empty requests.
  */
 export const reports: Benchmark = {
   summary: 'Delivery statuses of mail servers at the webhook, against the same writes by SQL alone',
@@ -49,7 +49,7 @@ export const reports: Benchmark = {
       const bareRound = await play(
         stack,
         { client, pids },
-        // Several would lock the campaigns in different orders.
+        // Parallel transactions would lock the campaigns in different orders.
         { ...given, ...writes, parallel: 1 },
         deliveries.length,
       );

@@ -13,7 +13,7 @@ export const signing: Benchmark = {
   options: {
     recipients: '10000',
     rounds: '3',
-    /** True: also a signature by Ed25519. */
+    /** True: each mail also gets a signature by Ed25519. */
     ed25519: false,
     ...stackOptions,
   },
@@ -21,7 +21,7 @@ export const signing: Benchmark = {
     const servers = await startWithSink(run);
     const unsigned = await createProject(servers.stack.apiUrl);
     await insertContacts(servers.stack, unsigned, run.count('recipients'));
-    // Outside of production a reserved name needs no DNS, so its key signs at once.
+    // Outside of production, a domain with a reserved name needs no DNS, so its key signs at once.
     const domain = { domain: 'signed.test', signing: 'own', ed25519: run.has('ed25519') };
     await unsigned.call('POST', '/domains', domain);
     const signed = { ...unsigned, sender: 'team@signed.test' };

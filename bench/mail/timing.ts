@@ -8,9 +8,9 @@ import { freePort, type Stack, stackOptions, startStack } from '../measuring/sta
 import { times, until } from '../measuring/waiting.ts';
 
 /**
- * How exactly mail leaves at its time, and the cost of waiting mail: single mails that are due
- * at many times, a campaign in many zones, and mail in quiet hours that a change of the policy
- * releases.
+ * The delays of mail that is due at a given time, and the cost of waiting mail. Measures single
+ * mails that are due at many times, a campaign in many zones, and mail in quiet hours that a change
+ * of the policy releases.
  */
 export const timing: Benchmark = {
   summary: 'How late scheduled mail leaves, and what mail costs that is held',
@@ -19,7 +19,7 @@ export const timing: Benchmark = {
     mails: '10000',
     /** Recipients of the campaign to many zones, and mails that are held. */
     recipients: '100000',
-    /** Seconds between the moments of two zones. */
+    /** Seconds between the due times of two zones. */
     apart: '3',
     /** Seconds for which the CPU of the stack at rest is measured, without and with held mail. */
     rest: '60',
@@ -34,7 +34,7 @@ export const timing: Benchmark = {
       EMAIL_RATE_PER_PROJECT_PER_SECOND: '0',
     });
     await stack.startProgram('sink', 'bench/reference/sink.ts', { PORT: String(port) });
-    // The first ones compile code and open connections.
+    // The first mails compile code and open connections, so they are not counted.
     await scheduledMail(stack, 200, 5_000);
     const mails = await scheduledMail(stack, run.count('mails'), 60_000);
     const zones = await manyZones(run, stack);
@@ -81,7 +81,7 @@ const contentOf = (project: Project) => ({
 async function scheduledMail(stack: Stack, count: number, withinMs: number): Promise<number[]> {
   const project = await createProject(stack.apiUrl);
   const perRequest = 500;
-  // Enough time to request them all.
+  // Leaves enough time to request all mails.
   const begin = Date.now() + 5_000 + count * 6;
   await times(Math.ceil(count / perRequest), 4, (page) => {
     const size = Math.min(perRequest, count - page * perRequest);
@@ -133,8 +133,8 @@ const zones = [
 ];
 
 /**
- * Sends a campaign with a local time. Its times, most of them hours apart, are moved together
- * while it is paused. Returns the delays of the first and the last mail of each zone.
+ * Sends a campaign at a local time. During a pause, the due times of its zones, most of them hours
+ * apart, are moved together. Returns the delays of the first and the last mail of each zone.
  */
 async function manyZones(
   run: BenchmarkRun,
@@ -152,7 +152,7 @@ async function manyZones(
   );
   await pool.query('vacuum analyze contact');
   const id = await createCampaign(project);
-  // In the first zone, which is 14 hours ahead.
+  // Five seconds from now, in the local time of the first zone, which is 14 hours ahead of UTC.
   const localTime = new Date(Date.now() + 14 * 3_600_000 + 5_000).toISOString().slice(0, 19);
   const asked = performance.now();
   await project.call('POST', `/campaigns/${id}/send`, { localTime });
@@ -190,7 +190,7 @@ async function manyZones(
       from email where campaign_id = $1 group by scheduled_for order by scheduled_for`,
     [id],
   );
-  // Without the zone of the start, whose audience was being frozen then.
+  // Leaves out the first zone, whose mail was due while the audience was still being frozen.
   const moved = rows.slice(1);
   return { first: moved.map(({ first }) => first), last: moved.map(({ last }) => last) };
 }
@@ -203,7 +203,7 @@ async function heldMail(run: BenchmarkRun, stack: Stack) {
   const count = run.count('recipients');
   await insertContacts(stack, project, count);
   await stack.pool.query('vacuum analyze');
-  // The runs end after an idle minute.
+  // The runs end after an idle minute, so wait a little longer.
   await sleep(90_000);
   const rest = async () => {
     const seconds = run.count('rest');

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 export interface Benchmark {
   /** The subject of the measurement, in one line. */
   summary: string;
-  /** Its options with their defaults; false: a flag. */
+  /** The options of the benchmark with their defaults; false: a flag. */
   options: Readonly<Record<string, string | false>>;
   run(run: BenchmarkRun): Promise<void>;
 }
@@ -15,7 +15,10 @@ export interface BenchmarkRun {
   text(name: string): string;
   /** True if a flag was given. */
   has(name: string): boolean;
-  /** Returns an option that is a whole number from `min` (1) on. @throws Error naming it */
+  /**
+   * Returns an option that is a whole number from `min` on. Default of `min`: 1.
+   * @throws Error naming the option
+   */
   count(name: string, min?: number): number;
   /** Registers a cleanup, also for Ctrl-C. The last one registered runs first. */
   defer(cleanup: () => Promise<unknown>): void;
@@ -51,7 +54,7 @@ export async function runBenchmark(benchmark: Benchmark, args: readonly string[]
     defer: (cleanup) => void cleanups.push(cleanup),
     signal: stopping.signal,
   });
-  // After Ctrl-C it fails, because its processes are stopped.
+  // After Ctrl-C, `work` fails because its processes are stopped, so its error is ignored.
   work.catch(() => undefined);
   try {
     await Promise.race([work, stopped]);

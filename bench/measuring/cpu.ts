@@ -8,9 +8,8 @@ export type CpuSeconds = Readonly<Record<string, number>>;
 const ticksPerSecond = 100;
 
 /**
- * The CPU seconds that processes and their children, also the ended ones, have used. Linux only;
- * elsewhere the answer is empty.
- *
+ * Returns the CPU seconds that processes and their children, also the ended ones, have used. Linux
+ * only; elsewhere the result is empty.
  * @param pids process ids by name
  */
 export async function readCpu(pids: Readonly<Record<string, number>>): Promise<CpuSeconds> {
@@ -32,7 +31,7 @@ export function cpuBetween(before: CpuSeconds, after: CpuSeconds, count: number)
 
 /**
  * Prints the CPU milliseconds of each process and of all together, as medians of the rounds. The
- * factor is relative to the row `reference`; it depends least on other work of the machine.
+ * factor relative to the row `reference` depends least on other work of the machine.
  */
 export function printCpu(
   rows: readonly { name: string; cpu: readonly CpuSeconds[] }[],
@@ -68,7 +67,8 @@ async function readProcesses(): Promise<Process[]> {
   const texts = ids.map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => null));
   return (await Promise.all(texts)).flatMap((text) => {
     if (text === null) return [];
-    // Fields as proc(5) numbers them; the second, the name, may hold spaces and brackets.
+    // Fields are numbered as in proc(5). The second field, the name, may contain spaces and
+    // brackets.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const field = (number: number) => Number(fields[number - 3]);
     const ticks = field(14) + field(15) + field(16) + field(17);

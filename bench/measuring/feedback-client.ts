@@ -5,12 +5,12 @@ import { Pool } from 'undici';
 import { times } from './waiting.ts';
 
 /**
- * The client of the feedback benchmark, in its own process. Messages start one load after the
- * other: requests to the API, or the same writes directly in PostgreSQL.
+ * The client of the feedback benchmark, in its own process. Each message starts a load, which is
+ * requests to the API, or the same writes directly in PostgreSQL.
  */
 
 export type FeedbackLoad = {
-  /** Requests started per second; 0: as fast as `parallel` requests at once allow. */
+  /** Requests started per second; 0: no rate, but at most `parallel` requests at once. */
   perSecond: number;
   parallel: number;
 } & (
@@ -22,7 +22,7 @@ export interface FeedbackRequest {
   path: string;
   /** The body of a POST; absent: a GET. */
   body?: string;
-  /** Absent: those of SNS for a POST, and none for a GET. */
+  /** Default: the headers of SNS for a POST, and none for a GET. */
   headers?: Record<string, string>;
 }
 
@@ -79,7 +79,7 @@ async function play(load: FeedbackLoad): Promise<FeedbackResult> {
     });
   } else {
     const { requests, perSecond } = load;
-    // With a rate, each request has its own connection, so a slow server does not slow them.
+    // With a rate, there are many connections, so that slow responses do not delay later requests.
     const connections = perSecond > 0 ? 256 : load.parallel;
     const pool = (api ??= new Pool(API_URL ?? '', { connections: 256, pipelining: 1 }));
     await times(requests.length, connections, async (index) => {
@@ -94,7 +94,7 @@ async function play(load: FeedbackLoad): Promise<FeedbackResult> {
   return result;
 }
 
-/** Returns null if it was acknowledged. */
+/** Returns null if the request was acknowledged, otherwise the failure. */
 async function request(
   pool: Pool,
   { path, body, headers = body === undefined ? {} : ofSns }: FeedbackRequest,

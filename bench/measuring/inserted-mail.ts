@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { openDatabase } from '../../db/database.ts';
 import { following, ledgerColumns } from '../../db/sql/ledger.ts';
 
-/** Fills the tables that find mail, after a benchmark has inserted messages itself. */
+/** Fills the tables by which mail is found, after a benchmark has inserted messages itself. */
 export async function followInsertedMail(databaseUrl: string): Promise<void> {
   const { db, close } = openDatabase(databaseUrl);
   const tables = ['queue', 'moments', 'providerMessages', 'lateMail'] as const;

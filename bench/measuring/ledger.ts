@@ -5,7 +5,9 @@ import { figure, printTable } from './numbers.ts';
 export interface Written {
   /** Bytes of the log, without the images of pages that follow a checkpoint. */
   bytes: number;
-  /** Rows inserted, and changed: in place of their index entries (HOT), or with new ones. */
+  /**
+   * Rows inserted, rows changed without new index entries (HOT), and rows changed with new ones.
+   */
   inserts: number;
   hotUpdates: number;
   otherUpdates: number;
@@ -13,14 +15,14 @@ export interface Written {
   indexEntries: number;
 }
 
-/** Lets the log be read; it is kept until the benchmark ends. */
+/** Lets the log be read, and keeps it until the benchmark ends. */
 export async function keepLog(pool: pg.Pool): Promise<void> {
   await pool.query('create extension if not exists pg_walinspect');
   await pool.query(`alter system set wal_keep_size = '16GB'`);
   await pool.query('select pg_reload_conf()');
 }
 
-/** The position of the log, for `readLog`. */
+/** Returns the current position of the log, for `readLog`. */
 export async function markLog(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<{ lsn: string }>('select pg_current_wal_insert_lsn() as lsn');
   return rows[0]?.lsn ?? '';
@@ -28,7 +30,7 @@ export async function markLog(pool: pg.Pool): Promise<string> {
 
 /** Reads the writes since a mark, for each of `count` pieces of work. */
 export async function readLog(pool: pg.Pool, since: string, count: number): Promise<Written> {
-  // A record's first byte of `resource_manager/record_type` names what it did.
+  // `resource_manager/record_type` names the change of a record, such as `Heap/HOT_UPDATE`.
   const { rows } = await pool.query<{ kind: string; records: number; bytes: number }>(
     `select "resource_manager/record_type" as kind, count::float8 as records,
         record_size::float8 as bytes

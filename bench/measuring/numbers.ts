@@ -1,4 +1,7 @@
-/** The value below which `share` (0 to 1) of the values lie. @throws Error without values */
+/**
+ * Returns the value below which `share` (0 to 1) of the values lie.
+ * @throws Error without values
+ */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];

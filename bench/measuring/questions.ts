@@ -14,7 +14,10 @@ export interface Question {
 /** Number of contacts that `fillProject` creates. */
 const contacts = 100_000;
 
-/** Inserts contacts into the project, then rows by `insert`: `$2` rows of the contacts in `c`. */
+/**
+ * Inserts contacts into the project, then runs each `insert`. `$1` is the project, `$2` the number
+ * of rows, and the table `c` has the contacts.
+ */
 export async function fillProject(
   { pool }: Stack,
   project: Project,
@@ -39,7 +42,7 @@ export async function fillProject(
   }
 }
 
-/** The contact of row `i`, spread over all of them. */
+/** Joins a contact to row `i`, so that the rows are spread over all contacts. */
 export const contactOfRow = `join c on c.n = (i::bigint * 104729) % ${contacts}`;
 
 /** Compares all requests with their plain queries, round by round, and prints the times. */

@@ -16,7 +16,7 @@ import type { BenchmarkRun } from './benchmark.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** An Everpost of its own for one benchmark: each part a process, as in production. */
+/** Everpost for one benchmark, with each part in its own process, as in production. */
 export interface Stack {
   apiUrl: string;
   databaseUrl: string;
@@ -26,7 +26,10 @@ export interface Stack {
   pids: Readonly<Record<'api' | 'worker' | 'temporal' | 'postgres', number>>;
   /** Stops everything before the benchmark ends, so that another stack has the machine. */
   stop(): Promise<void>;
-  /** Starts one more Node program of the repository; resolves when it says that it is ready. */
+  /**
+   * Starts one more Node program of the repository. Resolves when the program says that it is
+   * ready.
+   */
   startProgram(name: string, file: string, env?: Record<string, string>): Promise<ChildProcess>;
 }
 
@@ -39,12 +42,12 @@ export const stackOptions = {
 } as const;
 
 /**
- * Starts PostgreSQL and Temporal in a new temporary directory and on free ports, and the API and
- * a worker from `npm run build`. Everything is durable as in production. Request limits and
- * sending limits are off, because they would limit the measurement.
- * @param settings more environment variables of all programs.
- * @param historyShards shards of Temporal's production server, which then keeps its state in
- * that PostgreSQL; null: its development server
+ * Starts PostgreSQL and Temporal in a new temporary directory and on free ports, and the API and a
+ * worker from `npm run build`. Everything is durable as in production. Request limits and sending
+ * limits are off, because they would limit the measurement.
+ * @param settings more environment variables of all programs
+ * @param historyShards shards of Temporal's production server, which then keeps its state in the
+ * same PostgreSQL; null: Temporal's development server is used
  * @param apiFile the process entry of the API
  */
 export async function startStack(
@@ -75,7 +78,7 @@ export async function startStack(
   const env = {
     ...inherited(),
     NODE_ENV: 'benchmark',
-    // As in the Dockerfile.
+    // The value is that of the Dockerfile.
     MALLOC_ARENA_MAX: '2',
     HOST: '127.0.0.1',
     PORT: String(port),
@@ -84,7 +87,8 @@ export async function startStack(
     TEMPORAL_ADDRESS: temporal.address,
     JWT_SECRET: 'benchmark-benchmark-benchmark-bench',
     RATE_LIMIT_ENABLED: 'false',
-    // Signing takes more CPU time than the rest of a message. `--set DKIM_SIGNING=own` measures it.
+    // Everpost does not sign, because signing takes more CPU time than the rest of a message.
+    // `--set=DKIM_SIGNING=own` measures it.
     DKIM_SIGNING: 'provider',
     EMAIL_RATE_LIMIT_PER_SECOND: '100000',
     EMAIL_RATE_PER_PROJECT_PER_SECOND: '100000',
@@ -93,7 +97,7 @@ export async function startStack(
   };
   const startProgram: Stack['startProgram'] = (name, file, more) =>
     startNode(run, { name, file, env: { ...env, ...more }, directory });
-  // The API first: it migrates the database that the worker reads.
+  // The API starts first, because it migrates the database that the worker reads.
   const api = await startProgram('api', apiFile);
   const worker = await startProgram('worker', 'dist/worker/main.js');
   const pool = new pg.Pool({ connectionString: postgres.url, max: 20 });
@@ -122,7 +126,10 @@ export async function freePort(run: BenchmarkRun): Promise<number> {
   return port;
 }
 
-/** The environment variables that a program inherits; its settings are the benchmark's alone. */
+/**
+ * Returns the environment variables that a program inherits. All settings of the program come from
+ * the benchmark.
+ */
 export function inherited(): Record<string, string> {
   const names = ['PATH', 'HOME', 'XDG_CACHE_HOME', 'TEMPORAL_CLI', 'TMPDIR', 'LANG'];
   return Object.fromEntries(
@@ -217,6 +224,6 @@ async function readPid(file: string): Promise<number> {
 
 function pairs(text: string): Record<string, string> {
   const written = text.split(',').filter((pair) => pair !== '');
-  // A value may have a `=` of its own: NODE_OPTIONS.
+  // A value may contain `=`, as in NODE_OPTIONS.
   return Object.fromEntries(written.map((pair) => pair.split(/=(.*)/s, 2) as [string, string]));
 }

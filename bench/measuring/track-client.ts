@@ -4,18 +4,21 @@ import { Pool } from 'undici';
 import { times } from './waiting.ts';
 
 /**
- * The client of the track benchmark, in its own process. Messages start one load after the
- * other: requests to the API, or the same writes directly in PostgreSQL.
+ * The client of the track benchmark, in its own process. Each message starts a load, which is
+ * requests to the API, or the same writes directly in PostgreSQL.
  */
 
 export interface Load {
   kind: 'api' | 'sql';
   /** The beginning of each event's mark. */
   mark: string;
-  /** Number of requests, and how many of them at once. */
+  /** Number of requests in all, and at once. */
   requests: number;
   parallel: number;
-  /** Every second event belongs to one of so many contacts, the others to new ones. */
+  /**
+   * Number of contacts to which every second event belongs. The other events belong to new
+   * contacts.
+   */
   contacts: number;
   event: string;
   projectId: string;
@@ -65,7 +68,7 @@ async function play(load: Load): Promise<LoadResult> {
   return result;
 }
 
-// Returns null if it was acknowledged.
+// Returns null if the request was acknowledged, otherwise the failure.
 async function request(
   pool: Pool,
   load: Load,

@@ -8,8 +8,8 @@ import { smtpMailer } from '../../providers/mail/smtp/mailer.ts';
 import { createRenderer } from '../../providers/rendering/renderer.ts';
 
 /**
- * Creates and hands over the messages of a campaign without recording them, as a reference for
- * the sending of campaigns. It runs in its own process, controlled by messages.
+ * Creates and hands over the messages of a campaign without recording them, as a reference for the
+ * sending of campaigns. Runs in its own process, controlled by messages.
  */
 
 export interface BareLoad {

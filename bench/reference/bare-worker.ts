@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import pg from 'pg';
 
-/** Runs in its own process, as the product's worker does, with the same settings. */
+/**
+ * A worker for bare workflows, in its own process and with the settings of the product's worker.
+ */
 
 export interface BareActivities {
   STEP(execution: string, step: number): Promise<void>;

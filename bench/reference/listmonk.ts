@@ -15,11 +15,11 @@ export interface Listmonk {
   pid(): number;
   /** Creates a campaign to all subscribers, and starts it. Returns its id. */
   startCampaign(content: Content): Promise<number>;
-  /** Returns `running` until it is `finished`. */
+  /** Returns the status of a campaign, which becomes `finished`. */
   statusOf(campaignId: number): Promise<string>;
-  /** Kills it with SIGKILL. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again. */
+  /** Starts the process again. */
   start(): Promise<void>;
 }
 
@@ -30,10 +30,9 @@ interface Content {
 
 /**
  * Starts a Listmonk (6.2) whose sources and built program (`go build -o listmonk ./cmd`) are in
- * `directory`. Its settings are those of a large installation: 20 connections and as many
- * senders, no limit of messages, batches of 1,000 subscribers (its default), opens and clicks by
- * subscriber.
- * @throws Error with its last output, when it does not start
+ * `directory`. Its settings are those of a large installation: 20 connections and as many senders,
+ * no limit of messages, batches of 1,000 subscribers (its default), opens and clicks by subscriber.
+ * @throws Error with the last output of Listmonk when it does not start
  */
 export async function startListmonk(
   run: BenchmarkRun,
@@ -103,7 +102,7 @@ export async function startListmonk(
   };
 }
 
-/** Creates its working directory. */
+/** Creates the working directory of Listmonk. */
 async function makeHome(
   run: BenchmarkRun,
   sources: string,
@@ -122,7 +121,7 @@ async function makeHome(
   for (const name of names) {
     await cp(join(sources, name), join(home, name), { recursive: true });
   }
-  // Its admin pages need a build of their own, and are not opened here.
+  // The admin pages of Listmonk need a build of their own, and are not opened here.
   await mkdir(join(home, 'frontend/dist/frontend'), { recursive: true });
   await writeFile(join(home, 'frontend/dist/favicon.png'), '');
   await writeFile(join(home, 'frontend/dist/frontend/index.html'), '');
@@ -176,7 +175,7 @@ async function configure(pool: pg.Pool, sinkPort: number): Promise<void> {
   await pool.query(
     `update templates set body = '{{ template "content" . }}{{ TrackView }}' where id = 1`,
   );
-  // Deletes its sample campaigns.
+  // Deletes the sample campaigns of Listmonk.
   await pool.query('delete from campaigns');
   await pool.query('delete from subscribers');
 }

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A minimal receiver of events, in its own process, on PORT. It responds with 200 after
- * ANSWER_MS milliseconds, and never to `/hang`.
+ * A minimal receiver of events, in its own process, on PORT. Responds with 200 after ANSWER_MS
+ * milliseconds, and never to `/hang`.
  */
 
 const answerMs = Number(process.env['ANSWER_MS']);

@@ -1,15 +1,15 @@
 import { createServer } from 'node:net';
 
 /**
- * A minimal mail server, in its own process, on PORT. It answers the message `count` with the
- * number of mails. After the message `record` it records each arrival, until `arrivals` asks for
+ * A minimal mail server, in its own process, on PORT. Answers the message `count` with the number
+ * of mails. After the message `record`, the server records each arrival, until `arrivals` asks for
  * them.
  */
 
 export interface Arrival {
   /** Time at which the end of the message was read, in milliseconds since 1970. */
   at: number;
-  /** Its recipient's address. */
+  /** The address of the recipient. */
   to: string;
 }
 

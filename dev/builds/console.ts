@@ -6,7 +6,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'console/dist');
-/** Contains the hash of the sources from which the console was built. */
+/** The file with the hash of the sources from which the console was built. */
 const stamp = join(folder, 'built-from.txt');
 
 /**
@@ -20,9 +20,10 @@ export async function buildConsole(onBuild: () => void = () => {}): Promise<void
   const before = await readFile(stamp, 'utf8').catch(() => null);
   if (before === hash) return;
   onBuild();
-  // Imported here because loading takes a second, and because only developers' machines have it.
+  // Vite is imported here, because loading takes a second and only developers' machines have it.
   const { build } = await import('vite');
-  // Built next to the current one, so that a running API never reads an incomplete console.
+  // The console is built next to the current one, so that a running API never reads an incomplete
+  // console.
   const target = join(root, `console/dist-${process.pid}`);
   const configFile = join(root, 'console/vite.config.ts');
   const environment = process.env.NODE_ENV;

@@ -10,7 +10,7 @@ export type Release = () => Promise<void>;
 /**
  * Takes a lock shared by all stacks of this user on this machine; null: another process has it. The
  * lock is a listening local socket, which the kernel closes with its process. So a lock never
- * outlives a kill -9, and no process ids are compared, which may be reused.
+ * outlives a kill -9, and process ids, which may be reused, are not compared.
  * @param name letters, digits and dashes, short: socket paths are limited to about 100 characters
  */
 export async function holdLock(name: string): Promise<Release | null> {
@@ -19,7 +19,7 @@ export async function holdLock(name: string): Promise<Release | null> {
     const release = await listenOn(path);
     if (release) return release;
     if (await isAnswering(path)) return null;
-    // A killed process has left the file: no process listens on it.
+    // No process listens on the file, so a killed process has left it.
     await rm(path, { force: true });
   }
 }

@@ -75,7 +75,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     ...asAccount(account, binaries.postgres, serverArguments(cluster, options)),
     cwd: '/',
     env: serverEnvironment(),
-    // SIGINT is the "fast" shutdown: connections are closed, and data are written.
+    // SIGINT is the "fast" shutdown, which closes connections and writes data.
     stopSignal: 'SIGINT',
     onLine: options.log,
     onNotice: options.onNotice ?? options.log,
@@ -108,7 +108,7 @@ function serverArguments(cluster: string, options: PostgresOptions): string[] {
     // Only a disposable server has a socket in the file system, because the usual directory for it
     // belongs to the PostgreSQL of the system.
     unix_socket_directories: options.disposable ? tmpdir() : '',
-    // Enough for one API and one worker with full pools, a demo, and a few psql sessions.
+    // Connections for one API and one worker with full pools, a demo, and a few psql sessions.
     max_connections: '200',
     // Errors are logged without rows, statements and values, because these contain data of
     // contacts.

@@ -55,8 +55,8 @@ export function launch(command: Command): Running {
     child.once('exit', (code, signal) => {
       const how = signal ?? `exit code ${code}`;
       child.once('close', () => resolve(how));
-      // A grandchild may keep the output open, so do not wait for its end. The last lines have
-      // arrived by now.
+      // A grandchild may keep the output open, so do not wait until the output ends. The last lines
+      // have arrived by now.
       setTimeout(() => resolve(how), 500);
     });
   });

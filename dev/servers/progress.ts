@@ -2,8 +2,8 @@ const firstAfterMs = 3000;
 const thenEveryMs = 15_000;
 
 /**
- * Waits for a promise, and reports when this takes long: after 3, 6, 12 and 24 seconds, then every
- * 15 seconds.
+ * Waits for a promise, and reports a long wait: after 3, 6, 12 and 24 seconds, then every 15
+ * seconds.
  * @param what returns the name of what is being started, for the reports: "PostgreSQL"
  */
 export async function announced<T>(

@@ -13,7 +13,7 @@ import { readStackFile, removeStackFile, type StackFile, writeStackFile } from '
 import { readyMessage, supervise, until } from './supervisor.ts';
 import { endLeftoverTemporal, startTemporal } from './temporal.ts';
 
-/** Paths of the Node.js programs of Everpost. They run with tsx from the repository's root. */
+/** Paths of the Node.js programs of Everpost, which run with tsx from the repository's root. */
 interface Programs {
   api: string;
   worker: string;

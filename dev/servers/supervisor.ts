@@ -7,7 +7,7 @@ import { type Command, end, launch, type Running } from './processes.ts';
 
 /** A process to keep running. */
 export interface Supervision extends Command {
-  /** For messages: "PostgreSQL", "The API". */
+  /** The name in messages: "PostgreSQL", "The API". */
   name: string;
   /** True if its lines are shown in the terminal, so that an error message need not repeat them. */
   shown?: boolean;

@@ -122,10 +122,7 @@ function databaseFile(dataDir: string): string {
   return join(dataDir, 'temporal.db');
 }
 
-/**
- * Returns the parts of the description that any Temporal server needs, even one with another
- * database.
- */
+/** Returns the parts of the description that any Temporal server needs, with any database. */
 export async function describedServer(): Promise<{
   searchAttributes: string[];
   dynamicConfig: [key: string, value: unknown][];

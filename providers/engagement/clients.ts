@@ -14,8 +14,8 @@ export interface Client {
 }
 
 /**
- * The facts about a client that may be stored: a keyed hash of its address and user agent, and its
- * signs.
+ * The facts about a client that may be stored: a keyed hash of its address and user agent, and
+ * signs that it is a machine or a proxy.
  */
 export interface ClientFacts {
   /** The hash; null: neither address nor user agent is known. */

@@ -25,7 +25,7 @@ export interface Journal {
   close(): void;
 }
 
-/** The journal of a worker without a directory for it: nothing is noted. */
+/** Stands for the journal of a worker without a directory for journals. Nothing is written. */
 export const noJournal: Journal = {
   claim: () => noNotes,
   async takeLeft() {},

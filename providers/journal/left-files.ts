@@ -18,8 +18,8 @@ export interface LeftFilesOptions {
 export interface LeftJournal extends ReadJournal {
   name: string;
   /**
-   * True if the file has everything that its process wrote. Then a message that the file does not
-   * name was certainly not given to the mail provider.
+   * True if the file has everything that its process wrote, so that messages that the file does not
+   * name were certainly not given to the mail provider.
    */
   isComplete: boolean;
 }
@@ -51,7 +51,7 @@ export async function takeLeftFiles(
     if (!name.endsWith(endings.open) || options.isOwn(name)) continue;
     const work = withLocked(options, name, async (file) => {
       const { mtimeMs } = await file.stat();
-      // The absolute difference, so that a clock that was set back does not make the file wait.
+      // The absolute difference is used, so that a clock that was set back does not delay the file.
       if (Math.abs(Date.now() - mtimeMs) < restMs) return;
       const journal = readJournal(await file.readFile());
       const { header, isWhole } = journal;

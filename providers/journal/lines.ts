@@ -40,7 +40,9 @@ export type Answer =
 export interface ReadAttempt extends JournalClaim {
   /** null: the attempt ended before the content was known, or belongs to no campaign. */
   content: ClaimedContent | null;
-  /** True if a line of the attempt could not be written. Then messages are missing in `begun`. */
+  /**
+   * True if a line of the attempt could not be written, so that messages are missing in `begun`.
+   */
   isVoid: boolean;
   /** True if the database has all outcomes of the attempt. */
   hasEnded: boolean;

@@ -126,19 +126,18 @@ export class JournalWriter {
   }
 }
 
-/** One file of the journal. It is locked while it is written. */
+/** One file of the journal, which is locked while it is written. */
 class JournalFile {
   readonly name: string;
   readonly #options: WriterOptions & { fileBytes: number };
   readonly #onClosed: () => void;
   readonly #createdAt = Date.now();
   /**
-   * The descriptor of the file; null: the file is closed. Then another file may get the same
-   * number.
+   * The descriptor of the file; null: the file is closed, and another file may get the same number.
    */
   #fd: number | null;
   #position = 0;
-  /** Number of attempts so far; the number of open ones follows. */
+  /** Number of attempts so far, and of those that are open. */
   #attempts = 0;
   #open = 0;
   #isRetired = false;
@@ -154,7 +153,7 @@ class JournalFile {
     const name = `${time}-${randomBytes(4).toString('hex')}`;
     this.name = name + endings.open;
     mkdirSync(dir, { recursive: true });
-    // Other processes look only for files named `.open`. The file gets this suffix once it is
+    // Other processes look only for files named `.open`, so the file gets this suffix once it is
     // locked.
     const path = join(dir, name + endings.new);
     this.#fd = openSync(path, 'wx+', 0o600);
@@ -291,7 +290,7 @@ class JournalFile {
 function outcomeLine(number: number, emailId: string, outcome: SendOutcome): string {
   const now = Date.now();
   const { kind } = outcome;
-  // Usually an earlier line already notes the beginning of the message. It is missing if the
+  // Usually an earlier line already notes the beginning of the message. No line does if the
   // provider answered before the whole message was sent.
   if (kind === 'uncertain') return begunLine(number, emailId, now);
   if (kind === 'stopped') return '';

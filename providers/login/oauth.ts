@@ -11,7 +11,7 @@ export interface OAuthClient {
 
 /** The user who signed in, as the provider describes them. */
 export interface OAuthIdentity {
-  /** The provider's own id of the user. It does not change when the user's address changes. */
+  /** The provider's own id of the user, which does not change when the user's address changes. */
   providerId: string;
   /** An address that the provider has verified; null: there is none. */
   email: string | null;
@@ -69,9 +69,7 @@ export const oauthEndpoints: Record<OAuthProvider, OAuthEndpoints> = {
   },
 };
 
-/**
- * Maximum wait for the provider in milliseconds. It is short, because a user waits for the page.
- */
+/** Maximum wait for the provider in milliseconds; short, because a user waits for the page. */
 const timeoutMs = 10_000;
 /** Maximum number of bytes of a response. */
 const answerBytesMax = 256 * 1024;

@@ -17,15 +17,15 @@ const answerBytesMax = 1024 * 1024;
 /** Milliseconds for which a provider's published endpoints are cached. */
 const discoveryMs = 10 * 60_000;
 /**
- * Minimum number of milliseconds between two reads of an issuer's keys. An unknown key makes them
- * be read again.
+ * Minimum number of milliseconds between two reads of an issuer's keys. A token with an unknown key
+ * causes a read.
  */
 const keysMs = 10_000;
 /** Maximum difference between the clocks of a provider and this server, in seconds. */
 const skewSeconds = 60;
 /** Maximum age of a logout token, in seconds. */
 export const logoutTokenSeconds = 5 * 60;
-/** Only public-key algorithms: a token must never be signed with a client's secret. */
+/** Only public-key algorithms, because a token must never be signed with a client's secret. */
 const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 /** Thrown when the provider does not answer. */
@@ -169,7 +169,8 @@ async function readReturn(
     maxTokenAge: 1,
   });
   const { sub = '' } = payload;
-  // Rules of projects may name any claim, and some providers return groups only from this endpoint.
+  // Rules of projects may name any claim, and some providers return groups only from the UserInfo
+  // endpoint.
   const needsMore =
     projects.length > 0 ||
     payload['email'] === undefined ||

@@ -34,7 +34,7 @@ export function signInSettings(
     oauth,
     /** OpenID providers with which users can sign in. */
     oidc,
-    /** False: passwords can be neither used nor set. */
+    /** True if passwords can be used and set. */
     passwordSignIn: env.PASSWORD_SIGN_IN,
   };
 }

@@ -2,12 +2,12 @@ import { ImapFlow } from 'imapflow';
 import { readFields } from '../../domain/mail/reports/fields.ts';
 import { deliveredTo, readBytesMax, recipientHeaders } from './arrived-message.ts';
 
-/** A mailbox that a mail server delivers reports to. It is read over IMAP. */
+/** A mailbox that a mail server delivers reports to, and that is read over IMAP. */
 export interface FeedbackMailbox {
   /**
-   * Passes unseen messages to `reader`, and marks each as seen after `take` has resolved. So a
+   * Passes unseen messages to `reader`, and marks each as seen after `take` has resolved, so that a
    * message is passed again if the process dies before. Owners of messages take turns; the oldest
-   * message of each comes first.
+   * message of each owner comes first.
    * @throws when the mailbox cannot be read, or a function of `reader` throws
    */
   readUnseen(reader: MailboxReader): Promise<{ taken: number; hasMore: boolean }>;
@@ -62,7 +62,7 @@ export function createFeedbackMailbox(settings: FeedbackMailboxSettings): Feedba
       client.on('error', () => {});
       try {
         await client.connect();
-        // Fails now if the target mailbox is missing. Otherwise processed messages could not be
+        // Fails now if the target mailbox is missing, because processed messages could not be
         // moved.
         if (moveTo !== null) await client.status(moveTo, { messages: true });
         await client.mailboxOpen(mailbox);

@@ -43,8 +43,8 @@ export function guarded(mailer: Mailer): Mailer {
 
 function withAsciiDomain(address: string): string {
   const at = address.lastIndexOf('@');
-  // The result is empty for an invalid domain. Then the provider's own error explains the problem
-  // best.
+  // An invalid domain gives an empty result. The domain is then left unchanged, because the
+  // provider's own error explains the problem best.
   const domain = domainToASCII(address.slice(at + 1)) || address.slice(at + 1);
   return `${address.slice(0, at + 1)}${domain}`;
 }

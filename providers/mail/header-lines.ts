@@ -18,8 +18,8 @@ const encodedWordChars = 52;
 export const encoder = new MimeNode();
 
 /**
- * Matches headers with ids and URLs. They are not folded, because some programs read only the first
- * line.
+ * Matches headers with ids and URLs, which are not folded, because some programs read only the
+ * first line.
  */
 const isUnfolded = /^(?:message-id|list-[a-z-]+)$/i;
 

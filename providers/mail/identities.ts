@@ -25,7 +25,10 @@ export interface Identities {
   dnsRecords(claim: DomainClaim): DnsRecord[];
   /** Returns who signs the mail of a domain; null: only the provider can. */
   signingOf(claim: Pick<DomainClaim, 'signing'>): Signing | null;
-  /** Who signs the mail of new domains, unless a request chooses it; null: only the provider can. */
+  /**
+   * The signer of new domains' mail, unless a request chooses one; null: only the provider can
+   * sign.
+   */
   signingOfNew: Signing | null;
   /** Returns the provider's own record of a domain; null: the provider does not have the domain. */
   find(domain: string): Promise<Identity | null>;
@@ -70,7 +73,8 @@ export function recordsBy(
 }
 
 /**
- * Creates identities for a provider that does not manage sender domains: only DNS records count.
+ * Creates identities for a provider that does not manage sender domains, so that only DNS records
+ * count.
  */
 export function localIdentities(
   settings: RecordSettings,
@@ -79,8 +83,8 @@ export function localIdentities(
   return {
     verifiesReservedNames,
     keepsDomains: false,
-    // The local mailbox shows the records of SES, although it does not need them. They need a
-    // region; any will do.
+    // The local mailbox shows the records of SES, although it needs none. Any region will do for
+    // these records.
     ...recordsBy({ ...settings, transport, region: 'us-east-1' }),
     async create() {
       return { dkimTokens: [randomToken(), randomToken(), randomToken()] };

@@ -32,7 +32,7 @@ export interface ReadMessage {
   readMail(): Promise<ReceivedMail | null>;
 }
 
-/** The result for a message that cannot be parsed. Nothing uses it. */
+/** The reading of a message that cannot be parsed, which is ignored like automatic mail. */
 const unreadable = { kind: 'automatic' } as const;
 
 /** Parses a message that has just arrived. */

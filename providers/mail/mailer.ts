@@ -72,7 +72,7 @@ export type SendOutcome =
     }
   /**
    * The provider may have accepted the message, so a retry could send it twice. Only later feedback
-   * can show it.
+   * can show if it did.
    */
   | { kind: 'uncertain'; error: string }
   /** The message was not given to the provider, because `mayBegin` returned false. */
@@ -84,13 +84,13 @@ export const stopped: SendOutcome = {
 };
 
 export interface Mailer {
-  /** Kind and address of the provider. It is shown to people and names the circuit. */
+  /** Kind and address of the provider, shown to people and used as the name of the circuit. */
   provider: string;
   /** True if reports about mail to `simulator.test` are simulated (see `simulatedFeedback`). */
   hasSimulator: boolean;
   /** Emails per second of the whole server, if neither a setting nor a quota limits it. */
   defaultRatePerSecond: number;
-  /** Maximum number of parallel sends. Further ones would only wait for a connection. */
+  /** Maximum number of parallel sends. Further sends would only wait for a connection. */
   maxConcurrency: number;
   /**
    * True if `send` itself calls `notes.begin`, at the last moment. Absent: the caller does it

@@ -44,7 +44,7 @@ export function encodeSkeleton(
     ),
     sampleRecipient,
   );
-  // The boundary keeps the sample's id. It need only be the same in the whole message.
+  // The boundary keeps the sample's id, because it only needs to be the same in the whole message.
   const start = (contentType: string) =>
     `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
   const parts = [
@@ -94,7 +94,7 @@ export function encodeSkeleton(
 const slabBytes = 256 * 1024;
 
 /**
- * Returns a function that allocates slices of larger buffers. They cost the garbage collector less
+ * Returns a function that allocates slices of larger buffers, which cost the garbage collector less
  * than many small buffers.
  */
 function createSlab(): (bytes: number) => Buffer {

@@ -162,8 +162,9 @@ export function quotedPrintable(content: string, lineLength = lineChars): string
 
 function filePart(file: MailAttachment): Part {
   const { value, params: given } = mimeFuncs.parseHeaderValue(file.contentType);
-  // A file must not have these types, because mail programs would read it as a part of the
-  // message's structure, and base64 is not allowed for them (RFC 2046, 5; RFC 2045, 6.4).
+  // A file must not have a type `multipart/…` or `message/…`, because mail programs would read the
+  // file as a part of the message's structure. These types also do not allow base64 (RFC 2046, 5;
+  // RFC 2045, 6.4).
   const isStructure = /^(multipart|message)\//i.test(value);
   const type = isStructure
     ? { value: 'application/octet-stream', params: {} }
@@ -300,18 +301,15 @@ export function textFromHtml(html: string): string {
 }
 
 /**
- * Characters without a glyph. Single ones belong to words and emoji; several in a row fill up a
- * preheader.
+ * Characters without a glyph. A single one belongs to a word or an emoji; several in a row fill up
+ * a preheader.
  */
 const invisible =
   /[\u034f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]/gu;
 /** Matches two or more characters without a glyph, with blanks between them. */
 const fillers =
   /[\u034f\s\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]{2,}/gu;
-/**
- * Number of consecutive blanks, of a kind that does not collapse, from which on they count as
- * filler.
- */
+/** Number of consecutive non-collapsing blanks from which on they count as filler. */
 const blanksMax = 20;
 
 /**

@@ -21,7 +21,7 @@ export interface MailProvider {
   tracks: boolean;
   /** The environment variables of the kind. */
   variables: z.ZodRawShape;
-  /** Rules about unsafe values of these variables. They are checked only if this provider sends. */
+  /** Rules about unsafe values of these variables, checked only if this provider sends. */
   rules: readonly SettingRule<Variables>[];
   /** Creates the provider from the settings; null: the variables choose another provider. */
   configure(variables: Variables, given: { isProduction: boolean }): MailSender | null;
@@ -43,13 +43,13 @@ export interface MailSender {
   defaultRatePerProjectPerSecond: number;
   /** True if a campaign's test may only be sent to members of the project. */
   testsToMembersOnly: boolean;
-  /** The clients that may read the local mailbox. It contains the mail of all projects. */
+  /** The clients that may read the local mailbox, which contains the mail of all projects. */
   mailboxReaders: 'none' | 'private' | 'all';
   /** True if the provider has separate settings for mail with and without its own tracking. */
   canToggleTracking: boolean;
   /**
-   * How the provider reports: by its own service, by delivery status notifications of mail servers,
-   * in the mailbox, or not at all.
+   * The way in which the provider reports: by its own service, by delivery status notifications of
+   * mail servers, in the mailbox, or not at all.
    */
   reports: 'ses' | 'dsn' | 'mailbox' | 'none';
   /** True if deliveries are reported, so that mail can become DELIVERED. */
@@ -81,8 +81,8 @@ export interface FeedbackDefinition {
 }
 
 /**
- * `any`: every topic is trusted. This is only for a developer's machine that does not send through
- * the provider, where forged reports do no harm.
+ * `any`: every topic is trusted, but only on a developer's machine that does not send through the
+ * provider, where forged reports do no harm.
  */
 export type TrustedTopics = readonly string[] | 'any';
 

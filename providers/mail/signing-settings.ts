@@ -39,8 +39,7 @@ export function signingSettings(
 ) {
   return {
     /**
-     * Who signs the mail of new domains; null: Everpost with an SMTP server, otherwise the
-     * provider.
+     * The signer of new domains' mail; null: Everpost with an SMTP server, otherwise the provider.
      */
     dkimSigning: env.DKIM_SIGNING ?? null,
     returnPath: {

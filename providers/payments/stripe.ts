@@ -23,7 +23,10 @@ export interface Payments {
   findSubscription(id: string): Promise<Subscription | null>;
   /** Returns the state of an invoice; `missing`: there is none with this id. */
   findInvoice(id: string): Promise<'owed' | 'settled' | 'missing'>;
-  /** Ends a subscription now and bills its usage. If it has already ended, nothing happens. */
+  /**
+   * Ends a subscription now and bills its usage. Does nothing if the subscription has already
+   * ended.
+   */
   endSubscription(id: string): Promise<void>;
   findCredits(customer: string): Promise<Credits | null>;
   findUpcomingInvoice(customer: string, subscription: string): Promise<UpcomingInvoice | null>;
@@ -56,8 +59,8 @@ export interface Usage {
 
 export interface Subscription {
   /**
-   * True if mail may be sent: the subscription is active, in its trial, or overdue but still
-   * collected (`liveStatuses`).
+   * True if mail may be sent, because the subscription is active, in its trial, or overdue but
+   * still collected (`liveStatuses`).
    */
   isLive: boolean;
   currency: string;

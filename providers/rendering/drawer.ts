@@ -23,7 +23,7 @@ const megabytes = 512;
 const waitingMax = 20;
 
 /**
- * Creates a drawer with a thread of its own. There, a graph that takes very long can be stopped and
+ * Creates a drawer with a thread of its own, where a graph that takes very long can be stopped and
  * delays no other request. Owners take turns.
  */
 export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {}): Drawer {

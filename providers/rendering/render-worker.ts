@@ -15,8 +15,8 @@ import type { RenderTask } from './renderer.ts';
 /** The thread that renders, checks and inspects costly templates, one task at a time. */
 
 /**
- * Maximum number of bytes of cached parsed templates. They are cached because a campaign renders
- * one template again and again. A parsed tag takes about a kilobyte.
+ * Maximum number of bytes of parsed templates that are cached, because a campaign renders one
+ * template again and again. A parsed tag takes about a kilobyte.
  */
 const keptBytesMax = 20_000_000;
 const tagBytes = 1_000;

@@ -71,9 +71,9 @@ const restMs = 60_000;
 const stoppedMax = 1_000;
 
 /**
- * Creates a renderer. Cheap templates are rendered at once, all others in threads, where they can
- * be stopped: a single filter may take minutes. Projects take turns, and none gets all threads, so
- * one project with many costly templates does not delay the others.
+ * Creates a renderer. Cheap templates are rendered at once. All others are rendered in threads,
+ * where they can be stopped, because a single filter may take minutes. Projects take turns, and
+ * none gets all threads, so one project with many costly templates does not delay the others.
  */
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;

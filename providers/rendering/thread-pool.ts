@@ -4,7 +4,7 @@ import { FairQueue } from './fair-queue.ts';
 /** Factor by which a task may exceed its time limit on a busy machine. */
 const busyFactor = 10;
 
-/** The result of a task that was stopped; the result of a task that was not started follows. */
+/** The result of a task that was stopped, and that of a task that was not started. */
 export const wasStopped = Symbol('stopped');
 const skipped = Symbol('skipped');
 
@@ -159,8 +159,8 @@ export class ThreadPool<Task> {
     const began = performance.now();
     const before = process.cpuUsage();
     const stop = () => {
-      // The machine is busy, so the task may have used little CPU time. It continues while the CPU
-      // time of the process is below the limit.
+      // On a busy machine, the task may have used little CPU time. So the task continues while the
+      // CPU time of the process is below the limit.
       const { user, system } = process.cpuUsage(before);
       const leftMs = job.limitMs - (user + system) / 1000;
       if (leftMs >= 1 && performance.now() - began < busyFactor * job.limitMs) {

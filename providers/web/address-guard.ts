@@ -44,9 +44,9 @@ export class AddressRefused extends Error {}
 /** Decides to which addresses this server connects on behalf of its users. */
 export interface AddressGuard {
   /**
-   * Returns the addresses of a host name or IP address (without brackets). If one of them is
-   * refused, all are: an honest server has only public addresses, and Node.js could connect to any
-   * of them.
+   * Returns the addresses of a host name or IP address (without brackets). If one address is
+   * refused, all are, because Node.js could connect to any of them, and an honest server has only
+   * public addresses.
    * @throws AddressRefused, or the error of the lookup
    */
   findAddresses(host: string): Promise<LookupAddress[]>;

@@ -15,9 +15,9 @@ export type FetchBytes = (url: URL, bytesMax: number) => Promise<Buffer>;
 const answerMs = 5_000;
 
 /**
- * Creates a function that fetches small files. It uses a new connection, waits at most 5 seconds,
- * and follows no redirect, which could lead away from the trusted host. It rejects for any status
- * other than 2xx.
+ * Creates a function that fetches small files. The function uses a new connection, waits at most 5
+ * seconds, and rejects for any status other than 2xx. Redirects are not followed, because they
+ * could lead away from the trusted host.
  */
 export function createFetcher({ hostAuthorities, connectTo }: Network): FetchBytes {
   return async (url, bytesMax) => {

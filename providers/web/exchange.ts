@@ -21,7 +21,8 @@ export async function exchange<Read>(
   read: (answer: IncomingMessage) => Promise<Read>,
 ): Promise<Read> {
   const ask = url.protocol === 'https:' ? requestHttps : requestHttp;
-  // A Buffer, because for a text body Node.js would write the headers in the encoding of the body.
+  // The body is a Buffer, because for a text Node.js would write the headers in the encoding of the
+  // body.
   const bytes = body === null ? null : Buffer.from(body);
   const headers = {
     ...(options.headers as Record<string, string>),

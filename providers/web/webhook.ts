@@ -9,14 +9,14 @@ import { AddressRefused, createAddressGuard } from './address-guard.ts';
 import { type Body, exchange, readBody, textOf } from './exchange.ts';
 
 export interface WebhookAttempt extends WebhookCall {
-  /** Id by which the receiver recognises repeats. It is the same for every attempt. */
+  /** Id by which the receiver recognises repeats, the same for every attempt. */
   deliveryId: string;
   secret: string;
   /** When the request is signed, in Unix seconds. */
   timestamp: number;
   /**
-   * True if the body contains credentials. Then the body and its content type are sent only to the
-   * origin of the URL, not to another after a redirect. Default: false.
+   * True if the body contains credentials, so that the body and its content type are sent only to
+   * the origin of the URL, not to another after a redirect. Default: false.
    */
   bodyIsSecret?: boolean;
 }
@@ -158,8 +158,8 @@ async function inTime(
 
 /**
  * Parses a URL, and refuses a URL with a user name. The user name may be a credential of the
- * receiver. Or a value has changed the host of the template: `https://shop.example` followed by
- * `@evil.example`.
+ * receiver, or come from a value that changes the host of the template: `https://shop.example`
+ * followed by `@evil.example`.
  * @throws Refusal
  */
 function readUrl(written: string, base?: URL): URL {
@@ -193,12 +193,11 @@ function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: Webh
 }
 
 /**
- * Returns the request after a redirect, as browsers do (Fetch standard, HTTP-redirect fetch): after
- * 303, and after 301 and 302 for POST, it is a GET without a body.
- *
- * For another origin, the step's own headers are dropped except the content type, because any of
- * them may be a credential. The signature stays: the receiver needs it to trust the request, and
- * cannot use it for anything else.
+ * Returns the request after a redirect, as browsers do (Fetch standard, HTTP-redirect fetch). After
+ * 303, and after 301 and 302 for POST, the request is a GET without a body. For another origin, the
+ * step's own headers are dropped except the content type, because any of them may be a credential.
+ * The signature stays, because the receiver needs it to trust the request, and cannot use it for
+ * anything else.
  */
 function redirected(
   call: Call,
@@ -276,8 +275,8 @@ async function request<Read>(
     rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: nextAddressMs,
-    // Node.js calls this only for host names. It connects directly to an IP address, which was
-    // checked before.
+    // Node.js calls this function only for host names. Connections to IP addresses, which were
+    // checked before, need no lookup.
     lookup: ((_hostname, _options, done) => done(null, addresses)) satisfies LookupFunction,
   };
   return exchange(url, options, given.read);

@@ -45,8 +45,8 @@ export class BatchProvider {
   #failedInRow = 0;
   #taken = 0;
   /**
-   * True if the provider's circuit is open and the next message would be its probe, which must be
-   * claimed first.
+   * True if the provider's circuit is open, so the next message is a probe, which must be claimed
+   * first.
    */
   #mustClaim: boolean;
 
@@ -60,7 +60,7 @@ export class BatchProvider {
     this.#mustClaim = !isClaimed && 'isProbe' in permit && permit.isProbe;
   }
 
-  /** True if the circuit was closed when the batch began. It may open meanwhile. */
+  /** True if the circuit was closed when the batch began, and may open meanwhile. */
   get isOpenable(): boolean {
     return 'isProbe' in this.#permit && !this.#permit.isProbe;
   }
@@ -87,8 +87,8 @@ export class BatchProvider {
   }
 
   /**
-   * Returns false if the message must not be given to the provider now, because another message is
-   * the probe.
+   * Returns false if the provider's circuit is open and another message already probes the
+   * provider.
    */
   async enter({ db }: CircuitServices): Promise<boolean> {
     if (!this.#mustClaim) return true;
@@ -166,7 +166,8 @@ export async function openRouted(
   const named = new Set(
     [...routes.own, ...routes.installation].flatMap((route) => route.providers.map(({ id }) => id)),
   );
-  // Mail may be bound to a provider of the project that no route names now.
+  // Mail may be bound to a provider that has tried it before, also if no route names that provider
+  // now.
   const others = [...known.values()].filter(
     ({ id, scope }) => id !== byDefault.id && (scope === 'project' || named.has(id)),
   );

@@ -31,10 +31,7 @@ export interface SendingServices extends CircuitServices, OutcomeRules, RoutingS
 }
 
 export interface Tracking {
-  /**
-   * Base URL of pixel and links: that of the API, or the same on the tracking host of the sender
-   * domain.
-   */
+  /** Base URL of pixel and links, at the API or at the tracking host of the sender domain. */
   apiUrl: string;
   sign: Sign;
 }
@@ -56,9 +53,7 @@ export interface Sendable extends ClaimedShare, Attempted {
   suppression: Suppression | null;
   /** True if the contact has left the topic of the message. */
   topic_left: boolean;
-  /**
-   * For a confirmation mail, the state of its opt-in request; null or absent: it is another mail.
-   */
+  /** For a confirmation mail, the state of its opt-in request; null or absent for other mail. */
   opt_in_state?: string | null;
   /** The provider of the last attempt; null: the default provider, without a route. */
   provider_id: string | null;
@@ -87,7 +82,7 @@ export interface Composed {
 }
 
 /**
- * The content cannot be loaded now, although the message is valid. So the claim of the batch is
+ * Thrown when the content of a valid message cannot be loaded now. The batch's claim is then
  * released.
  */
 export class ContentUnavailable extends Error {}
@@ -135,8 +130,8 @@ export interface ClaimAttempt {
 }
 
 /**
- * Claimed messages. The messages of a campaign come from one chunk, so a claim should not ask for
- * more than a chunk has.
+ * Claimed messages. Those of a campaign come from one chunk (a row of `campaign_chunk`), so a claim
+ * should not ask for more messages than a chunk has.
  */
 export interface Claimed<E> {
   emails: readonly E[];

@@ -17,14 +17,16 @@ import { type Database, transact } from '../../../db/database.ts';
 import type { SendOutcome } from '../../../providers/mail/mailer.ts';
 import { deliveryRunId } from '../../../domain/runs/execution.ts';
 
-/** A circuit breaker that all workers share. It decides whether mail may be given to a provider. */
+/**
+ * A circuit breaker, shared by all workers, that decides whether mail may be given to a provider.
+ */
 
 export interface CircuitPermit {
   /** Maximum number of messages to give to the provider. */
   max: number;
   /** True if the circuit is open and this caller may send the probe. */
   isProbe: boolean;
-  /** True if there were failures before, so an acceptance must be recorded. */
+  /** True if the provider has failed before, so an acceptance must be recorded. */
   hasFailed: boolean;
 }
 
@@ -77,8 +79,8 @@ export interface ProviderSignal {
 
 /**
  * Returns what an outcome shows about its provider. A connection that ends without a response also
- * counts as a failure: otherwise a provider that never responds would get all messages, and all
- * their outcomes would be unknown.
+ * counts as a failure. Otherwise a provider that never responds would get all messages, each with
+ * an unknown outcome.
  */
 export function signalOf(outcome: SendOutcome): ProviderSignal {
   const { kind } = outcome;
@@ -118,8 +120,8 @@ export async function leaveCircuit(
 const releasingMs = 5_000;
 
 /**
- * Makes the mail due that waits for a provider of its route. For the default provider, also signals
- * the deliveries and campaigns without routes, whose mail has stayed due.
+ * Makes the mail due that waits for a provider of its route. Mail without a route stays due during
+ * an outage, so for the default provider, its deliveries and campaigns are signalled, too.
  */
 export async function releaseWaiting(
   db: Database,
@@ -131,8 +133,8 @@ export async function releaseWaiting(
 }
 
 /**
- * Releases mail that still waits for a provider whose circuit has closed, because the process that
- * closed it died or there was too much mail.
+ * Releases mail that still waits although the circuit of its provider has closed. The process that
+ * closed the circuit may have died, or there was too much mail.
  * @param defaultCircuit the name of the default provider's circuit
  */
 export async function releaseMailOfClosedCircuits(
@@ -180,7 +182,7 @@ function isTaken({ kind, isProviderFailure }: ProviderSignal): boolean {
  */
 export function circuitRetryMs(waitMs: number, hasTried: boolean): number {
   if (hasTried && waitMs < longMs) return waitMs;
-  // A random time, so that the probe does not always come from the same project.
+  // The random time keeps the probe from always coming from the same project.
   return waitMs + Math.random() * Math.min(Math.max(waitMs, spreadMs), longMs);
 }
 

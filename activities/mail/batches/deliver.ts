@@ -28,9 +28,9 @@ import { endClaim, recordOutcomes } from './record-outcomes.ts';
  */
 const leaseSeconds = 120;
 /**
- * Milliseconds before the end of a lease in which no message is handed over any more: as long as
- * SES may take to respond. An SMTP server may take longer than the lease but, by default, not
- * longer than the settle time after the lease.
+ * Milliseconds before the end of a lease in which no message is handed over any more. SES may take
+ * this long to respond. An SMTP server may take longer than the lease but, by default, not longer
+ * than the settle time after the lease (DELIVERY_SETTLE_MINUTES).
  */
 const leaseMarginMs = 60_000;
 /**
@@ -227,8 +227,8 @@ async function claimChunk<E extends Sendable>(
     notes.end();
     throw error;
   }
-  // The claim's count of refusals is used only before the first chunk. After that, the count of
-  // this batch is newer.
+  // The claim's count of refusals is used only before the first chunk, because the count of this
+  // batch is newer afterwards.
   if (progress.emails.length === 0) progress.refusedInRow = progress.chunk?.refusedInRow ?? 0;
   progress.attemptIds.push(attemptId);
   progress.notes.push(notes);
@@ -237,8 +237,8 @@ async function claimChunk<E extends Sendable>(
 }
 
 /**
- * Returns the ids of claimed messages that must no longer be given to their provider: they must not
- * be sent any more, or the provider's circuit has opened.
+ * Returns the ids of claimed messages that must no longer be given to their provider, because they
+ * must not be sent any more or the provider's circuit has opened.
  */
 async function listHalted(
   services: SendingServices,

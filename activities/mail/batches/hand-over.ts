@@ -16,8 +16,8 @@ import { createSemaphore, type Semaphore } from './semaphore.ts';
 const filesUnderWay = createSemaphore(40 * 1024 * 1024);
 /**
  * Limits the characters of the bodies of all messages that this process is sending. Six of the
- * largest bodies fit. Each character is in memory about ten times: in the document, with tracked
- * links, as text, in the encoded form of each, and in the message.
+ * largest bodies fit (`limits.renderedBodyBytes`). Each character is in memory about ten times: in
+ * the document, with tracked links, as text, in the encoded form of each, and in the message.
  */
 const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
 /**

@@ -51,7 +51,9 @@ export interface Progress {
   refusedInRow: number;
   /** Number of characters of bodies in the outcomes that are not recorded yet. */
   unrecordedChars: number;
-  /** Set when the content of messages cannot be loaded. Then no further messages are composed. */
+  /**
+   * Set when the content of messages cannot be loaded, so that no further messages are composed.
+   */
   fault?: ContentUnavailable;
 }
 
@@ -75,7 +77,10 @@ export interface HandOver<E extends Sendable> {
   stop: AbortSignal;
 }
 
-/** Maximum number of milliseconds that a refused message waits for a ramp of the next provider. */
+/**
+ * Maximum number of milliseconds that a refused message waits for the next provider, whose ramp has
+ * reached its limit of the day.
+ */
 const rampWaitMsMax = 3_600_000;
 
 /**
@@ -83,7 +88,7 @@ const rampWaitMsMax = 3_600_000;
  * sent.
  */
 export function reasonAgainst(email: Sendable) {
-  // The message is bound to a provider that the settings no longer have.
+  // Only one provider may get the message, and that provider is no longer in the settings.
   const isLost = email.is_bound && !email.chosen && !isOfDefault(email);
   return email.withheld ?? suppressionReason(email) ?? (isLost ? 'delivery_unknown' : null);
 }
@@ -91,8 +96,8 @@ export function reasonAgainst(email: Sendable) {
 const isOfDefault = ({ provider_id: id }: Sendable) => id === null || id === 'default';
 
 /**
- * Sends one message: to its first provider and, if that one refuses it without accepting it, to the
- * next providers of its route.
+ * Sends one message to its first provider and, if that provider refuses it, to the next providers
+ * of the route.
  */
 export class MessageAttempt<E extends Sendable> {
   readonly #services: SendingServices;
@@ -102,7 +107,7 @@ export class MessageAttempt<E extends Sendable> {
   /** undefined: the default provider, without a route. */
   #chosen: Chosen | undefined;
   #isTracked: boolean;
-  /** The response of a provider that could not take the message now. */
+  /** The response of a provider that could not take the message now; null: there was none. */
   #retry: SendOutcome | null = null;
 
   constructor(services: SendingServices, email: E, provider: BatchProvider, given: HandOver<E>) {
@@ -173,8 +178,8 @@ export class MessageAttempt<E extends Sendable> {
   }
 
   /**
-   * Returns how links are tracked: on the tracking host of the sender domain if it has one. null:
-   * no tracking.
+   * Returns the tracking of links, on the tracking host of the sender domain if the domain has one;
+   * null: no tracking.
    */
   #tracking(): Tracking | null {
     const { tracking } = this.#services;
@@ -204,7 +209,8 @@ export class MessageAttempt<E extends Sendable> {
     const { maxMessageBytes } = this.#provider.provider;
     if (maxMessageBytes !== null && raw.length > maxMessageBytes) return 'too_large';
     if (this.#provider.hasFailed()) return 'down';
-    // If the database does not answer, another message may be the probe, so this one is not sent.
+    // If the database does not answer, the provider is passed over, because another message may be
+    // the probe.
     const mayEnter = await this.#provider.enter(this.#services).catch(() => false);
     return mayEnter ? null : 'down';
   }
@@ -225,8 +231,8 @@ export class MessageAttempt<E extends Sendable> {
   }
 
   /**
-   * Moves a message that its provider has refused to the next one. null: that provider may be
-   * tried.
+   * Moves a message that its provider has refused to the next provider. null: the next provider may
+   * be tried.
    */
   async #move(
     answer: Extract<SendOutcome, { error: string }>,
@@ -249,8 +255,8 @@ export class MessageAttempt<E extends Sendable> {
   }
 
   /**
-   * Commits the choice of the next provider before that provider gets the message. So the outcome
-   * is never looked for at another provider.
+   * Commits the choice of the next provider before that provider gets the message, so that the
+   * outcome is always looked for at the right provider.
    */
   async #moveTo(
     decision: Extract<ProviderDecision, { kind: 'send' }>,
@@ -292,7 +298,7 @@ export class MessageAttempt<E extends Sendable> {
   }
 
   /**
-   * Releases the message. If a provider has already refused it temporarily, it is retried later
+   * Releases the message. A message that a provider has refused temporarily is retried later
    * instead.
    */
   #stopped(): DeliveryOutcome {

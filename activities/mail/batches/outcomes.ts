@@ -48,8 +48,8 @@ export function deliveryOutcomeOf(
 }
 
 /**
- * Returns true if the reports about mail to this address are simulated: the address is like
- * `bounce@simulator.test`, and the provider reports no deliveries.
+ * Returns true if the mailer simulates reports about mail to this address, such as
+ * `bounce@simulator.test`.
  */
 function isSimulated(mailer: Pick<Mailer, 'hasSimulator'>, address: string): boolean {
   return mailer.hasSimulator && simulatedFeedback(address, new Date()) !== null;

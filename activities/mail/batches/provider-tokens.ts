@@ -4,7 +4,7 @@ import type { PoolProvider } from '../../../providers/mail-pool.ts';
 
 /**
  * Maximum number of milliseconds that claimed messages wait for the rate limit of their provider.
- * If they would wait longer, they are released.
+ * Messages that would wait longer are released.
  */
 const rateWaitMsMax = 10_000;
 /**

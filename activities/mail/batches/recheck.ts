@@ -2,9 +2,9 @@
 const checkEveryMs = 400;
 /**
  * Milliseconds for which the result of a check is valid. Users are promised that no message is
- * handed over later than a second after the response to a cancel, a pause or an opt-out. The time
- * counts from the end of a check, so that a slow database does not stop all mail; then the promise
- * is exceeded by the duration of a check.
+ * handed over later than a second after the response to a cancel, a pause or an opt-out. A slow
+ * check exceeds the promise, because this time counts from the end of the check. Otherwise a slow
+ * database would stop all mail.
  */
 const holdsMs = 900;
 
@@ -39,8 +39,8 @@ export function startRecheck(
         for (const id of await listStopped([...open])) stopped.add(id);
         checkedAt = performance.now();
       } catch {
-        // The check failed. If no later check succeeds in time, no further message is handed over,
-        // and the rest is released.
+        // If no check succeeds in time after a failed one, no further message is handed over, and
+        // the rest is released.
       } finally {
         checking = null;
       }

@@ -51,9 +51,9 @@ export async function recordOutcomes(
 
 /**
  * Reduces an outcome that the database rejected. An accepted outcome first loses the content and
- * the provider's id of the message. Then the outcome becomes `uncertain`, and the settle time ends it.
- * null: it cannot be reduced further. Then the message stays claimed, and its outcome is unknown
- * when the lease ends.
+ * the provider's id of the message. Any outcome then becomes `uncertain`, until the settle time
+ * ends. null: the outcome cannot be reduced further. The message stays claimed, and its outcome is
+ * unknown when the lease ends.
  */
 function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): DeliveryOutcome | null {
   const { emailId } = refused;
@@ -69,10 +69,10 @@ function withoutUnstorableParts(refused: DeliveryOutcome, error: unknown): Deliv
 }
 
 /**
- * Ends a claim, and retries while the database is unavailable. Otherwise accepted messages would
- * have an unknown outcome because they were not recorded, and unsent messages because they were not
- * released. A late call changes only rows that this claim still holds. Gives up when the worker
- * shuts down, or on an error for which `isFinal` is true.
+ * Ends a claim, and retries while the database is unavailable. Without retries, the outcomes of
+ * accepted messages would be unknown, and unsent messages would not be released. A late call
+ * changes only rows that the claim still holds. Gives up when the worker shuts down, or on an error
+ * for which `isFinal` is true.
  */
 export async function endClaim<T>(
   { log }: { log: WarningLog },
@@ -99,8 +99,8 @@ export async function endClaim<T>(
 }
 
 /**
- * Returns true if the worker shuts down. Temporal also cancels an activity that has timed out, but
- * then the process continues.
+ * Returns true if the worker shuts down. A timeout of the activity also aborts `stop`, but then the
+ * process continues.
  */
 function isShutdown(stop: AbortSignal): boolean {
   return stop.reason instanceof CancelledFailure && stop.reason.message === 'WORKER_SHUTDOWN';

@@ -26,7 +26,7 @@ const projectsMax = 2_000;
 type KnownRoutes = LRUCache<string, Promise<readonly Route[]>>;
 const knownByDatabase = new WeakMap<Database, KnownRoutes>();
 
-/** Returns the routing of a project, at most 5 seconds old. */
+/** Returns the routing of a project, whose parts are cached for `freshMs`. */
 export async function routingOf(
   { db, mailPool, routes }: RoutingServices,
   projectId: string,

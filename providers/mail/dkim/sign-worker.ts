@@ -3,7 +3,7 @@ import { makeDkimKey } from './keys.ts';
 import { signatureHeaders } from './signature.ts';
 import { type DkimTask, headBytes, type SignedMemory } from './threads.ts';
 
-/** The thread that signs messages and makes keys: one task at a time. */
+/** The thread that signs messages and makes keys, one task at a time. */
 parentPort?.on('message', (task: DkimTask) => {
   if (task.kind === 'make') return parentPort?.postMessage(makeDkimKey(task.algorithm), []);
   const { memory, keys, now } = task;

@@ -47,11 +47,11 @@ const megabytes = 64;
 
 /**
  * Creates threads for DKIM, which are started when needed. RSA takes longer than composing a
- * message, and large attachments must be hashed. They are not the threads for templates, so that a
- * costly template does not delay mail of other projects.
+ * message, and large attachments must be hashed. Templates have other threads, so that a costly
+ * template does not delay mail of other projects.
  */
 export function createDkimThreads(): DkimThreads {
-  // At least three: one project never gets all threads, and two cores should sign for it.
+  // At least three, because one project never gets all threads and two cores should sign for it.
   const count = Math.max(3, Math.min(5, availableParallelism()));
   const threads = new ThreadPool<DkimTask>(import.meta.url, 'sign-worker', count, megabytes);
   return {

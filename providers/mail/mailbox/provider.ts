@@ -7,7 +7,7 @@ import { mailboxMailer } from './mailer.ts';
 const variables = { LOCAL_MAILBOX_PUBLIC: flag(false) };
 type MailboxVariables = z.output<z.ZodObject<typeof variables>>;
 
-/** Keeps mail in the database, where developers can read it. It needs no settings. */
+/** Keeps mail in the database, where developers can read it, and needs no settings. */
 export const mailbox: MailProvider = {
   kind: 'mailbox',
   mode: 'local',

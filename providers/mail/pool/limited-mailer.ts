@@ -3,7 +3,7 @@ import type { MailerKey, OpenMailer, OpenMailers } from './open-mailers.ts';
 
 /** Maximum number of milliseconds until a message has an outcome, even if the server is slow. */
 const sendMsDefault = 45_000;
-/** Milliseconds after which a message is tried again for which no mailer was free. */
+/** Milliseconds until the next try of a message for which no mailer was free. */
 const noRoomMs = 5_000;
 
 export interface LimitedMailerSettings {
@@ -20,8 +20,8 @@ export interface LimitedMailerSettings {
 }
 
 /**
- * Creates the mailer of a provider whose server a project has chosen. It is open only while it is
- * used, and each message has an outcome after `sendMs`.
+ * Creates the mailer of a provider whose server a project has chosen. The mailer is open only while
+ * it is used, and each message has an outcome after `sendMs`.
  */
 export function limitedMailer({
   key,

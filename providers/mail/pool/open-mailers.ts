@@ -1,10 +1,10 @@
 import type { Mailer } from '../mailer.ts';
 
 /**
- * The open mailers of projects' providers. A mailer is created when a message needs it. It is
- * closed when it was unused for a time, when its settings have changed, or when another mailer
- * needs its place. So neither many providers nor a server that hangs can use up the connections of
- * this process.
+ * The open mailers of projects' providers. A mailer is created when a message needs it, and closed
+ * when it was unused for a time, when its settings have changed, or when another mailer needs its
+ * place. So neither many providers nor a server that hangs can use up the connections of this
+ * process.
  */
 
 /** Identifies a mailer: a provider, with one revision of its settings. */

@@ -97,8 +97,8 @@ export function traitsOf({ id, fields: { kind } }: StoredProvider, rules: Server
     provider: circuitName(id),
     hasSimulator: kind === 'smtp' && rules.hasSimulator,
     defaultRatePerSecond: 200,
-    // Twice the connections for SMTP: while one message is written, the commands of the next one
-    // are already waiting.
+    // Twice the connections for SMTP, because the commands of the next message are already waiting
+    // while one message is written.
     maxConcurrency: kind === 'smtp' ? 2 * connectionsMax : connectionsMax,
     notesBegin: kind === 'smtp',
   };

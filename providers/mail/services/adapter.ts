@@ -32,7 +32,7 @@ export interface ServiceEvent {
   emailId: string | null;
   /** The service's id of the event, the same for a repeat; null: events have no ids. */
   id: string | null;
-  /** When it happened; null: the event does not say, so the time of arrival counts. */
+  /** When the event happened; null: the event does not say, so the time of arrival counts. */
   at: Date | null;
   /** The text of the server that took or refused the message, or of the service itself. */
   text: string | null;

@@ -12,7 +12,7 @@ import { isObject } from './fields.ts';
 export interface ServiceReport {
   emailId: string;
   feedback: Feedback;
-  /** Equal for repeats of a report, and different for all other reports on the message. */
+  /** The same for repeats of a report, and different for all other reports on the message. */
   key: string;
 }
 
@@ -107,6 +107,7 @@ function statusOf(code: string | null, text: string): string | null {
   const given = statusIn(code ?? '');
   const written = given === null || isUnspecific(given) ? statusIn(text) : null;
   if (written ?? given) return written ?? given;
-  // A reply code of a temporary failure (RFC 5321, 4.2.1). The service has stopped trying.
+  // A 4xx reply code means a temporary failure (RFC 5321, 4.2.1), for which the service has stopped
+  // trying.
   return /^\s*4\d\d\b/.test(code ?? text) ? '4.0.0' : null;
 }

@@ -17,7 +17,7 @@ import { idInMessageId, isoTimeAt, ownId, textAt, valueAt } from './fields.ts';
 /** Minutes for which a signature is valid (Standard Webhooks). */
 const validMinutes = 5;
 
-/** Resend: webhooks with signatures by Svix. They return the headers of the message. */
+/** Resend: webhooks with signatures by Svix. The events return the headers of the message. */
 export const resend: FeedbackAdapter = {
   idHeader: null,
   authenticate(request, secret, now) {

@@ -88,7 +88,8 @@ async function asked<T>(calls: (options: RequestOptions) => Promise<T>): Promise
 }
 
 /**
- * Returns a rejection handler. It returns a value for one class of errors, and rethrows all others.
+ * Returns a rejection handler that returns a value for one class of errors, and rethrows all
+ * others.
  */
 function unless<T>(kind: new (...args: never[]) => Error, answer: () => T) {
   return (error: unknown): T => {

@@ -148,7 +148,7 @@ export function wire(timeoutMs: number, connectionsMax: number) {
       agents.http.destroy();
       agents.https.destroy();
     },
-    // The SDK's handler interface requires these members. There is nothing to configure.
+    // The SDK's handler interface requires these members, but there is nothing to configure.
     metadata: { handlerProtocol: 'http/1.1' },
     updateHttpClientConfig() {},
     httpHandlerConfigs: () => ({}),
@@ -184,7 +184,7 @@ function exchange(
       sending.once('close', ready);
     });
     // At `finish`, the operating system has the whole request. Before, the service cannot have
-    // received it.
+    // received the whole request.
     sending.once('finish', () => (sent = true));
     sending.setTimeout(timeoutMs, () =>
       sending.destroy(new Error(`no answer within ${timeoutMs} ms`)),

@@ -70,7 +70,7 @@ export function readSesMessage(message: unknown): SesMessage {
     const clean = (_: string, value: unknown) =>
       typeof value === 'string' ? storableText(value) : value;
     const json = String(message);
-    // This is checked first, because parsing with a reviver takes ten times as long.
+    // The text is checked first, because parsing with a reviver takes ten times as long.
     const isClean = !maybeUnstorable.test(json);
     return SesMessage.parse(isClean ? JSON.parse(json) : JSON.parse(json, clean));
   } catch {
@@ -141,8 +141,9 @@ export function feedbackOf(message: SesMessage, now: Date): Feedback | null {
 }
 
 /**
- * Feedback types that are not complaints: the reader moved a message out of the spam folder, or a
- * check of the sender failed (Amazon SES, contents of notifications; RFC 5965 and its registry).
+ * Feedback types that are not complaints, because the reader moved a message out of the spam
+ * folder, or a check of the sender failed (Amazon SES, contents of notifications; RFC 5965 and its
+ * registry).
  */
 const noComplaints = new Set(['not-spam', 'auth-failure']);
 

@@ -17,7 +17,8 @@ const fileBytesMax = 64 * 1024;
 /** Milliseconds for which a valid result is cached, unless the certificate expires earlier. */
 const verdictMs = 24 * 3_600_000;
 /**
- * Milliseconds for which a refusal is cached. They are few, because a certificate may become valid.
+ * Milliseconds for which a refusal is cached. The time is short, because a certificate may become
+ * valid.
  */
 const refusalMs = 60_000;
 /** Maximum number of cached results. SNS has one certificate at a time in each region. */

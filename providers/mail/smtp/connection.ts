@@ -175,8 +175,8 @@ export class SmtpConnection {
       case 'DATA':
         return this.#onData(current, reply);
       case 'body':
-        // The server replied before it had the whole message. After that, the connection cannot be
-        // used further.
+        // The server replied before it had the whole message, so the connection cannot be used
+        // further.
         return this.#end(replyText(reply), reply);
       case 'end': {
         this.#needsReset = false;
@@ -312,7 +312,7 @@ export class SmtpConnection {
 
   /**
    * Puts a message back to be tried again, unless this was its second try. No byte of its content
-   * was written. This is common, because servers close connections after a time or after some
+   * was written. Such ends are common, because servers close connections after a time or after some
    * messages.
    */
   #tryAgain(delivery: Delivery, error: string, reply?: Reply): void {

@@ -7,7 +7,7 @@ export type { SmtpSettings };
 
 /**
  * Default maximum of connections. Over a long distance, one connection gets at most ten replies a
- * second, so many are needed.
+ * second, so many connections are needed.
  */
 const connectionsDefault = 20;
 /**
@@ -20,8 +20,8 @@ const nearMs = 10;
 /** Number of last replies that are compared. */
 const answersMax = 16;
 /**
- * Maximum number of milliseconds that a message waits behind others. It is short, because the lease
- * of the message goes on.
+ * Maximum number of milliseconds that a message waits behind others; short, because the lease of
+ * the message goes on.
  */
 const waitMs = 30_000;
 /** Milliseconds without new connections after the server has refused one, if others are open. */
@@ -38,8 +38,8 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
     provider: `smtp ${settings.host}:${settings.port}`,
     hasSimulator: settings.hasSimulator ?? true,
     defaultRatePerSecond: 200,
-    // Twice the connections: while one message is written, the commands of the next one are already
-    // waiting.
+    // Twice the connections, because the commands of the next message are already waiting while one
+    // message is written.
     maxConcurrency: 2 * (settings.connectionsMax ?? connectionsDefault),
     notesBegin: true,
     send: (message) => pool.send(message),
@@ -59,8 +59,8 @@ class SmtpPool {
   readonly #queue: Delivery[] = [];
   readonly #open = new Set<SmtpConnection>();
   /**
-   * Free connections, in the order of their last use. The last one is used next, so the first ones
-   * may close.
+   * Free connections, in the order of their last use. The last connection is used next, so the
+   * first ones may close.
    */
   readonly #idle: SmtpConnection[] = [];
   /** Milliseconds that the server took for its last replies to whole messages. */

@@ -13,7 +13,10 @@ export interface SmtpSettings {
    * not used. Default: see `secure`.
    */
   startTls?: 'required' | 'never' | undefined;
-  /** True if the server must offer a login. Default: if it offers none, mail is sent without. */
+  /**
+   * True if the server must offer a login. Default: if the server offers none, mail is sent without
+   * a login.
+   */
   loginRequired?: boolean | undefined;
   /** Decides which addresses the host may have. Default: any. */
   guard?: AddressGuard | undefined;

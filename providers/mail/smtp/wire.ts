@@ -52,7 +52,7 @@ export class Wire {
   readonly #settings: WireSettings;
   #socket: Socket;
   #isEnded = false;
-  /** The incomplete last line. The complete lines of an incomplete reply follow. */
+  /** The incomplete last line. `#lines` has the complete lines of an incomplete reply. */
   #rest = '';
   #lines: string[] = [];
   #chars = 0;
