@@ -166,7 +166,7 @@ export function slugOf(name: string): string {
     name
       .normalize('NFC')
       .toLowerCase()
-      // A combining mark belongs to the letter before it.
+      // Combining marks stay, because each belongs to the letter before it.
       .replaceAll(/[^\p{L}\p{M}\p{N}_\s-]/gu, '')
       .replaceAll(/[\s-]+/g, '-')
       .replaceAll(/^-|-$/g, '')

@@ -1,4 +1,4 @@
-/** The keys of objects that files refer to, by id. */
+/** The keys of the objects that files refer to. Each map is by the id of the object. */
 export interface FileKeys {
   templates: ReadonlyMap<string, string>;
   segments: ReadonlyMap<string, string>;

@@ -35,7 +35,7 @@ const none: LinkCounts = {
   lastAt: null,
 };
 
-/** Returns the links of several contents, each once, with its positions in any of them. */
+/** Returns the links of several contents, each once, with its positions in all of them. */
 export function mergeContents(contents: readonly (readonly ContentLink[])[]): ContentLink[] {
   const links = new Map<string, ContentLink>();
   for (const link of contents.flat()) {

@@ -38,7 +38,7 @@ export function limitOf(state: {
   const { perSecond: server, perProjectPerSecond: project } = state.rates;
   const isProject = isReached(project, state.projectTokens);
   const isServer = isReached(server, state.serverTokens);
-  // If both rates are reached, the lower one is the limit. At equal rates, it is the project's.
+  // If both rates are reached, the lower one is the limit, or the project's if both are equal.
   if (isServer && (!isProject || server < project)) return 'server_rate';
   if (isProject) return 'project_rate';
   return state.isCampaignSlow ? 'campaign_rate' : null;

@@ -1,7 +1,7 @@
 /**
- * The return path of a message: the address to which mail servers send reports about it. It
- * contains the message's id and a proof, so that only servers that got the message can report on
- * it.
+ * The return path of a message: the address to which mail servers send reports about it. The
+ * address contains the message's id and a proof, so that only servers that got the message can
+ * report on it.
  */
 
 /** Returns the proof for the id of a message: lower-case hexadecimal digits. */

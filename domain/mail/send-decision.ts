@@ -27,9 +27,9 @@ export interface DueMail extends HoldableMail {
   contact_subscribed: boolean;
   contact_data: Record<string, unknown> | null;
   project_disabled: boolean;
-  /** True: the sender domain was removed or lost its verification while the message waited. */
+  /** True if the sender domain was removed or lost its verification while the message waited. */
   sender_gone: boolean;
-  /** True: the contact is being erased, and the message will be removed with it. */
+  /** True if the contact is being erased, so that the message will be removed, too. */
   contact_gone: boolean;
   /** The suppression list's entry for the address; null: there is none. */
   suppression: Suppression | null;

@@ -59,7 +59,7 @@ export interface MailSkeleton {
    * The tracked links that are the same for all recipients, by the slot number of their signature.
    */
   fixedLinks: Map<number, TrackedLink>;
-  /** The other tracked links, by the slot number of their URL. */
+  /** The tracked links whose target contains values, by the slot number of their URL. */
   links: Map<number, FilledLink>;
   /** Headers with the ids of the sample recipient. */
   headers: Header[];

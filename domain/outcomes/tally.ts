@@ -23,7 +23,7 @@ export interface CampaignTally {
   failures: readonly {
     code: string;
     count: number;
-    /** Number of these messages that the provider had accepted before. */
+    /** Number of these messages that the provider had accepted before they failed. */
     sent: number;
   }[];
   /** Messages that the send policy or a ramp holds back now. */

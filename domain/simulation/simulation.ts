@@ -41,7 +41,7 @@ export interface SimulatedContact {
   data: Record<string, unknown> | null;
 }
 
-/** An event of the simulated contact. Its data change the contact, as with `/v1/track`. */
+/** An event of the simulated contact. Its data also become contact data, as with `/v1/track`. */
 export interface SimulatedEvent {
   name: string;
   at: Date;

@@ -35,7 +35,7 @@ const liquidNames = new Set(
  */
 const charsMax = 500_000;
 
-/** Returns null for a template with more than plain names. */
+/** Returns a template as text and plain names; null: the template has other parts, too. */
 export function plainTemplate(pieces: readonly TemplatePiece[]): PlainTemplate | null {
   const plain: PlainTemplate = { texts: [''], names: [] };
   for (const { written, liquid, path, fallback } of pieces) {

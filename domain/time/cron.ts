@@ -126,7 +126,7 @@ function parseItem(
   // A step is only allowed after a range.
   if (every !== undefined && (Number(every) === 0 || (!all && last === undefined))) return null;
   const step = Number(every ?? 1);
-  // Leaves out 7, because it is the same day as 0.
+  // The weekday 7 is left out, because it is the same day as 0.
   if (all) return { from: rule.min, to: Math.min(rule.max, rule.max === 7 ? 6 : rule.max), step };
   const from = valueOf(first, rule);
   const to = last === undefined ? from : valueOf(last, rule);
