@@ -20,7 +20,7 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** How long this process waits for the database, in milliseconds; 0: without limit. */
+/** Maximum milliseconds for which this process waits for the database; 0: without limit. */
 export interface Timeouts {
   /** Wait for a lock that another transaction holds. */
   lockMs: number;
@@ -90,7 +90,10 @@ function settingsOf({ lockMs, statementMs, connectionMs }: Timeouts): PoolConfig
   };
 }
 
-/** By statement text: the name of a prepared statement, or the number of uses of another one. */
+/**
+ * By statement text: the name of a prepared statement, or the number of uses of one that is not
+ * prepared yet.
+ */
 const statementNames = new Map<string, string | number>();
 /** A statement is prepared from this use on. */
 const preparedFrom = 3;
@@ -113,8 +116,8 @@ const noRows = { rows: [], rowCount: 0 };
 const statementAttemptsMax = 3;
 
 /**
- * Prepares frequent statements, so that PostgreSQL plans them once per connection: planning was two
- * thirds of the cost of recording an event. Retries statements outside a transaction after a
+ * Prepares frequent statements, so that PostgreSQL plans them once per connection: planning may
+ * cost more than the rest of a statement. Retries statements outside a transaction after a
  * transient error; inside a transaction, `transact` retries.
  */
 class PreparingClient extends Client {
@@ -179,7 +182,7 @@ class PreparingClient extends Client {
 /** Milliseconds within which the database must respond. */
 const answerMs = 2_000;
 
-/** See `watchDatabase`. */
+/** A watch on the database: see `watchDatabase`. */
 export interface DatabaseWatch {
   /** Returns true if the database responds within `answerMs`. */
   answers(): Promise<boolean>;
@@ -240,9 +243,9 @@ const transactionAttemptsMax = 5;
 const pauseMs = 20;
 
 /**
- * Runs `work` in one transaction. After a transient error (`isTransient`), the transaction is rolled
- * back and repeated, with up to five attempts in all. After the commit, the runs that `work` has
- * noted (`notifyAfterCommit`) are signalled while the caller continues.
+ * Runs `work` in one transaction. After a transient error (`isTransient`), the transaction is
+ * rolled back and repeated, with up to `transactionAttemptsMax` attempts in all. After the commit,
+ * the runs that `work` has noted (`notifyAfterCommit`) are signalled while the caller continues.
  * @param work must have effects only through `tx`, because it may be called several times.
  */
 export async function transact<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {

@@ -20,8 +20,8 @@ const expiring = {
   follow_up_list: { since: 'expires_at', hours: 0, rows: 100 },
   job: { since: 'finished_at', hours: limits.jobDays * 24, rows: 500 },
   not_started: { since: 'at', hours: 30 * 24, rows: 5_000 },
-  // Amazon SNS repeats a notification for hours, mail servers and Stripe for days. None of them
-  // does after 30 days.
+  // Amazon SNS repeats a notification for hours, mail servers and Stripe for days, but none of them
+  // for 30 days.
   payment_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
   pending_sign_in: { since: 'expires_at', hours: 0, rows: 1_000 },
   report_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },

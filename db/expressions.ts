@@ -52,7 +52,7 @@ export function onlyRow<T>(rows: readonly T[]): T {
   return row;
 }
 
-/** The id and size of a row. They are read first, to decide which rows to read. */
+/** The id and size of a row, which are read first to decide which rows to read. */
 export interface RowSize {
   id: string;
   /** Bytes of the columns that may be large. */

@@ -5,8 +5,8 @@ import { limits } from '../domain/limits.ts';
 import { type Database, transact } from './database.ts';
 
 /**
- * A claim of a key by one request. It ends when the request stores its response or releases the
- * key, or another request takes the key over.
+ * A claim of a key by one request. The claim ends when the request stores its response or releases
+ * the key, or another request takes the key over.
  */
 export interface KeyClaim {
   ownerId: string;
@@ -17,8 +17,8 @@ export interface KeyClaim {
 export interface ClaimedKey {
   claimedAt: Date;
   /**
-   * The ids of the request's mails are derived from this id. It is the same for every request that
-   * continues this one.
+   * The ids of the request's mails are derived from this id. Every request that continues this one
+   * has the same id.
    */
   useId: string;
   /** Mail that earlier, unfinished requests with this key have accepted. */
@@ -86,8 +86,8 @@ export async function claimIdempotencyKey(
       .executeTakeFirst();
     if (fresh) return { claimedAt: fresh.created_at, useId, accepted: [] };
     const known = await transact(db, (tx) => takeOver(tx, given));
-    // If it is undefined, the row was deleted in between: the first request failed and released the
-    // key.
+    // If `known` is undefined, the row was deleted in between: the first request failed and
+    // released the key.
     if (known) return known;
   }
 }
@@ -219,8 +219,8 @@ export async function completeIdempotencyKey(
 }
 
 /**
- * Ends a claim without a response, so the key counts as new again. If mail was accepted under it,
- * the next request with the same body continues after this mail.
+ * Ends a claim without a response, so the key counts as new again. If mail was accepted under the
+ * key, the next request with the same body continues after this mail.
  */
 export async function releaseIdempotencyKey(db: Database, claim: KeyClaim): Promise<void> {
   const isEmpty = sql`not exists (

@@ -23,10 +23,7 @@ const turnMs = 200;
  * the table wait, too.
  */
 const lockTimeoutMs = 1_000;
-/**
- * Number of attempts of a migration whose tables are locked by others. The attempts take about
- * three minutes.
- */
+/** Number of attempts of a migration whose tables are locked by others. */
 const attemptsMax = 90;
 /** First line of a file whose statements run one by one, outside a transaction. */
 const untransacted = '-- no transaction\n';
@@ -154,7 +151,7 @@ function compare(known: readonly string[], applied: readonly string[]): SchemaSt
 }
 
 /**
- * Waits for the advisory lock. It tries repeatedly instead of waiting inside PostgreSQL, because a
+ * Waits for the advisory lock. Tries repeatedly instead of waiting inside PostgreSQL, because a
  * waiting statement holds a snapshot, and `create index concurrently` waits for snapshots.
  */
 async function takeTurn(client: Client, onWait: (sentence: string) => void): Promise<void> {

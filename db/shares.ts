@@ -16,7 +16,7 @@ const sparesMax = 100;
 
 interface Share {
   db: Kysely<DB>;
-  /** Number of running calls of `within`. The share exists until it is 0. */
+  /** Number of running calls of `within`. The share exists until this number is 0. */
   users: number;
   /** Number of connections that the share uses or has just requested. */
   held: number;

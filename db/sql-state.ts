@@ -52,8 +52,9 @@ const unreachableTexts = [
 
 /**
  * Returns true if a statement failed for a temporary reason: no connection, a timeout (55P03,
- * 57014), or a conflict with other transactions. Its transaction may succeed later. It was rolled
- * back, unless the connection broke during the commit: see `isAnswerLost`.
+ * 57014), or a conflict with other transactions. Its transaction was rolled back, and may succeed
+ * later. If the connection broke during the commit, the transaction may be committed: see
+ * `isAnswerLost`.
  */
 export function isUnavailable(error: unknown): boolean {
   return isUnreachable(error) || isTimeLimit(error) || isTransient(error);

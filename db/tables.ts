@@ -89,7 +89,7 @@ export interface Attachment {
   content: Buffer;
   created_at: Generated<Timestamp>;
   id: Generated<string>;
-  /** The beginning of its retention time; null: created_at. */
+  /** The time from which the attachment's retention counts; null: its creation. */
   kept_from: Timestamp | null;
   project_id: string;
 }
@@ -106,7 +106,7 @@ export interface BodyRetention {
   done_to: Generated<string>;
   is_only_row: Generated<boolean>;
   scheduled_done_id: Generated<string>;
-  /** The scheduled_for up to which bodies of scheduled mail were removed. */
+  /** The scheduled send time up to which bodies of scheduled mail are removed. */
   scheduled_done_to: Generated<Timestamp>;
 }
 
@@ -144,7 +144,7 @@ export interface Campaign {
   from_email: string;
   from_name: string | null;
   frozen_at: Timestamp | null;
-  /** Messages made for it, also those that were deleted with their contacts. */
+  /** Number of the campaign's messages, including those that were deleted with their contacts. */
   frozen_count: Generated<number>;
   frozen_to_at: Timestamp | null;
   frozen_to_id: string | null;
@@ -152,17 +152,17 @@ export interface Campaign {
   human_clicked_count: Generated<number>;
   human_opened_count: Generated<number>;
   id: Generated<string>;
-  /** For contacts whose local time had passed when sending began: send at once, or skip them. */
+  /** The treatment of contacts whose local time had passed when sending began: send at once, or skip. */
   late: string | null;
-  /** Contacts of its audience without a message: they had left its topic. */
+  /** Number of contacts in the audience without a message, because they had left the topic. */
   left_topic: Generated<number>;
-  /** Contacts of its audience without a message: not subscribed when it was fixed. */
+  /** Number of contacts in the audience without a message, because they were not subscribed. */
   left_unsubscribed: Generated<number>;
-  /** The local time at which each contact gets it; null: all contacts get it at once. */
+  /** The local time at which each contact gets the campaign; null: all contacts get it at once. */
   local_time: string | null;
   machine_clicked_count: Generated<number>;
   machine_opened_count: Generated<number>;
-  /** Maximum number of messages given to the provider per minute; null: no limit of its own. */
+  /** Maximum number of messages given to the provider per minute; null: the campaign sets no limit. */
   max_per_minute: number | null;
   message_class: string;
   name: string;
@@ -171,7 +171,7 @@ export interface Campaign {
   project_id: string;
   reconciled_at: Generated<Timestamp>;
   refused_in_row: Generated<number>;
-  /** Messages whose template could not be rendered: placeholders were replaced, the rest sent as written */
+  /** Number of messages whose template could not be rendered: only placeholders were replaced. */
   rendered_plainly_count: Generated<number>;
   reply_to: string | null;
   retry: Json | null;
@@ -252,7 +252,7 @@ export interface Consent {
 }
 
 export interface Contact {
-  /** The state of the newest opt-in request of its address; null: there was none. */
+  /** The state of the newest opt-in request of the contact's address; null: there was none. */
   consent: string | null;
   created_at: Generated<Timestamp>;
   data: Json | null;
@@ -378,9 +378,9 @@ export interface Email {
   from_name: string | null;
   handed_over_at: Timestamp | null;
   headers: Generated<Json>;
-  /** Until when this rule holds it back. */
+  /** The time until which the rule holds the message back. */
   held_until: Timestamp | null;
-  /** The rule that holds it back: quiet_hours, frequency_cap or warm_up. */
+  /** The rule that holds the message back: quiet_hours, frequency_cap or warm_up. */
   hold_reason: string | null;
   human_clicked_at: Timestamp | null;
   human_opened_at: Timestamp | null;
@@ -392,17 +392,17 @@ export interface Email {
   opened_at: Timestamp | null;
   opened_by_machines: Generated<boolean>;
   opens: Generated<number>;
-  /** The request that it asks to confirm: its link gets the token when it leaves. */
+  /** The opt-in request that the message asks to confirm; its link gets the token when it is sent. */
   opt_in_id: string | null;
   project_id: string;
   provider_id: string | null;
   ramp_id: string | null;
   received_id: string | null;
-  /** Why the provider did not take it; null: it was not refused. Its text is in "error". */
+  /** Why the provider did not take the message; null: it was not refused. Its text is in "error". */
   refusal: string | null;
   reply_to: string | null;
   retried_at: Timestamp | null;
-  /** The end of the pause after its last attempt. */
+  /** The end of the pause after the message's last attempt. */
   retry_at: Timestamp | null;
   /** The requested time of sending; null: at once. */
   scheduled_for: Timestamp | null;
@@ -420,7 +420,7 @@ export interface Email {
   waits_for: string | null;
   workflow_execution_id: string | null;
   workflow_step_execution_id: string | null;
-  /** The step that sent it; null: no step did. */
+  /** The step that sent the message; null: no step did. */
   workflow_step_id: string | null;
 }
 
@@ -505,7 +505,7 @@ export interface Event {
   name: string;
   project_id: string;
   recorded_at: Generated<Timestamp>;
-  /** The transaction that has recorded it, by which subscriptions find new events; null: no subscription has to. */
+  /** The transaction that recorded the event, by which subscriptions find new events; null: no subscription must find it. */
   tx: Generated<string | null>;
 }
 
@@ -736,13 +736,13 @@ export interface Idempotency {
   interrupted: Generated<boolean>;
   key: string;
   owner_id: string;
-  /** When the running request last renewed its claim; null: not since it claimed the key. */
+  /** When the running request last renewed its claim of the key; null: not yet. */
   renewed_at: Timestamp | null;
   request: string;
   response: Buffer | null;
   shown_to: string | null;
   status_code: number | null;
-  /** The seed of the ids of its mail; a repeat of the same request has the same */
+  /** The seed of the ids of the request's mail; a repeat of the request has the same seed. */
   use_id: string;
 }
 
@@ -780,7 +780,7 @@ export interface Invitation {
 }
 
 export interface Job {
-  /** Who started it, an actor; null: not known. */
+  /** The actor that started the job; null: not known. */
   caused_by: string | null;
   created_at: Generated<Timestamp>;
   data: Json;
@@ -947,7 +947,7 @@ export interface Project {
   billing_limit_inbound: number | null;
   billing_limit_transactional: number | null;
   billing_limit_workflows: number | null;
-  /** The scope of entries of permanent bounces; null: marketing. */
+  /** The scope of suppression entries after permanent bounces; null: marketing. */
   bounce_scope: string | null;
   /** When the consent policy was last set. */
   consent_policy_at: Timestamp | null;
@@ -989,11 +989,11 @@ export interface Project {
 export interface ProviderCircuit {
   /** Consecutive attempts that the provider could not take, up to the one that opened the circuit. */
   failures: Generated<number>;
-  /** When the next mail is tried; while one is being tried, when it counts as lost with its process. */
+  /** When the next mail is tried. While a mail is tried: when it counts as lost with its process. */
   next_probe_at: Timestamp | null;
   /** Since when mail waits for the provider; null: the circuit is closed. */
   opened_at: Timestamp | null;
-  /** Number of mails that were tried without success since then. */
+  /** Number of mails that were tried without success since the circuit opened. */
   probes: Generated<number>;
   provider: string;
 }
@@ -1029,7 +1029,7 @@ export interface Ramp {
 }
 
 export interface RampMail {
-  /** The attempt that has claimed it: of a campaign, its chunk has the claim. */
+  /** The attempt that has claimed the message, or the chunk with the message. */
   attempt_id: string;
   email_id: string;
   ramp_id: string;

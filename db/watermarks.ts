@@ -14,7 +14,7 @@ export async function findWatermark(db: Database, name: string): Promise<Date | 
   return row?.at ?? null;
 }
 
-/** Sets a watermark. It never moves back: of two concurrent calls, the later time is kept. */
+/** Sets a watermark, which never moves back: of two concurrent calls, the later time is kept. */
 export async function updateWatermark(db: Database, name: string, at: Date): Promise<void> {
   await sql`
     insert into watermark (name, at) values (${name}, ${at})

@@ -6,7 +6,7 @@ import { lockUser } from './users.ts';
 export interface InvitationRow {
   /** Id of the project's row. */
   projectId: string;
-  /** The project id that clients see. It differs from `projectId` after a reset. */
+  /** The project id that clients see, which differs from `projectId` after a reset. */
   publicId: string;
   projectName: string;
   /** Reason why the project is disabled; null: it is enabled. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** The event names of the security log. They must not change: alerts are built on them. */
+/** The event names of the security log, which must not change, because alerts are built on them. */
 export const securityEventNames = [
   'account.created',
   'account.claimed',

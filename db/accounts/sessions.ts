@@ -26,7 +26,7 @@ export interface SignIn {
   providerSid?: string | null;
   /** null: no second factor was proved. */
   secondFactor?: SecondFactor | null;
-  /** Seconds until the session ends; seven days by default. */
+  /** Seconds until the session ends; absent: the default lifetime. */
   seconds?: number;
 }
 

@@ -88,7 +88,7 @@ export async function findUserByProvider(
 const newSessions = { session_version: sql<number>`session_version + 1` };
 const touched = { updated_at: sql<Date>`now()` };
 
-/** Ends all sessions of a user: they have the previous version number. */
+/** Ends all sessions of a user, because they have the previous version number. */
 export async function updateSessionVersion(db: Database, userId: string): Promise<void> {
   await db
     .updateTable('app_user')

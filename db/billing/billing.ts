@@ -121,7 +121,7 @@ export async function takeAllowance(
 }
 
 /**
- * Checks that mail would not exceed a limit. It uses no allowance.
+ * Checks that mail would not exceed a limit, without using allowance.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function requireAllowance(

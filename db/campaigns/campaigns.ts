@@ -55,7 +55,7 @@ export type CampaignRow = Omit<
   follow_up: FollowUp | null;
   /** Settings of the campaign's experiment; null: all recipients get the same content. */
   experiment: Experiment | null;
-  /** The last retry of its failed mail; null: there was none. */
+  /** The last retry of the campaign's failed mail; null: there was none. */
   retry: Retry | null;
 };
 
@@ -337,9 +337,9 @@ function isResting(campaign: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL that is true if the run of a sending campaign must continue its experiment. This is so if the
- * decision is due, if all test mail is sent and the time of the decision is not set, or if the
- * experiment is decided and other mail still waits.
+ * SQL that is true if the run of a sending campaign must continue its experiment: the decision is
+ * due, all test mail is sent and the decision has no time yet, or the experiment is decided and
+ * other mail still waits.
  */
 function needsDecision(id: RawBuilder<unknown>, experiment: RawBuilder<unknown>) {
   const isTestSent = sql`(not exists (select from campaign_chunk inner_tested

@@ -87,8 +87,8 @@ export async function releaseChunk(
         where attempt_id = ${attemptId}
         returning number`.execute(tx);
     if (released.length === 0) return;
-    // The lock has the effect that this sees a cancellation, or the cancellation sees the released
-    // chunk.
+    // Locked, so that either this transaction sees a cancellation, or the cancellation sees the
+    // released chunk.
     const { rows } = await sql<{ status: string }>`
       select status from campaign where id = ${campaignId} for share`.execute(tx);
     const [campaign] = rows;
@@ -169,10 +169,10 @@ export interface ChunkWait {
 }
 
 /**
- * Takes chunks from attempts whose lease has expired: their process is dead. Their messages may
- * have reached the mail provider, so each becomes SENDING until feedback arrives or the settle time
- * ends. Messages that were deleted with their contacts since the claim are counted as unknown from
- * now on: see `restoreDeparted`. Returns the number of chunks.
+ * Takes chunks from attempts whose lease has expired, because their process is dead. The messages
+ * may have reached the mail provider, so each becomes SENDING until feedback arrives or the settle
+ * time ends. Messages that were deleted with their contacts since the claim are counted as unknown
+ * from now on: see `restoreDeparted`. Returns the number of chunks.
  */
 export async function expireChunks(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {

@@ -93,11 +93,14 @@ export async function insertBodyTemplate(
 /** The remaining work of a campaign, found without counting all of it. */
 export interface CampaignWork {
   /**
-   * Milliseconds until its next message is due; null: no message waits, or messages wait only for
-   * the decision of the experiment.
+   * Milliseconds until the campaign's next message is due; null: no message waits, or messages wait
+   * only for the decision of the experiment.
    */
   nextDueMs: number | null;
-  /** Milliseconds until its run continues a retry of failed messages; null: none is under way. */
+  /**
+   * Milliseconds until the campaign's run continues a retry of failed messages; null: no retry is
+   * under way.
+   */
   retryMs: number | null;
   /** True if the outcome of some messages is still unknown. */
   isUnsettled: boolean;

@@ -15,11 +15,12 @@ import { queueing } from './chunks.ts';
 /** Counts of failed and suppressed messages that are not sent again. */
 export interface NotRetried {
   /**
-   * Their reason would be the same at another attempt, or a person decided that they are not sent.
+   * Messages whose reason would be the same at another attempt, or that a person decided not to
+   * send.
    */
   cannotChange: number;
   alreadyRetried: number;
-  /** The provider may have accepted these messages. */
+  /** Messages that a provider may have accepted. */
   unknown: number;
 }
 
@@ -130,10 +131,10 @@ const waitingAgain: RawBuilder<unknown> = sql`status = 'PENDING', error = null, 
   updated_at = now(), trace = email.trace || ${traceEntry('retried')}`;
 
 /**
- * Stores how far a retry has come, and lets a finished campaign send again. Returns false if the status
- * of the campaign allows no more mail, or another process has continued the retry: the caller rolls
- * back.
- * @param was the retry before this page; null: nothing of it is stored yet
+ * Stores how far a retry has come, and lets a finished campaign send again. Returns false if the
+ * status of the campaign allows no more mail, or another process has continued the retry: the
+ * caller rolls back.
+ * @param was the retry before this page; null: the retry is not stored yet
  * @param lookMs after this time the run of the campaign continues the retry
  */
 export async function storeRetry(
@@ -163,7 +164,10 @@ export async function storeRetry(
   return numUpdatedRows > 0n;
 }
 
-/** Finds the retry that the run of a campaign must continue, because its request does not any more. */
+/**
+ * Finds the retry that the run of a campaign must continue, because the request that began it has
+ * stopped.
+ */
 export async function findDueRetry(db: Database, campaignId: string): Promise<Retry | null> {
   const row = await db
     .selectFrom('campaign')

@@ -10,7 +10,7 @@ import type { CampaignRow } from './campaigns.ts';
 
 /**
  * Returns a campaign with its tally as of one moment, so its numbers add up. Messages in chunks are
- * counted by chunk. They are read one by one only if some of them were deleted, or if the campaign
+ * counted by chunk. Such messages are read one by one only if some were deleted, or if the campaign
  * has a local time.
  */
 export async function findCampaignTally(
@@ -97,8 +97,8 @@ export const countedEvents = [
 export type CountedEvent = (typeof countedEvents)[number];
 
 /**
- * Returns how many messages of a campaign there are, or how many of them something has happened to.
- * Those of a large campaign are not read.
+ * Returns the number of a campaign's messages, or of those to which an event has happened. The
+ * messages of a large campaign are not read.
  */
 export async function countCampaignMail(
   db: Database,

@@ -32,7 +32,7 @@ export interface Evidence {
   /** The actor, as `actorOf` returns it. */
   actor: string | null;
   ip: string | null;
-  /** At most 500 characters. */
+  /** The user agent of the client, cut to a maximum length. */
   userAgent: string | null;
   /** The consent text that the person was shown. */
   text: string | null;
@@ -54,8 +54,8 @@ export interface ConsentChange {
 }
 
 /**
- * Writes a row for each change into the consent log, in the transaction of the changes. It is one
- * statement for all changes; the caller limits their number.
+ * Writes a row for each change into the consent log, in the transaction of the changes. Uses one
+ * statement for all changes, so the caller limits their number.
  */
 export async function recordConsent(
   tx: Database,

@@ -22,7 +22,7 @@ import {
 
 export type OptInRow = Selectable<OptIn>;
 
-/** A contact that asks for mail. The caller has locked it. */
+/** A contact that asks for mail. The caller has locked the contact. */
 export interface AskingContact {
   id: string;
   project_id: string;
@@ -32,8 +32,8 @@ export interface AskingContact {
 }
 
 /**
- * Number of ended requests that are kept per contact. They are needed because their links still get
- * an answer, and their mails are counted.
+ * Number of ended requests that are kept per contact, because their links still get a response, and
+ * their mails are counted.
  */
 const endedMax = 10;
 

@@ -41,7 +41,7 @@ export interface ContactsQuery {
   filter: ContactFilter;
   sort: 'createdAt' | 'email';
   dir: 'asc' | 'desc';
-  /** null: from the beginning. */
+  /** The position after which the list begins; null: the beginning. */
   after: Position | null;
   limit: number;
 }
@@ -60,7 +60,7 @@ export function matchesFilter(projectId: string, filter: ContactFilter): RawBuil
   return sql<boolean>`${sql.join(conditions, sql` and `)}`;
 }
 
-/** Counts contacts: 0.1 to 0.2 s for a million. */
+/** Counts the contacts of a project that match a filter. */
 export async function countContacts(
   db: Database,
   projectId: string,

@@ -16,7 +16,8 @@ const pollMs = 50;
 const readingMs = 30_000;
 
 /**
- * The slot of one export. It holds a connection of the pool until the client has read everything.
+ * The slot of one export, which holds a connection of the pool until the client has read
+ * everything.
  */
 export interface ExportSlot {
   projectId: string;

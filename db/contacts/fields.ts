@@ -11,8 +11,7 @@ export const newestContacts = 5000;
 /**
  * Lists the keys in the data of all contacts, sorted, with the number of contacts that have each.
  * The type of a key is that of most of its newest values. The query reads the data of every contact
- * once: 1 to 2 s for a million with six keys each. A second query finds the types of keys that are
- * rare among the newest contacts.
+ * once. A second query finds the types of keys that are rare among the newest contacts.
  */
 export async function listContactDataFields(
   db: Database,
@@ -69,8 +68,8 @@ export async function listFieldValues(
 }
 
 /**
- * Returns true if any contact has a key. This is fast if many contacts have it; if none has, it
- * reads every contact.
+ * Returns true if any contact has a key. The query is fast if many contacts have the key, and reads
+ * every contact if none has it.
  */
 export async function isKeyInUse(db: Database, projectId: string, key: string): Promise<boolean> {
   const row = await db
@@ -97,9 +96,9 @@ export async function findKeysInUse(
 }
 
 /**
- * Returns those of `keys` that none of the newest contacts has. This is fast for keys that many
- * contacts have, and reads `newestContacts` rows for an unknown key. Returns none while no contact
- * has data.
+ * Returns those of `keys` that none of the newest contacts has. The query is fast for keys that
+ * many contacts have, and reads `newestContacts` rows for an unknown key. Returns none while no
+ * contact has data.
  */
 export async function findUnknownKeys(
   db: Database,

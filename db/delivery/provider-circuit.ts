@@ -78,9 +78,10 @@ const inMs = (ms: ReturnType<typeof sql>) =>
   sql<Date>`now() + make_interval(secs => ${ms}::float8 / 1000)`;
 
 /**
- * Records that the provider could not take the last `count` mails. The third consecutive failure
- * opens the circuit, and the first probe is due in 2 s. After each failed probe the pause doubles,
- * up to 15 minutes. Returns the pause in milliseconds, or null when the circuit is closed.
+ * Records that the provider could not take the last `count` mails. After `providerFailuresMax`
+ * consecutive failures, the circuit opens, and the first probe is due after `firstRetryMs`. After
+ * each failed probe the pause doubles, up to `retryDelayMsMax`. Returns the pause in milliseconds,
+ * or null when the circuit is closed.
  * @param given.isProbe true if the failed mail was a probe of an open circuit.
  * @param given.hasAccepted true if the provider took mail shortly before.
  */

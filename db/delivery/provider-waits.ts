@@ -30,9 +30,9 @@ export async function releaseProviderWaits(
 const knownMs = 5_000;
 
 /**
- * Makes mail of a project due that waits for these providers, after a change of the routes or of a
- * provider: the mail may now be sent, perhaps through another provider. At most one page for each
- * provider, because the mail may have to wait again.
+ * Makes mail of a project due that waits for these providers, because a change of the routes or of
+ * a provider may let it be sent. At most one page for each provider, because the mail may have to
+ * wait again.
  */
 export async function releaseChangedWaits(
   tx: Database,

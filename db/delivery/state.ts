@@ -18,7 +18,8 @@ export const waitingMax = 100_000;
 /** The unsent mail of a project. */
 export interface WaitingMail {
   /**
-   * Messages that could be sent now, and since when the oldest could. Paused campaigns have none.
+   * Number of messages that could be sent now, and since when the oldest could be sent. Paused
+   * campaigns have no such messages.
    */
   due: number;
   /** The part of `due` that waits because the provider of its route cannot take mail. */

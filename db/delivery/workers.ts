@@ -9,7 +9,8 @@ import { findWatermark } from '../watermarks.ts';
 /** Milliseconds between two refreshes of a worker's row. */
 export const beatMs = 5_000;
 /**
- * Seconds without a refresh after which a worker counts as dead: it has then missed three or more.
+ * Seconds without a refresh after which a worker counts as dead: it has then missed three or more
+ * refreshes.
  */
 const silenceMax = 20;
 
@@ -46,7 +47,7 @@ export async function recordWorkerStop(db: Database, id: string): Promise<void> 
 /** All workers of this server. */
 export interface Fleet {
   workers: number;
-  /** Since when no worker is alive; null while one is, or when none was ever seen. */
+  /** Since when no worker is alive; null: a worker is alive, or none was ever seen. */
   downSince: Date | null;
   /**
    * True if no sweep has begun lately, so lost runs are not restarted. False if none has ever

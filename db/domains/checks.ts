@@ -30,10 +30,10 @@ const daily = sql`interval '24 hours'`;
 
 /**
  * Stores the result of a check. A domain whose name another project holds is not verified. A key
- * whose record was found signs from now on; a next key replaces the current one.
- * `isScheduled`: the result is stored only when the regular check is due, so that a repeated check
- * counts once. Returns undefined when the domain is deleted, and `changed` when its signing or keys
- * have changed since the check, or change with its result: it must then be checked again.
+ * whose record was found signs from now on; a next key replaces the current one. `isScheduled`: the
+ * result is stored only when the regular check is due, so that a repeated check counts once.
+ * Returns undefined when the domain is deleted, and `changed` when its signing or keys have changed
+ * since the check, or change with its result: the domain must then be checked again.
  */
 export async function recordDomainCheck(
   db: Database,

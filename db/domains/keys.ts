@@ -9,9 +9,9 @@ import type { Database } from '../database.ts';
 export interface NewKey {
   selector: string;
   algorithm: DkimAlgorithm;
-  /** As in `DkimPublicKey`. */
+  /** The public key, as in `DkimPublicKey`. */
   publicKey: string;
-  /** Encrypted. */
+  /** The private key, encrypted. */
   privateKey: Buffer;
   state: 'current' | 'next';
   /** True if the key signs without a check of its record (`countsAsFound`). */
@@ -112,7 +112,7 @@ export async function promoteNextKeys(tx: Database, domainId: string): Promise<v
 }
 
 /**
- * Deletes previous keys by selector. Their overlap is over, and their records are no longer in DNS.
+ * Deletes previous keys by selector, whose overlap is over and whose records are no longer in DNS.
  */
 export async function deleteRemovedKeys(
   tx: Database,

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { type Database, transact } from '../database.ts';
 
 /**
- * The identities at the mail provider that this server has created. Others are never changed or
- * deleted, because the account may be shared.
+ * The identities at the mail provider that this server has created. Other identities are never
+ * changed or deleted, because the account may be shared.
  */
 
 /**
@@ -51,9 +51,8 @@ export async function isBeingForgotten(tx: Database, name: string): Promise<bool
 }
 
 /**
- * Time for which a name counts as being removed. It is longer than the call to the provider may
- * take, and shorter than the timeout of the activity, so that it has passed when the activity is
- * retried.
+ * Time for which a name counts as being removed: longer than the call to the provider may take, and
+ * shorter than the timeout of the activity, so that the time is over when the activity is retried.
  */
 const forgettingMax = sql`interval '1 minute'`;
 

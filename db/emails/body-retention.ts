@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { timeOfId } from '../../domain/ids.ts';
 import type { Database } from '../database.ts';
 
-/** Minimum milliseconds for which bodies are kept, because the setting is in whole days. */
+/** Minimum milliseconds for which bodies are kept: a day, because the setting is in whole days. */
 export const retentionMsMin = 86_400_000;
 /** Number of messages, or attachments, that one statement handles. */
 const pageSize = 5_000;
@@ -66,7 +66,7 @@ export async function deleteOldBodies(db: Database, before: Date): Promise<boole
   return isMoreScheduled || rows[0]?.rows_read === pageSize || attachments === BigInt(pageSize);
 }
 
-/** Deletes bodies of scheduled mail. Their retention begins at the scheduled time. */
+/** Deletes bodies of scheduled mail, whose retention begins at the scheduled time. */
 async function deleteScheduledBodies(db: Database, before: Date): Promise<boolean> {
   const { rows } = await sql<{ rows_read: number }>`
     with mark as (

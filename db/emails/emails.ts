@@ -57,7 +57,7 @@ export type NewEmail = Omit<
   attachments?: StoredAttachment[];
   /** The reason why the message must not be sent: it fails at once. Absent: it is sent. */
   withheld?: WithheldReason;
-  /** Set when its template could not be rendered, with the reason. */
+  /** Set with the reason when the message's template could not be rendered. */
   renderedPlainly?: PlainRendering | undefined;
 };
 
@@ -185,9 +185,9 @@ export async function listAttachmentContents(
 /** The number of due messages of a project, and the rules that apply to them. */
 export interface DueEmails {
   count: number;
-  /** True if the send policy or a ramp may hold some of them. */
+  /** True if the send policy or a ramp may hold some of the messages. */
   isPoliced: boolean;
-  /** True if the project's routes choose their mail providers. */
+  /** True if the project's routes choose the mail providers. */
   isRouted: boolean;
 }
 
@@ -266,7 +266,7 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
   opt_in_state: string | null;
   /** This field and the next are set only in a claim with `isPoliced`. */
   contact_data: Record<string, unknown> | null;
-  /** The workflow whose step sent it. */
+  /** The workflow whose step sent the message. */
   workflow_id: string | null;
   /** The setting that says which mail of the project is tracked. */
   project_tracking: TrackingSetting;
@@ -287,8 +287,8 @@ export interface EmailClaim {
   /** True if the sending limits have delayed these messages. */
   throttled: boolean;
   /**
-   * True: the caller applies the send policy. If false, and the project has a policy in the
-   * meantime, the claim is empty.
+   * True: the caller applies the send policy. False: the claim is empty if the project has got a
+   * policy meanwhile.
    */
   isPoliced?: boolean;
 }

@@ -190,8 +190,8 @@ const judgedMax = 500;
 const dueMax = 100;
 
 /**
- * Returns the due requests of messages, and all requests about a minute before or after.
- * @param aroundSeconds the length of this minute
+ * Returns the due requests of messages, and all requests within `aroundSeconds` seconds before or
+ * after a due one.
  */
 export async function listAroundDue(
   tx: Database,

@@ -148,7 +148,7 @@ export async function listClickedLinks(db: Database, ownerId: string): Promise<C
   return rows;
 }
 
-/** Returns in how many of the messages that there are a link was clicked. It reads none of them. */
+/** Counts the existing messages in which a link was clicked, without reading them. */
 export async function countClickedMail(
   db: Database,
   { ownerId, linkId }: { ownerId: string; linkId: string },

@@ -16,8 +16,8 @@ export async function listEvents(
 ): Promise<RowSize[]> {
   const isNamed = eventName === undefined ? sql`true` : sql`name = ${eventName}`;
   const newest = sql`order by created_at desc, recorded_at desc, id desc limit ${limit}`;
-  // Messages whose events are stored are read, but skipped. They are at most as many as the stored
-  // events of the page.
+  // Messages whose events are stored are read, but skipped: at most as many as the page has stored
+  // events.
   const derived = derivedNamed(eventName).map(
     (event) => sql`
       union all

@@ -8,7 +8,7 @@ import type { FileKeys } from '../../domain/files/references.ts';
 export interface FileObject {
   kind: FileKind;
   key: string;
-  /** null for policies. */
+  /** Id of the object; null for policies. */
   id: string | null;
   name: string;
 }

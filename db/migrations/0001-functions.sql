@@ -21,8 +21,8 @@ begin
 end
 $do$;
 
--- The value at a path of keys; null if there is none, or for JSON null. It follows objects only:
--- the operator #> would also enter lists.
+-- The value at a path of keys; null if there is none, or for JSON null. The path leads only through
+-- objects: the operator #> would also enter lists.
 create function filter_value(document jsonb, path text[]) returns jsonb
   language plpgsql immutable parallel safe as $$
 declare
@@ -36,7 +36,7 @@ end
 $$;
 
 -- The number by which a JSON value is compared: a JSON number, or a text in plain decimal notation
--- of at most 15 digits. It must return the same as numberOf in domain/filter/value.ts.
+-- of at most 15 digits. The result must equal that of numberOf in domain/filter/value.ts.
 create function filter_number(value jsonb) returns numeric
   language sql immutable parallel safe as $$
   select case jsonb_typeof(value)
@@ -48,9 +48,10 @@ create function filter_number(value jsonb) returns numeric
   end
 $$;
 
--- The instant of a JSON text that is a date or a date-time; otherwise null. It must return the same
--- as instantOfText in domain/filter/value.ts: extended or basic form, the day must exist, no offset
--- means UTC, digits beyond milliseconds are cut, and only the years 1 to 9999 count.
+-- The instant of a JSON text that is a date or a date-time; otherwise null. The result must equal
+-- that of instantOfText in domain/filter/value.ts. The form is extended or basic, the day must
+-- exist, no offset means UTC, digits beyond milliseconds are cut, and only the years 1 to 9999
+-- count.
 create function filter_date(value jsonb) returns timestamptz
   language plpgsql immutable parallel safe as $$
 declare
@@ -66,8 +67,8 @@ begin
       || substr(given, 12, 2) || case when substr(given, 14, 1) ~ '[0-9]' then ':' else '' end
       || substr(given, 14);
   end if;
-  -- Match the whole text and cut it later: a regular expression that extracts the parts is some 40
-  -- times slower.
+  -- Match the whole text and cut it later: a regular expression that extracts the parts is much
+  -- slower.
   if given !~ (
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])'
     '(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?'

@@ -17,7 +17,7 @@ create table app_user (
   awaited_provider text,
   check ((type = 'PASSWORD') = (password_hash is not null))
 );
-comment on table app_user is 'Who can log in.';
+comment on table app_user is 'User accounts.';
 create unique index app_user_provider on app_user (type, provider_id) where provider_id is not null;
 
 -- Links in mail about accounts. Used links are kept for an hour too, because they are counted for
@@ -31,7 +31,9 @@ create table account_token (
   used_at timestamptz(3),
   created_at timestamptz(3) not null default clock_timestamp()
 );
-comment on table account_token is 'Links of account mail, to verify an address or choose a new password: one use, one hour. Invitations and mails about changed members are only counted.';
+comment on table account_token is 'Links in mail about accounts, to verify an address or to set a '
+  'new password. Each link works once, for an hour. Mails about invitations and changed members '
+  'have rows only to be counted.';
 create index account_token_user on account_token (user_id, purpose, created_at);
 create index account_token_age on account_token (created_at);
 
@@ -78,7 +80,7 @@ create table session (
   last_seen_at timestamptz(3) not null default now(),
   expires_at timestamptz(3) not null
 );
-comment on table session is 'One row for each login.';
+comment on table session is 'Sessions: one row for each log-in.';
 create index session_user_id on session (user_id);
 create index session_expiry on session (expires_at);
 create index session_subject on session (issuer, subject) where issuer is not null;

@@ -49,8 +49,9 @@ create table project (
   utm_hosts text[] not null default '{}',
   link_policy_at timestamptz(3)
 );
-comment on table project is 'The tenant: owner of all else.';
-comment on column project.bounce_scope is 'The scope of entries of permanent bounces; null: marketing.';
+comment on table project is 'Projects, which are the tenants: each owns its other rows.';
+comment on column project.bounce_scope is 'The scope of suppression entries after permanent '
+  'bounces; null: marketing.';
 comment on column project.opt_in_template_id is 'The template of the confirmation mail; null: the built-in text.';
 comment on column project.opt_in_remind_after is 'Seconds from the first mail of a request to its reminder; null: there is none.';
 comment on column project.opt_in_expire_after is 'Seconds from the last mail of a request to its end.';
@@ -73,7 +74,7 @@ create table membership (
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)
 );
-comment on table membership is 'Who may do what in a project.';
+comment on table membership is 'Members of projects, with their roles.';
 create unique index membership_one_owner on membership (project_id) where role = 'OWNER';
 create index membership_user on membership (user_id);
 
@@ -88,7 +89,7 @@ create table invitation (
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)
 );
-comment on table invitation is 'Who may become a member of a project by accepting; no member until then.';
+comment on table invitation is 'Users who become members of a project when they accept.';
 create index invitation_user on invitation (user_id, created_at desc);
 
 -- An invitation is deleted when its user becomes a member. A trigger does this, because several
@@ -105,7 +106,7 @@ create trigger membership_invitation after insert on membership for each row
 
 -- The periods in which a project was disabled, with their reasons. Rows without an end are the
 -- current reasons, and the project shows the strongest. A trigger keeps the rows, because operators
--- also change the project in the database: they write a reason to add one, and null to remove the
+-- also change the project in the database. They write a reason to add one, and null to remove the
 -- reason that is shown.
 create table suspension (
   id uuid primary key default uuid_v7(),
@@ -116,7 +117,7 @@ create table suspension (
   at timestamptz(3) not null default now(),
   ended_at timestamptz(3)
 );
-comment on table suspension is 'When and why a project was disabled, and until when.';
+comment on table suspension is 'Periods in which a project was disabled, with the reasons.';
 create index suspension_project on suspension (project_id, at desc, id desc);
 create unique index suspension_open on suspension (project_id, reason) where ended_at is null;
 
@@ -146,7 +147,7 @@ create trigger project_suspended before update of disabled_reason on project for
   when (old.disabled_reason is distinct from new.disabled_reason and new.removal is null)
   execute function note_suspension();
 
--- Credentials for the receivers of webhooks, encrypted. They survive a reset of their project.
+-- Credentials for the receivers of webhooks, encrypted. A reset of their project keeps them.
 create table secret (
   id uuid primary key default uuid_v7(),
   project_id uuid not null,
@@ -157,7 +158,7 @@ create table secret (
   updated_at timestamptz(3) not null default now(),
   unique (project_id, name)
 );
-comment on table secret is 'Credentials for the receivers of webhooks, sealed';
+comment on table secret is 'Credentials for the receivers of webhooks, encrypted.';
 
 create table upload (
   key text primary key,
@@ -170,7 +171,7 @@ create table upload (
   -- When the sweep deletes a file whose upload was not completed; null: the file is stored.
   remove_at timestamptz(3)
 );
-comment on table upload is 'Uploaded files; those that are being stored or removed count, too.';
+comment on table upload is 'Uploaded files, including those that are being stored or removed.';
 create index upload_owner on upload (owner_id, created_at, key);
 create index upload_due on upload (remove_at) where remove_at is not null;
 
@@ -181,7 +182,7 @@ create table upload_usage (
   -- Bytes of all files that count against the upload quota.
   bytes bigint not null default 0
 );
-comment on table upload_usage is 'The sums of the uploads of an owner.';
+comment on table upload_usage is 'Number and bytes of the uploads of a project.';
 
 -- Deleted workflows, segments, topics and lists of recipients whose dependent rows still exist. The
 -- sweep deletes these rows in pages, and then the entry.
@@ -191,7 +192,8 @@ create table removal (
   project_id uuid not null,
   kind text not null check (kind in ('workflow', 'segment', 'topic', 'follow_up_list'))
 );
-comment on table removal is 'Deleted workflows, segments, topics and lists of recipients whose rows (executions, versions, members, choices, recipients) are still to be deleted.';
+comment on table removal is 'Deleted workflows, segments, topics and lists of recipients whose '
+  'dependent rows are still to be deleted.';
 create index removal_project on removal (project_id);
 
 -- A trigger adds the entry, because workflows, segments and topics are also deleted with their

@@ -41,7 +41,7 @@ create table domain (
   -- When the next regular check is due; null: the domain has failed, and is not checked regularly.
   next_check_at timestamptz(3) default now(),
   -- From this time on, a regular check that finds a record missing counts against a verified
-  -- domain. This happens at most once a day.
+  -- domain, at most once a day.
   daily_check_at timestamptz(3) not null default now(),
   -- Each claim has its own token. In SES mode it is published as a TXT record.
   ownership_token text not null default replace(gen_random_uuid()::text, '-', ''),
@@ -84,4 +84,5 @@ create table ses_identity (
   removing_until timestamptz(3),
   created_at timestamptz(3) not null default now()
 );
-comment on table ses_identity is 'Identities of the mail provider that this server has made: only these are changed or deleted.';
+comment on table ses_identity is 'Identities that this server has created at the mail provider. '
+  'The server changes no other identity.';

@@ -12,8 +12,10 @@ create table contact (
   consent text,
   unique (project_id, email)
 );
-comment on table contact is 'One address of a project, with its data and subscription.';
-comment on column contact.consent is 'The state of the newest opt-in request of its address; null: there was none.';
+comment on table contact is 'Contacts: each is one address of a project, with its data and '
+  'subscription.';
+comment on column contact.consent is 'The state of the newest opt-in request of the contact''s '
+  'address; null: there was none.';
 create index contact_page on contact (project_id, created_at desc, id desc)
   include (email, subscribed);
 create index contact_consent on contact (project_id, consent, created_at desc, id desc)
@@ -31,11 +33,11 @@ create table segment (
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   computed_at timestamptz(3) not null default now(),
-  -- Its key in files; null: it has none yet.
+  -- The segment's key in files; null: it has none yet.
   file_key text collate "C",
   check ((type = 'DYNAMIC') = (condition is not null))
 );
-comment on table segment is 'A set of contacts, by a condition or by hand.';
+comment on table segment is 'Segments: sets of contacts, selected by a condition or by hand.';
 create index segment_page on segment (project_id, created_at desc, id desc);
 create unique index segment_file_key on segment (project_id, file_key);
 create index segment_keyless on segment (project_id, created_at, id) where file_key is null;
@@ -49,7 +51,7 @@ create table segment_member (
   created_at timestamptz(3) not null default now(),
   primary key (segment_id, contact_id)
 );
-comment on table segment_member is 'Members of segments by hand, and of those whose membership is tracked.';
+comment on table segment_member is 'Members of STATIC segments and of tracked DYNAMIC segments.';
 create index segment_member_page on segment_member (segment_id, created_at desc, contact_id desc);
 create index segment_member_contact on segment_member (contact_id);
 

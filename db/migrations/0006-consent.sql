@@ -27,7 +27,7 @@ create table contact_topic (
   changed_at timestamptz(3) not null default now(),
   primary key (contact_id, topic_id)
 );
-comment on table contact_topic is 'The topics that contacts have chosen or left themselves.';
+comment on table contact_topic is 'Choices of contacts about topics.';
 create index contact_topic_topic on contact_topic (topic_id);
 
 -- The consent log. A row is written in the transaction of the change that it records, and deleted
@@ -50,7 +50,8 @@ create table consent (
   actor text,
   primary key (contact_id, id)
 );
-comment on table consent is 'What each contact has agreed to and taken back, and how it is known.';
+comment on table consent is 'The consent log: changes of each contact''s consent, with their '
+  'evidence.';
 
 create table opt_in (
   id uuid primary key default gen_random_uuid(),
@@ -100,7 +101,8 @@ create table suppression_key (
   key bytea not null,
   created_at timestamptz(3) not null default now()
 );
-comment on table suppression_key is 'The key of a project under which it hashes addresses. Only projects with entries have one.';
+comment on table suppression_key is 'Keys with which projects hash addresses. Only projects that '
+  'had a suppression entry have one.';
 
 create table suppression (
   id uuid primary key default uuid_v7(),
@@ -145,7 +147,8 @@ create table erasure (
   receipt_hash text,
   check ((state = 'completed') = (email is null))
 );
-comment on table erasure is 'Erasures of contacts. What is over is a receipt without personal data.';
+comment on table erasure is 'Erasures of contacts. The row of a completed erasure is a receipt '
+  'without personal data.';
 create index erasure_owner on erasure (owner_id);
 create index erasure_open on erasure (touched_at) where state <> 'completed';
 
@@ -157,14 +160,15 @@ create table send_policy (
   -- Field with the contact's own time zone, as data.<path>; null: the project's time zone applies
   -- to all contacts.
   contact_time_zone_field text default 'data.timeZone',
-  -- {from, to, days}; null: none.
+  -- Quiet hours, as {from, to, days}; null: none.
   quiet_hours jsonb,
   -- Caps: at most `max` messages in `perDays` days, as [{max, perDays}].
   caps jsonb not null default '[]',
   on_cap text not null default 'skip' check (on_cap in ('skip', 'delay')),
   updated_at timestamptz(3) not null default now()
 );
-comment on table send_policy is 'Quiet hours and frequency caps of a project; without a row there are none.';
+comment on table send_policy is 'Quiet hours and frequency caps of a project; a project without a '
+  'row has none.';
 
 create table holdout (
   project_id uuid not null primary key,
@@ -179,4 +183,5 @@ create table holdout (
   updated_at timestamptz(3) not null default now(),
   check (topic_ids is null or workflow_ids is null)
 );
-comment on table holdout is 'The contacts of a project that get no marketing mail, to measure its effect; without a row there are none.';
+comment on table holdout is 'Hold-outs of projects: some contacts get no marketing mail, so that '
+  'its effect can be measured. A project without a row has none.';

@@ -28,7 +28,8 @@ create table database_cluster (
   -- When the cluster was last confirmed to be the same.
   confirmed_at timestamptz not null default now()
 );
-comment on table database_cluster is 'The cluster that holds the tables, to notice when a dump was restored into another.';
+comment on table database_cluster is 'The database cluster of the tables, by which a restore into '
+  'another cluster is noticed.';
 
 insert into database_cluster default values;
 
@@ -48,8 +49,9 @@ create table event (
   -- late. Null: the event was derived from mail and stored later.
   tx xid8 default log_tx()
 );
-comment on table event is 'What happened to a contact; never changed.';
-comment on column event.tx is 'The transaction that has recorded it, by which subscriptions find new events; null: no subscription has to.';
+comment on table event is 'Events of contacts. Except for their deletion, rows never change.';
+comment on column event.tx is 'The transaction that recorded the event, by which subscriptions '
+  'find new events; null: no subscription must find it.';
 create index event_page on event (project_id, created_at desc, id desc);
 create index event_name on event (project_id, name, created_at desc, id desc);
 create index event_contact on event (contact_id, name, recorded_at);
@@ -72,7 +74,8 @@ create table event_tally (
   count bigint not null,
   fresh boolean not null default true
 );
-comment on table event_tally is 'How many events of a name there were on a day; appended to, folded by the sweep.';
+comment on table event_tally is 'Number of events of a name on a UTC day. Statements add rows, '
+  'and the sweep merges them.';
 create index event_tally_key on event_tally (project_id, name, day) include (count);
 create index event_tally_fresh on event_tally (project_id, name, day) where fresh;
 
@@ -112,6 +115,7 @@ create table derived_event_log (
   email_ids uuid[] not null,
   recorded_at timestamptz not null default clock_timestamp()
 );
-comment on table derived_event_log is 'Mail of campaigns whose events subscriptions read from its rows, for 31 days.';
+comment on table derived_event_log is 'Batches of campaign mail whose derived events '
+  'subscriptions must read, kept for 31 days.';
 create index derived_event_log_position on derived_event_log (project_id, tx, id);
 create index derived_event_log_age on derived_event_log (recorded_at);

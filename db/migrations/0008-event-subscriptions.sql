@@ -45,7 +45,7 @@ create table event_subscription (
   suspended boolean not null default false,
   -- Id of the activity that sends the requests. No other activity may send.
   lease uuid,
-  -- The actor that created it, as `<type>:<id>`.
+  -- The actor that created the subscription, as `<type>:<id>`.
   created_by text,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
@@ -66,10 +66,11 @@ create table event_subscription (
   -- When the sweep next checks if the run needs a signal, and clears old deliveries.
   next_reconcile_at timestamptz not null default now(),
   clear_at timestamptz not null default now(),
-  -- Its key in files; null: it has none yet.
+  -- The subscription's key in files; null: it has none yet.
   file_key text collate "C"
 );
-comment on table event_subscription is 'Addresses that a project''s events are sent to, and how far each has read them.';
+comment on table event_subscription is 'Addresses to which events of a project are sent, and how '
+  'far each has read the events.';
 create index event_subscription_project on event_subscription (project_id, created_at, id);
 create unique index event_subscription_file_key on event_subscription (project_id, file_key);
 create index event_subscription_keyless on event_subscription (project_id, created_at, id)
@@ -115,7 +116,8 @@ create table event_delivery (
   batch_turn integer,
   primary key (subscription_id, event_id)
 );
-comment on table event_delivery is 'One event for one subscription, with the result of its delivery; ids and names only.';
+comment on table event_delivery is 'The delivery of one event for one subscription, with its '
+  'result but not the event''s data.';
 create index event_delivery_due on event_delivery (subscription_id, is_retry, due_at)
   where status = 'pending';
 create index event_delivery_contact_due
@@ -146,7 +148,8 @@ create table event_subscription_minute (
   requests integer not null,
   primary key (subscription_id, minute)
 );
-comment on table event_subscription_minute is 'Requests of each subscription by minute, for a day.';
+comment on table event_subscription_minute is 'Number of requests of each subscription by minute, '
+  'kept for a day.';
 
 create table event_delivery_loss (
   id bigint generated always as identity primary key,
@@ -155,7 +158,8 @@ create table event_delivery_loss (
   event_name text,
   at timestamptz not null default clock_timestamp()
 );
-comment on table event_delivery_loss is 'Deleted contacts and names of events whose deliveries are still to be cleared.';
+comment on table event_delivery_loss is 'Deleted contacts, and names of deleted events, whose '
+  'deliveries are still to be cleared.';
 create index event_delivery_loss_project on event_delivery_loss (project_id);
 
 -- A trigger notes deleted contacts, because several statements delete contacts.

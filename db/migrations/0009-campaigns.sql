@@ -16,7 +16,7 @@ create table template (
   -- No foreign key: mail and sent campaigns keep the id of a deleted topic. Such an id counts as no
   -- topic.
   topic_id uuid,
-  -- Its key in files; null: it has none yet.
+  -- The template's key in files; null: it has none yet.
   file_key text collate "C"
 );
 comment on table template is 'Subject, body and sender of a mail.';
@@ -33,7 +33,8 @@ create table follow_up_list (
   -- Until this time the list is being filled, and no campaign uses it; null: the list is complete.
   expires_at timestamptz(3)
 );
-comment on table follow_up_list is 'The recipients of a follow-up and of its copies, chosen once.';
+comment on table follow_up_list is 'Lists of the recipients of a follow-up and of its copies, '
+  'selected once.';
 create index follow_up_list_project on follow_up_list (project_id);
 create index follow_up_list_expires on follow_up_list (expires_at) where expires_at is not null;
 
@@ -48,7 +49,7 @@ create table follow_up_recipient (
   project_id uuid not null,
   primary key (list_id, contact_id)
 );
-comment on table follow_up_recipient is 'The contacts of the lists; some may be deleted by now.';
+comment on table follow_up_recipient is 'The contacts of such lists; some may be deleted.';
 
 create table campaign (
   id uuid primary key default uuid_v7(),
@@ -98,7 +99,7 @@ create table campaign (
   frozen_to_at timestamptz(3),
   frozen_to_id uuid,
   audience_fixed boolean not null default false,
-  -- The version of its newest content. New messages get this content.
+  -- The version of the campaign's newest content. New messages get this content.
   content_version integer not null default 0,
   -- Number of consecutive messages that the provider has refused.
   refused_in_row integer not null default 0,
@@ -126,7 +127,7 @@ create table campaign (
   -- last.
   created_by text,
   sent_by text,
-  -- UTM parameters by key. They override those of the project; null removes a parameter.
+  -- UTM parameters by key, which override those of the project; null removes a parameter.
   utm jsonb,
   -- Settings of the campaign's experiment; null: all recipients get the same content.
   experiment jsonb,
@@ -136,8 +137,8 @@ create table campaign (
   check ((audience_type = 'FOLLOW_UP') = (follow_up_list is not null)),
   -- {eventName, valueField?, windowDays, touch}; null: the campaign has no goal.
   goal jsonb,
-  -- The last retry of its failed mail: {reasons, after, retried}. `retry_look_at`: when its run continues
-  -- the retry, unless the request still does; null: it is over.
+  -- The last retry of the campaign's failed mail: {reasons, after, retried}. `retry_look_at`: when
+  -- the run continues the retry, if no request does before; null: the retry is over.
   retry jsonb,
   retry_look_at timestamptz(3),
   check (retry_look_at is null or retry is not null),
@@ -145,14 +146,21 @@ create table campaign (
   check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
     or zone_policy is not null)
 );
-comment on table campaign is 'One mail to an audience, once.';
-comment on column campaign.rendered_plainly_count is 'Messages whose template could not be rendered: placeholders were replaced, the rest sent as written';
-comment on column campaign.max_per_minute is 'Maximum number of messages given to the provider per minute; null: no limit of its own.';
-comment on column campaign.local_time is 'The local time at which each contact gets it; null: all contacts get it at once.';
-comment on column campaign.late is 'For contacts whose local time had passed when sending began: send at once, or skip them.';
-comment on column campaign.frozen_count is 'Messages made for it, also those that were deleted with their contacts.';
-comment on column campaign.left_unsubscribed is 'Contacts of its audience without a message: not subscribed when it was fixed.';
-comment on column campaign.left_topic is 'Contacts of its audience without a message: they had left its topic.';
+comment on table campaign is 'Campaigns: each sends one mail to an audience, once.';
+comment on column campaign.rendered_plainly_count is 'Number of messages whose template could not '
+  'be rendered: only placeholders were replaced.';
+comment on column campaign.max_per_minute is 'Maximum number of messages given to the provider '
+  'per minute; null: the campaign sets no limit.';
+comment on column campaign.local_time is 'The local time at which each contact gets the campaign; '
+  'null: all contacts get it at once.';
+comment on column campaign.late is 'The treatment of contacts whose local time had passed when '
+  'sending began: send at once, or skip.';
+comment on column campaign.frozen_count is 'Number of the campaign''s messages, including those '
+  'that were deleted with their contacts.';
+comment on column campaign.left_unsubscribed is 'Number of contacts in the audience without a '
+  'message, because they were not subscribed.';
+comment on column campaign.left_topic is 'Number of contacts in the audience without a message, '
+  'because they had left the topic.';
 create index campaign_page on campaign (project_id, created_at desc, id desc);
 create index campaign_segment on campaign (segment_id) where segment_id is not null;
 create index campaign_follow_up_list on campaign (follow_up_list) where follow_up_list is not null;
@@ -181,8 +189,8 @@ create table audience_page (
 );
 comment on table audience_page is 'When the pages of a campaign''s audience were fixed.';
 
--- Content of a campaign, stored once for all its messages. It is copied from the campaign when
--- sending begins, and again when sending resumes, because a paused campaign can be edited.
+-- Content of a campaign, stored once for all its messages. The content is copied from the campaign
+-- when sending begins, and again when sending resumes, because a paused campaign can be edited.
 create table campaign_content (
   campaign_id uuid not null references campaign on delete cascade,
   version integer not null,
@@ -201,7 +209,8 @@ create table campaign_content (
   created_at timestamptz(3) not null default now(),
   primary key (campaign_id, version, arm)
 );
-comment on table campaign_content is 'The content of a campaign, by version: edits while it is paused make a new one.';
+comment on table campaign_content is 'The content of a campaign by version: an edit during a '
+  'pause creates a new version.';
 
 -- The experiment of a campaign that has begun to send.
 create table experiment (
@@ -239,7 +248,8 @@ create table body_template (
   body jsonb not null,
   primary key (campaign_id, hash)
 );
-comment on table body_template is 'The text around the values in which a campaign''s messages differ.';
+comment on table body_template is 'The text that is equal in messages of a campaign, around the '
+  'values that differ.';
 create index body_template_project on body_template (project_id);
 
 -- The queue of a campaign: its waiting messages, up to 50 per row. The attempt that has claimed a
@@ -250,7 +260,8 @@ create table campaign_chunk (
   number bigint generated always as identity,
   project_id uuid not null,
   email_ids uuid[] not null,
-  -- In the year 9999 while the messages wait for the decision of the experiment.
+  -- When the chunk is due: in the year 9999 while its messages wait for the decision of the
+  -- experiment.
   due_at timestamptz(3) not null default now(),
   -- Set while the chunk is claimed.
   attempt_id uuid,
@@ -258,9 +269,9 @@ create table campaign_chunk (
   lease_until timestamptz(3),
   -- Set while the messages wait for this mail provider, which cannot take mail.
   waits_for text,
-  -- Set while it is claimed, if routes choose the mail providers of its messages: an array of
-  -- {providerId, trace, emailIds}. The provider and this part of the trace are copied to the row of a
-  -- message when its outcome is recorded, or when it moves to another provider.
+  -- Set while the chunk is claimed, if routes choose the mail providers of its messages: an array
+  -- of {providerId, trace, emailIds}. The provider and this part of the trace are copied to the row
+  -- of a message when its outcome is recorded, or when it moves to another provider.
   routed jsonb,
   primary key (campaign_id, number),
   check (routed is null or attempt_id is not null),

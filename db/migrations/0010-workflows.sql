@@ -29,7 +29,7 @@ create table workflow (
   -- {eventName, valueField?, windowDays, touch}; null: the workflow has no goal. Versions do not
   -- contain the goal.
   goal jsonb,
-  -- Its key in files; null: it has none yet.
+  -- The workflow's key in files; null: it has none yet.
   file_key text collate "C",
   check (reentry_mode <> 'once' or reentry_min_interval is null),
   check (execution_key is null or reentry_mode <> 'parallel')
@@ -59,7 +59,7 @@ create table workflow_step (
   updated_at timestamptz(3) not null default now(),
   key text not null
 );
-comment on table workflow_step is 'The steps of a workflow as it is being drawn.';
+comment on table workflow_step is 'The steps of a workflow as currently edited.';
 comment on column workflow_step.key is 'The key of the step in the portable graph of its workflow.';
 create unique index workflow_step_one_trigger on workflow_step (workflow_id) where type = 'TRIGGER';
 create index workflow_step_workflow on workflow_step (workflow_id, created_at, id);
@@ -83,7 +83,8 @@ create table workflow_transition (
   updated_at timestamptz(3) not null default now(),
   check (from_step_id <> to_step_id)
 );
-comment on table workflow_transition is 'The transitions between steps of a workflow as it is being drawn.';
+comment on table workflow_transition is 'The transitions between the steps of a workflow as '
+  'currently edited.';
 create unique index workflow_transition_one_way on workflow_transition (from_step_id, coalesce(branch, ''));
 create index workflow_transition_to on workflow_transition (to_step_id);
 create index workflow_transition_workflow on workflow_transition (workflow_id, created_at, id);
@@ -108,7 +109,8 @@ create table workflow_version (
   primary key (workflow_id, version),
   check (num_nulls(graph, base) = 1 and num_nulls(base, difference) in (0, 2))
 );
-comment on table workflow_version is 'The versions of a workflow, each with its graph, never changed.';
+comment on table workflow_version is 'The versions of a workflow, each with its graph. Rows never '
+  'change.';
 
 -- The graph of each version: `whole`, changed by `difference`. `difference` is null for a graph
 -- that is stored whole. See domain/workflow/versions/difference.ts.
@@ -118,7 +120,7 @@ create view workflow_graph as
     from workflow_version stored
     left join workflow_version base
       on base.workflow_id = stored.workflow_id and base.version = stored.base;
-comment on view workflow_graph is 'The graph of each version, however it is stored.';
+comment on view workflow_graph is 'The graph of each version, stored whole or as a difference.';
 
 create function graph_steps(whole jsonb, difference jsonb) returns setof jsonb
   language sql immutable parallel safe as $$
@@ -144,7 +146,8 @@ create table exit_event (
   workflow_id uuid not null references workflow on delete cascade,
   primary key (project_id, event_name, workflow_id)
 );
-comment on table exit_event is 'Which workflows have, or had in a version, an exit rule for an event.';
+comment on table exit_event is 'Events that an exit rule of a workflow uses, in any of its '
+  'versions.';
 create index exit_event_workflow on exit_event (workflow_id);
 
 -- Requests to cancel all executions of a workflow that began before `until`. A row is deleted when
@@ -164,8 +167,8 @@ create table workflow_release (
 );
 comment on table workflow_release is 'Requests to release the held executions of a workflow that is no longer paused.';
 
--- The schedules that exist in Temporal. A row outlives its workflow until the schedule is deleted
--- there.
+-- The schedules that exist in Temporal. A row outlives its workflow until Temporal has deleted the
+-- schedule.
 create table workflow_schedule (
   workflow_id uuid primary key,
   project_id uuid not null,
@@ -186,7 +189,7 @@ create index workflow_schedule_project on workflow_schedule (project_id);
 
 create table firing (
   workflow_id uuid not null references workflow on delete cascade,
-  -- The planned time.
+  -- The planned time of the firing.
   at timestamptz(3) not null,
   project_id uuid not null,
   status text not null check (status in ('RUNNING', 'COMPLETED', 'MISSED', 'OVERLAPPED', 'STOPPED')),

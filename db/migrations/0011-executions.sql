@@ -1,4 +1,4 @@
--- Executions of workflows. Each is one contact's pass through one version.
+-- Executions of workflows: each is one contact's pass through one version.
 
 create table execution (
   id uuid primary key default uuid_v7(),
@@ -27,7 +27,7 @@ create table execution (
   start_generation integer not null default 1,
   -- When the sweep checks that the execution's run is not lost.
   next_reconcile_at timestamptz(3) default now() + interval '5 minutes',
-  -- When its run became unable to continue, and why.
+  -- When the execution's run became unable to continue, and why.
   stuck_since timestamptz(3),
   stuck_reason text,
   -- Position in a chain of executions in which each started the next by an event; 0: the first. The
@@ -61,7 +61,8 @@ create table execution (
   caused_by text,
   foreign key (workflow_id, workflow_version) references workflow_version
 );
-comment on table execution is 'One contact''s pass through one version of a workflow; Temporal workflow execution-<id>.';
+comment on table execution is 'Executions: each is one contact''s pass through one version of a '
+  'workflow. The Temporal workflow is execution-<id>.';
 create unique index execution_one_active on execution (workflow_id, contact_id, slot)
   where status in ('RUNNING', 'WAITING');
 create index execution_page on execution (workflow_id, started_at desc, id desc);
@@ -107,7 +108,7 @@ create table not_started (
   -- When the event happened.
   at timestamptz(3) not null
 );
-comment on table not_started is 'Events that started no execution of a workflow, and why.';
+comment on table not_started is 'Events that started no execution of a workflow, with the reason.';
 create index not_started_contact on not_started (contact_id, at desc, id desc);
 create index not_started_workflow on not_started (workflow_id, at);
 create index not_started_expired on not_started (at);
@@ -138,9 +139,8 @@ create table step_execution (
   updated_at timestamptz(3) not null default clock_timestamp(),
   unique (execution_id, step_id)
 );
-comment on table step_execution is 'One visit of one step in one execution.';
--- The index has no status: the status changes, and updates of a step execution then need not change
--- the index.
+comment on table step_execution is 'Step executions: one for each step of an execution.';
+-- The index has no status, so that a change of the status need not change the index.
 create index step_execution_scheduled on step_execution (project_id, scheduled_for, id)
   where scheduled_for is not null;
 
@@ -168,7 +168,7 @@ create table wait (
   execution_id uuid not null references execution on delete cascade,
   contact_id uuid not null references contact on delete cascade,
   event_name text not null,
-  -- Time of the timeout: later events do not end the wait. Null: the wait has none.
+  -- When the wait times out: later events do not end it. Null: the wait has no timeout.
   expires_at timestamptz(3),
   event_id uuid,
   -- The conditions on the event, with the values that they had when the wait began; null: none.
@@ -183,7 +183,7 @@ create table wait (
   digest_count integer not null default 0,
   created_at timestamptz(3) not null default clock_timestamp()
 );
-comment on table wait is 'A step that waits for an event, or collects events.';
+comment on table wait is 'Waits: steps that wait for an event, or collect events.';
 create index wait_execution on wait (execution_id);
 create index wait_expires on wait (project_id, expires_at, step_execution_id)
   where expires_at is not null and event_id is null;
@@ -203,7 +203,7 @@ create table digest_event (
   -- If several executions of a contact are at a digest step, only one can collect an event.
   primary key (contact_id, event_id, step_id)
 );
-comment on table digest_event is 'Which DIGEST of an execution took an event.';
+comment on table digest_event is 'Events that digests (steps of type DIGEST) have collected.';
 create index digest_event_order on digest_event (step_execution_id, recorded_at, event_id);
 
 -- When a row of an active execution is deleted (with its contact, workflow or project), its

@@ -19,7 +19,8 @@ create table email (
   reply_to text,
   headers jsonb not null default '[]',
   attachments jsonb not null default '[]',
-  -- The ids of the links in its body whose addresses contain template variables, in order.
+  -- The ids of the links in the message's body whose addresses contain template variables, in
+  -- order.
   link_ids text[],
   message_class text not null check (message_class in ('TRANSACTIONAL', 'MARKETING', 'HEADLESS')),
   source_type text not null check (source_type in ('TRANSACTIONAL', 'CAMPAIGN', 'WORKFLOW', 'INBOUND')),
@@ -117,12 +118,15 @@ create table email (
 ) with (fillfactor = 40);
 comment on table email is 'The ledger: one row for each message to one recipient, written before anything is sent.';
 comment on column email.scheduled_for is 'The requested time of sending; null: at once.';
-comment on column email.retry_at is 'The end of the pause after its last attempt.';
-comment on column email.hold_reason is 'The rule that holds it back: quiet_hours, frequency_cap or warm_up.';
-comment on column email.held_until is 'Until when this rule holds it back.';
-comment on column email.opt_in_id is 'The request that it asks to confirm: its link gets the token when it leaves.';
-comment on column email.workflow_step_id is 'The step that sent it; null: no step did.';
-comment on column email.refusal is 'Why the provider did not take it; null: it was not refused. Its text is in "error".';
+comment on column email.retry_at is 'The end of the pause after the message''s last attempt.';
+comment on column email.hold_reason is 'The rule that holds the message back: quiet_hours, '
+  'frequency_cap or warm_up.';
+comment on column email.held_until is 'The time until which the rule holds the message back.';
+comment on column email.opt_in_id is 'The opt-in request that the message asks to confirm; its '
+  'link gets the token when it is sent.';
+comment on column email.workflow_step_id is 'The step that sent the message; null: no step did.';
+comment on column email.refusal is 'Why the provider did not take the message; null: it was not '
+  'refused. Its text is in "error".';
 create unique index email_one_per_campaign_contact on email (campaign_id, contact_id)
   where campaign_id is not null;
 create unique index email_one_per_step_execution on email (workflow_step_execution_id)
@@ -171,8 +175,10 @@ create table attachment (
   -- Set for scheduled mail, whose attachments are kept longer.
   kept_from timestamptz(3)
 );
-comment on table attachment is 'The content of a file, once per request however many recipients it had.';
-comment on column attachment.kept_from is 'The beginning of its retention time; null: created_at.';
+comment on table attachment is 'Contents of attachments, stored once per request for any number '
+  'of recipients.';
+comment on column attachment.kept_from is 'The time from which the attachment''s retention '
+  'counts; null: its creation.';
 create index attachment_age on attachment (created_at);
 create index attachment_project on attachment (project_id);
 
@@ -183,10 +189,10 @@ create table email_moment (
   kind smallint not null,
   primary key (project_id, kind, at, email_id)
 );
-comment on table email_moment is 'When messages were sent (1: neither FAILED nor received), delivered (2), opened (3), '
-  'clicked (4), bounced (5), complained about (6), opened by a person (9), clicked by a person (10), or unsubscribed by '
-  '(11): the feed, and what is counted by time. Bounces (7) and complaints (8) that came from the provider''s own list of '
-  'the account are counted once more.';
+comment on table email_moment is 'Times when messages were sent (1: neither FAILED nor received), '
+  'delivered (2), opened (3), clicked (4), bounced (5), complained about (6), opened by a person '
+  '(9), clicked by a person (10), or unsubscribed by (11). Bounces (7) and complaints (8) that '
+  'came from the provider''s own suppression list also have a second row.';
 
 create table email_tally (
   project_id uuid not null,
@@ -195,8 +201,8 @@ create table email_tally (
   count bigint not null,
   fresh boolean not null default true
 );
-comment on table email_tally is 'How many moments of mail there were on a UTC day, before the watermark "email_tally"; '
-  'appended to, folded by the sweep.';
+comment on table email_tally is 'Number of moments of mail on a UTC day before the watermark '
+  '"email_tally". Statements add rows, and the sweep merges them.';
 create index email_tally_key on email_tally (project_id, kind, day) include (count);
 create index email_tally_fresh on email_tally (project_id, kind, day) where fresh;
 
@@ -215,8 +221,9 @@ create table email_queue (
   -- The ramp that holds the message back, or did so last.
   ramp_id uuid
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
-comment on table email_queue is 'Messages that wait outside of chunks, or are being handed over outside of them: all but '
-  'those of campaigns, and of campaigns what is held back, or of unknown outcome.';
+comment on table email_queue is 'Messages that wait, or are being sent, outside of chunks: all '
+  'mail except that of campaigns, and campaign messages that are held back or whose outcome is '
+  'unknown.';
 create index email_queue_due on email_queue (project_id, due_at, email_id)
   where campaign_id is null and lease_until is null;
 create index email_queue_campaign on email_queue (campaign_id, due_at, email_id)
@@ -235,8 +242,8 @@ create table provider_message (
   message_id text primary key,
   email_id uuid not null
 );
-comment on table provider_message is 'The ids that providers have given to messages. Those that our own mailers give '
-  'begin with that of the message.';
+comment on table provider_message is 'Ids that providers have given to messages. Ids from our own '
+  'mailers begin with the message''s id, so they are not stored.';
 
 create table late_mail (
   contact_id uuid not null,
@@ -244,8 +251,8 @@ create table late_mail (
   email_id uuid not null,
   primary key (contact_id, sent_at, email_id)
 );
-comment on table late_mail is 'What counts for frequency caps and was sent more than a day after it was made. The rest is '
-  'found by when it was made.';
+comment on table late_mail is 'Mail that counts for frequency caps and was sent more than a day '
+  'after its creation. Other mail is found by its creation time.';
 
 create table campaign_tally (
   campaign_id uuid not null,
@@ -255,7 +262,7 @@ create table campaign_tally (
   sent integer not null,
   -- Number of deleted messages, with any outcome.
   gone integer not null default 0,
-  -- How many of these had been delivered, opened or clicked.
+  -- Number of deleted messages that had been delivered, opened or clicked.
   gone_delivered integer not null default 0,
   gone_opened integer not null default 0,
   gone_clicked integer not null default 0,
@@ -263,8 +270,9 @@ create table campaign_tally (
   gone_human_clicked integer not null default 0,
   fresh boolean not null default true
 );
-comment on table campaign_tally is 'How many messages of a campaign have failed, by refusal or error, and how many of them were '
-  'accepted before; appended to, folded by the sweep. Deleted messages are counted once more.';
+comment on table campaign_tally is 'Number of a campaign''s failed messages by refusal or error, '
+  'and how many of them were accepted before. Deleted messages are counted once more. Statements '
+  'add rows, and the sweep merges them.';
 create index campaign_tally_key on campaign_tally (campaign_id, code) include (count, sent);
 create index campaign_tally_fresh on campaign_tally (campaign_id, code) where fresh;
 
@@ -314,7 +322,7 @@ $$;
 -- users, which may contain secret links.
 create table system_mail (
   id uuid primary key default gen_random_uuid(),
-  -- Null: mail to a user of the platform.
+  -- The project of a campaign test; null: mail to a user of the platform.
   project_id uuid,
   kind text not null check (kind in ('campaign-test', 'platform-mail')),
   to_email text not null,
@@ -335,7 +343,8 @@ create table system_mail (
   check ((project_id is null) = (kind = 'platform-mail')),
   check ((message_class is null) = (kind = 'platform-mail'))
 );
-comment on table system_mail is 'Mail outside the ledger until it has left: campaign tests, account mail.';
+comment on table system_mail is 'Mail outside the ledger until it is sent: campaign tests, and '
+  'mail about accounts.';
 create index system_mail_project on system_mail (project_id) where project_id is not null;
 create index system_mail_reconcile on system_mail (next_reconcile_at);
 
@@ -348,7 +357,8 @@ create table mailbox_message (
   raw bytea not null,
   received_at timestamptz(3) not null default clock_timestamp()
 );
-comment on table mailbox_message is 'Mail caught on a machine without a mail provider; the newest thousand.';
+comment on table mailbox_message is 'Mail caught on a machine without a mail provider: the newest '
+  'thousand.';
 create index mailbox_message_page on mailbox_message (received_at desc, id desc);
 create index mailbox_message_recipient on mailbox_message (recipient, received_at desc, id desc);
 
@@ -359,7 +369,7 @@ create table report_receipt (
   id text primary key,
   created_at timestamptz(3) not null default now()
 );
-comment on table report_receipt is 'Reports on mail that were handled; kept 30 days.';
+comment on table report_receipt is 'Reports on mail that were handled, kept for 30 days.';
 create index report_receipt_age on report_receipt (created_at);
 
 -- Clicks by link. The owner of a link is the campaign, template or step that sent the message, so
@@ -378,23 +388,25 @@ create table email_link (
   last_at timestamptz(3) not null,
   primary key (owner_id, link_id, email_created_at, email_id)
 ) with (fillfactor = 80);
-comment on table email_link is 'The links that were clicked in a message, with the number of clicks, once for each campaign, '
-  'template and step that it belongs to.';
+comment on table email_link is 'The links that were clicked in a message, with the number of '
+  'clicks, once for each campaign, template and step of the message.';
 create index email_link_email on email_link (email_id);
 
 create table tracked_link (
   owner_id uuid not null,
   link_id text not null,
   project_id uuid not null,
-  -- Null: the address came from data, and all messages in which it was clicked are deleted.
+  -- The address of the link. Null: it came from data, and all messages in which it was clicked are
+  -- deleted.
   url text,
-  -- True once the sweep has searched the content for this link. `is_written`: the content has it.
+  -- True once the sweep has searched the content for this link. `is_written`: the content has the
+  -- link.
   is_checked boolean not null default false,
   is_written boolean not null default false,
   primary key (owner_id, link_id)
 );
-comment on table tracked_link is 'The clicked links of a campaign, template or step: at most 500 of each, because addresses '
-  'may come from data.';
+comment on table tracked_link is 'The clicked links of a campaign, template or step. Their number '
+  'is limited, because addresses may come from data.';
 comment on column tracked_link.url is 'The address as its author wrote it (is_written), or else the target of a click.';
 create index tracked_link_project on tracked_link (project_id);
 create index tracked_link_unchecked on tracked_link (owner_id) where not is_checked;
@@ -409,11 +421,11 @@ create table link_tally (
   machine_clicks bigint not null,
   first_at timestamptz(3),
   last_at timestamptz(3),
-  -- How many of these messages were deleted.
+  -- Number of the counted messages that were deleted.
   gone bigint not null default 0,
   fresh boolean not null default true
 );
-comment on table link_tally is 'The number of clicks on a link of a campaign, template or step, and of messages with such clicks; '
-  'appended to, folded by the sweep.';
+comment on table link_tally is 'Number of clicks on a link of a campaign, template or step, and '
+  'of messages with such clicks. Statements add rows, and the sweep merges them.';
 create index link_tally_key on link_tally (owner_id, link_id);
 create index link_tally_fresh on link_tally (owner_id, link_id) where fresh;

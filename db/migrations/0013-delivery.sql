@@ -1,13 +1,13 @@
 -- Sending limits, circuits, and the worker processes that deliver.
 
--- Token buckets of the sending limits: one for the server, one for each project, and one for each
--- mail provider and campaign that has a limit of its own.
+-- Token buckets of the sending limits: for the server, for each project, and for each mail provider
+-- and campaign with its own limit.
 create table token_bucket (
   key text primary key,
   tokens double precision not null,
   refilled_at timestamptz not null
 );
-comment on table token_bucket is 'The sending limits: one token bucket for the server, one for each project.';
+comment on table token_bucket is 'Token buckets of the sending limits.';
 
 -- Urgent mail also reserves tokens in advance. Otherwise campaigns would take each new token while
 -- urgent mail is being sent.
@@ -58,11 +58,14 @@ create table provider_circuit (
   next_probe_at timestamptz(3),
   check ((opened_at is null) = (next_probe_at is null))
 );
-comment on table provider_circuit is 'Whether each mail provider takes mail; while it does not, one mail at a time is tried.';
+comment on table provider_circuit is 'Circuits of mail providers. While a provider cannot take '
+  'mail, workers send one mail at a time.';
 comment on column provider_circuit.failures is 'Consecutive attempts that the provider could not take, up to the one that opened the circuit.';
 comment on column provider_circuit.opened_at is 'Since when mail waits for the provider; null: the circuit is closed.';
-comment on column provider_circuit.probes is 'Number of mails that were tried without success since then.';
-comment on column provider_circuit.next_probe_at is 'When the next mail is tried; while one is being tried, when it counts as lost with its process.';
+comment on column provider_circuit.probes is 'Number of mails that were tried without success '
+  'since the circuit opened.';
+comment on column provider_circuit.next_probe_at is 'When the next mail is tried. While a mail is '
+  'tried: when it counts as lost with its process.';
 
 -- Worker processes: each refreshes its own row. The table is unlogged, because workers write their
 -- rows again within seconds after a crash of the database.
@@ -95,11 +98,13 @@ create table report_count (
   last_at timestamptz(3) not null,
   primary key (project_id, slot)
 ) with (fillfactor = 70);
-comment on table report_count is 'How many reports of other servers about its mail a project got in the last 24 hours.';
+comment on table report_count is 'Number of reports of other servers about a project''s mail in '
+  'the last 24 hours.';
 
 create table held_release (
   project_id uuid not null primary key references project on delete cascade,
   -- When the send policy or a ramp was last changed.
   before timestamptz(3) not null
 );
-comment on table held_release is 'Projects of which held mail must become due, to be decided again: mail that was held before this time.';
+comment on table held_release is 'Projects whose held mail must become due, because a rule has '
+  'changed.';

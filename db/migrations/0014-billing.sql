@@ -1,6 +1,6 @@
 -- Allowances of projects, and the usage reported to the payment provider.
 
--- How much of a project's monthly allowance its messages have used. Failed messages do not count.
+-- Used part of a project's monthly allowance. Failed messages do not count.
 create table allowance (
   project_id uuid not null,
   month date not null,
@@ -8,7 +8,7 @@ create table allowance (
   taken integer not null,
   primary key (project_id, month, category)
 );
-comment on table allowance is 'How much of a month''s limit a project has taken, by category.';
+comment on table allowance is 'Used part of a project''s monthly limit, by category.';
 
 -- Only projects with a limit are counted. When the limit changes, the used part is counted again
 -- from the messages.
@@ -30,9 +30,10 @@ create table allowance_warning (
   category text not null,
   primary key (project_id, month, category)
 );
-comment on table allowance_warning is 'Warnings to administrators that a limit is nearly used, at most one a month and category.';
+comment on table allowance_warning is 'Warnings to administrators that a limit is nearly used, at '
+  'most one per month and category.';
 
--- Sent messages that are not yet reported to the payment provider. They outlive their project,
+-- Sent messages that are not yet reported to the payment provider. The rows outlive their project,
 -- because sent mail is billed.
 create table usage_report (
   email_id uuid primary key,
@@ -48,5 +49,6 @@ create table payment_receipt (
   event_id text primary key,
   created_at timestamptz(3) not null default now()
 );
-comment on table payment_receipt is 'Notifications of the payment provider that were handled; kept 30 days.';
+comment on table payment_receipt is 'Notifications of the payment provider that were handled, '
+  'kept for 30 days.';
 create index payment_receipt_age on payment_receipt (created_at);

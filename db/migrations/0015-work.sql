@@ -23,14 +23,15 @@ create table job (
   request jsonb,
   -- When the job last made progress. If that is long ago, the sweep signals its run.
   touched_at timestamptz(3) not null default now(),
-  -- For jobs on the executions of a workflow.
+  -- Set for jobs on the executions of a workflow.
   workflow_id uuid,
   -- The actor that started the job. Changes by the job are attributed to this actor.
   caused_by text,
   subscription_id uuid
 );
-comment on table job is 'Long work on many contacts, with its progress and result; kept 30 days.';
-comment on column job.caused_by is 'Who started it, an actor; null: not known.';
+comment on table job is 'Jobs: long work on many rows, with its progress and result, kept for 30 '
+  'days.';
+comment on column job.caused_by is 'The actor that started the job; null: not known.';
 comment on column job.subscription_id is 'The subscription whose events a replay sends again.';
 create index job_project on job (project_id, created_at desc);
 create index job_open on job (touched_at) where state in ('waiting', 'active');
@@ -50,7 +51,7 @@ create table job_batch (
   contact_ids uuid[] not null,
   primary key (job_id, number)
 );
-comment on table job_batch is 'The contacts of a bulk action that are left, in batches.';
+comment on table job_batch is 'The batches of contacts that a bulk action has not handled yet.';
 
 -- The file of an import, kept until its job ends, so that any worker can read it.
 create table import_file (
@@ -58,10 +59,11 @@ create table import_file (
   project_id uuid not null,
   content bytea storage external not null
 );
-comment on table import_file is 'The file of an import that is open.';
+comment on table import_file is 'The file of an open import.';
 
--- One row for each Temporal workflow that must be started, signalled or cancelled. It is written in
--- the transaction that requires this, and deleted when Temporal has accepted the request.
+-- One row for each Temporal workflow that must be started, signalled or cancelled. The row is
+-- written in the transaction that requires the request, and deleted when Temporal has accepted the
+-- request.
 create table outbox (
   -- The workflow id in Temporal.
   run_id text primary key,
@@ -82,20 +84,20 @@ create table outbox (
   due_at timestamptz(3) not null default now() + interval '5 seconds',
   -- When the first request was made. Later requests for the same run keep this time.
   created_at timestamptz(3) not null default now(),
-  -- How often the entry was claimed to be sent. The number separates entries that wait for their
-  -- turn from those that Temporal refuses.
+  -- Number of times that the entry was claimed to be sent. The number separates entries that wait
+  -- for their turn from those that Temporal refuses.
   tries smallint not null default 0
 );
 comment on table outbox is 'Temporal workflows that must be started, signalled or cancelled.';
 create index outbox_due on outbox (due_at);
 create index outbox_project on outbox (project_id, due_at);
 
--- How far each kind of regular work on past rows has come, by the name of the work.
+-- The time up to which each kind of regular work on past rows is done, by the name of the work.
 create table watermark (
   name text primary key,
   at timestamptz(3) not null
 );
-comment on table watermark is 'The time up to which each work that looks back has been done.';
+comment on table watermark is 'The time up to which each kind of work on past rows is done.';
 
 insert into watermark (name, at) values ('email_tally', '-infinity');
 
@@ -108,8 +110,9 @@ create table body_retention (
   -- Many messages may be scheduled for one time, so the position is a time and an id.
   scheduled_done_id uuid not null default '00000000-0000-0000-0000-000000000000'
 );
-comment on table body_retention is 'One row: up to which mail old bodies were removed.';
-comment on column body_retention.scheduled_done_to is 'The scheduled_for up to which bodies of scheduled mail were removed.';
+comment on table body_retention is 'One row: the message up to which old bodies are removed.';
+comment on column body_retention.scheduled_done_to is 'The scheduled send time up to which bodies '
+  'of scheduled mail are removed.';
 
 insert into body_retention default values;
 
@@ -136,9 +139,12 @@ create table idempotency (
   shown_to text,
   primary key (owner_id, key)
 );
-comment on table idempotency is 'Answers of requests with an Idempotency-Key, for when they are repeated.';
-comment on column idempotency.use_id is 'The seed of the ids of its mail; a repeat of the same request has the same';
-comment on column idempotency.renewed_at is 'When the running request last renewed its claim; null: not since it claimed the key.';
+comment on table idempotency is 'Responses to requests with an Idempotency-Key, stored for '
+  'repeated requests.';
+comment on column idempotency.use_id is 'The seed of the ids of the request''s mail; a repeat of '
+  'the request has the same seed.';
+comment on column idempotency.renewed_at is 'When the running request last renewed its claim of '
+  'the key; null: not yet.';
 create index idempotency_age on idempotency (created_at);
 
 -- Mail that a request with an idempotency key has accepted before its response is stored. If the

@@ -7,16 +7,16 @@ create table mail_provider (
   name text not null,
   kind text not null check (kind in ('smtp', 'ses')),
   enabled boolean not null default true,
-  -- The fields of its kind that are not secret, as the API shows them.
+  -- The provider's settings that are not secret, as the API shows them.
   settings jsonb not null,
   -- The password (SMTP) or the secret key (SES), encrypted; null: there is none.
   secret bytea,
   -- The way in which the provider reports deliveries, bounces and complaints.
   feedback text not null,
-  -- The key or password that protects its webhooks, encrypted; null: only the token in their
-  -- address does.
+  -- The key or password that protects the provider's webhooks, encrypted; null: only the token in
+  -- their address does.
   feedback_secret bytea,
-  -- SHA-256 of the token in the address of its webhooks; null: it has no webhooks.
+  -- SHA-256 of the token in the address of the provider's webhooks; null: it has no webhooks.
   feedback_token_hash bytea,
   -- The previous token, and until when an address with it still works.
   former_token_hash bytea,
@@ -44,4 +44,4 @@ create table mail_routing (
   routes jsonb not null,
   updated_at timestamptz(3) not null default now()
 );
-comment on table mail_routing is 'Which mail of a project leaves by which mail provider.';
+comment on table mail_routing is 'Routes: they choose the mail provider of each mail of a project.';

@@ -14,7 +14,7 @@ create table ramp (
   -- its route (`next`).
   over text not null default 'hold' check (over in ('hold', 'next')),
   -- The rates in percent at which the ramp stops, and the number of messages from which on rates
-  -- count. Null: it never stops.
+  -- count. Null: the ramp never stops.
   bounce_rate double precision,
   complaint_rate double precision,
   min_sent integer,
@@ -34,8 +34,8 @@ create table ramp (
   judged_from integer not null default 1,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- The time by which its run should have acted; the sweep then signals the run. Null: there is
-  -- nothing to do.
+  -- The time by which the ramp's run should have acted; the sweep then signals the run. Null: there
+  -- is nothing to do.
   reconcile_at timestamptz(3),
   check (provider_id is not null or domain is not null),
   check ((status = 'STOPPED') = (stopped_for is not null)),
@@ -60,7 +60,7 @@ create table ramp_period (
   complained integer not null default 0,
   primary key (ramp_id, number)
 );
-comment on table ramp_period is 'What a ramp has counted, by day and resume.';
+comment on table ramp_period is 'Counts of a ramp by period, which a day or a resume begins.';
 
 create table ramp_mail (
   ramp_id uuid not null references ramp on delete cascade,
@@ -68,5 +68,7 @@ create table ramp_mail (
   attempt_id uuid not null,
   primary key (ramp_id, email_id)
 ) with (autovacuum_vacuum_scale_factor = 0.05);
-comment on table ramp_mail is 'Claimed mail that a ramp counts. The claim after its outcome was recorded adds it to a period.';
-comment on column ramp_mail.attempt_id is 'The attempt that has claimed it: of a campaign, its chunk has the claim.';
+comment on table ramp_mail is 'Claimed mail that a ramp counts, until a later claim adds its '
+  'outcome to a period.';
+comment on column ramp_mail.attempt_id is 'The attempt that has claimed the message, or the chunk '
+  'with the message.';

@@ -20,7 +20,7 @@ create table api_key (
   -- When the next notice about the key's expiry is due (domain/access/key-expiry.ts); null: never.
   notice_at timestamptz(3),
   last_used_at timestamptz(3),
-  -- Callers as api/accounts/actor.ts writes them.
+  -- The callers that created and revoked the key, as api/accounts/actor.ts writes callers.
   created_by text not null,
   revoked_at timestamptz(3),
   revoked_by text,
@@ -31,7 +31,8 @@ create table api_key (
   check ((previous_hash is null) = (rotates_until is null)),
   check ((revoked_at is null) = (revoked_by is null))
 );
-comment on table api_key is 'API keys of a project besides its pair, each with a name and scopes.';
+comment on table api_key is 'API keys of a project besides its own two keys, each with a name and '
+  'scopes.';
 create index api_key_page on api_key (project_id, created_at desc, id desc);
 create index api_key_answers on api_key (id) where clear_answers;
 create index api_key_notice on api_key (notice_at) where notice_at is not null;

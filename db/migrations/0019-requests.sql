@@ -15,10 +15,10 @@ create table request_log (
   status smallint not null,
   ms integer not null,
   error_code text,
-  -- The caller as api/accounts/actor.ts writes it.
+  -- The caller, as api/accounts/actor.ts writes callers.
   actor text not null,
   ip text not null,
-  -- How the Idempotency-Key was used; null: the request had none.
+  -- Use of the Idempotency-Key; null: the request had none.
   idempotency text check (idempotency in ('first', 'replayed', 'refused')),
   -- Number of requests for which this row stands.
   sample integer not null,
@@ -27,7 +27,7 @@ create table request_log (
   details jsonb,
   primary key (owner_id, at, id)
 ) partition by range (at);
-comment on table request_log is 'Requests of a project: by whom, when, and with which result.';
+comment on table request_log is 'Requests of a project, each with its caller, time and result.';
 create index request_log_request on request_log (owner_id, request_id, at);
 create index request_log_failed on request_log (owner_id, at, id) where status >= 400;
 

@@ -14,7 +14,7 @@ create table factor (
   public_key bytea,
   counter bigint,
   transports text[],
-  -- When its first code was accepted; null: never, so it does not count as a factor yet.
+  -- When the first code was accepted; null: never, so the row does not count as a factor yet.
   confirmed_at timestamptz(3),
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
@@ -22,7 +22,7 @@ create table factor (
   check ((type = 'passkey') = (credential_id is not null and public_key is not null
     and counter is not null))
 );
-comment on table factor is 'Second factors of users: generators of codes, and passkeys.';
+comment on table factor is 'Second factors of users: authenticator apps and passkeys.';
 create index factor_user on factor (user_id);
 
 create table recovery_code (
@@ -31,7 +31,7 @@ create table recovery_code (
   code_hash bytea not null,
   primary key (user_id, code_hash)
 );
-comment on table recovery_code is 'Codes that take the place of a second factor, each once.';
+comment on table recovery_code is 'Codes that replace a second factor, each once.';
 
 create table pending_sign_in (
   -- SHA-256 of the token in the cookie.
@@ -50,7 +50,8 @@ create table pending_sign_in (
   tries smallint not null default 0,
   expires_at timestamptz(3) not null
 );
-comment on table pending_sign_in is 'Sign-ins whose first proof was right, and whose second factor is still asked.';
+comment on table pending_sign_in is 'Sign-ins whose first factor is proved, and whose second '
+  'factor is still missing.';
 create index pending_sign_in_user on pending_sign_in (user_id, expires_at);
 create index pending_sign_in_expiry on pending_sign_in (expires_at);
 create index pending_sign_in_subject on pending_sign_in (issuer, subject) where issuer is not null;
@@ -71,5 +72,6 @@ create table break_glass (
   token_hash bytea not null unique,
   expires_at timestamptz(3) not null
 );
-comment on table break_glass is 'Links with which an operator lets a user in, one per user.';
+comment on table break_glass is 'Sign-in links from an operator for a user who is locked out: one '
+  'per user.';
 create index break_glass_expiry on break_glass (expires_at);

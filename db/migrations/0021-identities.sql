@@ -5,15 +5,15 @@ create table identity (
   user_id uuid not null references app_user on delete cascade,
   -- The id of the provider in the file of OpenID providers.
   provider text not null,
-  -- The provider's address, and the user's id there. An email address can pass to another person;
-  -- these cannot.
+  -- The provider's address, and the user's id there. Unlike an email address, the two cannot pass
+  -- to another person.
   issuer text not null,
   subject text not null,
   created_at timestamptz(3) not null default now(),
   last_used_at timestamptz(3) not null default now(),
   unique (issuer, subject)
 );
-comment on table identity is 'By which users of OpenID providers an account signs in.';
+comment on table identity is 'Users of OpenID providers who can sign in to an account.';
 create index identity_user on identity (user_id);
 
 create table sign_in_rule (
@@ -29,5 +29,6 @@ create table sign_in_rule (
   primary key (project_id, position),
   check ((claim is null) = (value is null))
 );
-comment on table sign_in_rule is 'Which users of OpenID providers are members of a project.';
+comment on table sign_in_rule is 'Rules by which users of OpenID providers are members of a '
+  'project.';
 create index sign_in_rule_claim on sign_in_rule (provider, claim, value);

@@ -26,7 +26,7 @@ create table security_event (
   count integer not null default 1,
   created_at timestamptz(3) not null default now()
 );
-comment on table security_event is 'Logins, refusals and changes: who, from where, when';
+comment on table security_event is 'Log-ins, refusals and changes: who, from where, when.';
 create index security_event_user on security_event (user_id, id) where user_id is not null;
 -- The events of a user outside projects, sorted like the list of them.
 create index security_event_own on security_event (user_id, created_at, id)

@@ -13,12 +13,13 @@ create table goal (
   touch text not null,
   primary key (project_id, event_name, owner_id)
 );
-comment on table goal is 'Which campaigns and workflows have an event as their goal.';
+comment on table goal is 'The goals of campaigns and workflows, by event.';
 create unique index goal_owner on goal (owner_id);
 
--- Triggers keep the table, because campaigns and workflows are created, copied, changed and deleted by
--- statements of several nouns, none of which may write the tables of another. They run only when a
--- statement sets "goal" or deletes a row, so sending mail and recording feedback do not pay for them.
+-- Triggers keep the table, because campaigns and workflows are created, copied, changed and deleted
+-- by statements of several nouns, none of which may write the tables of another. These triggers run
+-- only when a statement sets "goal" or deletes a row, so sending mail and recording feedback do not
+-- pay for them.
 create function store_goal() returns trigger language plpgsql as $$
 begin
   delete from goal where owner_id = new.id;
@@ -61,7 +62,8 @@ create table conversion (
   -- When the event happened.
   at timestamptz(3) not null
 );
-comment on table conversion is 'Events that are the goal of a campaign or workflow, each with the message that led to it.';
+comment on table conversion is 'Events that are the goal of a campaign or workflow, each with the '
+  'message that led to the event.';
 create index conversion_project on conversion (project_id, at);
 create index conversion_owner on conversion (owner_id, at);
 create index conversion_email on conversion (email_id);
@@ -74,8 +76,8 @@ create table goal_tally (
   value numeric not null,
   fresh boolean not null default true
 );
-comment on table goal_tally is 'How many messages of a campaign or workflow have led to its goal, how many events, and their '
-  'value; appended to, folded by the sweep.';
+comment on table goal_tally is 'Number of messages of a campaign or workflow that led to its '
+  'goal, with the number and value of the events. Statements add rows, and the sweep merges them.';
 create index goal_tally_key on goal_tally (owner_id);
 create index goal_tally_fresh on goal_tally (owner_id) where fresh;
 create index goal_tally_project on goal_tally (project_id);

@@ -8,7 +8,7 @@ export interface KeyNotice {
   keyId: string;
   name: string;
   expiresAt: Date;
-  /** Days until the expiry: 30, 7 or 1; 0: the key has expired. */
+  /** Days until the expiry; 0: the key has expired. */
   daysLeft: number;
 }
 

@@ -19,7 +19,9 @@ export interface NamedKey {
   events: string[] | null;
   /** The reason why the key is invalid; null: it is valid. */
   ended: 'expired' | 'revoked' | null;
-  /** If the key was rotated: until when this old value is valid. */
+  /**
+   * Until when the sent value is valid, if it is the old value of a rotated key; otherwise null.
+   */
   validUntil: string | null;
 }
 

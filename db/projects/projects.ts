@@ -11,7 +11,7 @@ export type MemberProjectRow = Selectable<Project> & { role: Role };
 
 export interface ProjectState {
   id: string;
-  /** The id that clients see. It differs from `id` after a reset. */
+  /** The id that clients see, which differs from `id` after a reset. */
   publicId: string;
   disabledReason: string | null;
   /** True if a contact must confirm by mail before a public key can subscribe it. */

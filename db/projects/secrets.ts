@@ -57,7 +57,7 @@ export async function listSecretNames(db: Database, projectId: string): Promise<
 /** A secret with its encrypted value. */
 export interface SealedSecret {
   name: string;
-  /** As for `SecretEntry`. */
+  /** Only requests to these hosts get the secret; null: requests to any host. */
   hosts: string[] | null;
   value: Buffer;
 }

@@ -112,9 +112,9 @@ export async function markUploadRemoved(
 }
 
 /**
- * Claims a file that must be deleted from the storage, and returns its key, if there is one. Its
- * process died while it stored or deleted the file, or the storage did not respond. No other
- * process claims the file for some minutes.
+ * Claims a file that must be deleted from the storage, because its process died or the storage did
+ * not respond. Returns its key, if there is one. No other process claims the file for
+ * `retryMinutes` minutes.
  */
 export async function claimUploadRemoval(db: Database): Promise<string | null> {
   const { rows } = await sql<{ key: string }>`

@@ -6,7 +6,7 @@ export interface ReportingProvider {
   id: string;
   projectId: string;
   feedback: string;
-  /** The secret that protects its webhooks, encrypted; null: it has none. */
+  /** The secret that protects the provider's webhooks, encrypted; null: it has none. */
   secret: Buffer | null;
 }
 

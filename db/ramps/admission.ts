@@ -70,9 +70,9 @@ function mailOf({ from_email: from, message_class }: RampedEmail, providerId: st
 }
 
 /**
- * Locks the ramps of a project that may apply to the messages, until the transaction ends: claims
- * of one project decide one after the other, and never exceed a limit together. Counts the outcomes
- * of earlier messages.
+ * Locks the ramps of a project that may apply to the messages, until the transaction ends. So
+ * claims of one project decide one after the other, and never exceed a limit together. Counts the
+ * outcomes of earlier messages.
  */
 export async function openRamps(
   tx: Database,

@@ -181,7 +181,7 @@ export async function resumeRamp(tx: Database, ramp: RampRow): Promise<void> {
   await signalRamp(tx, ramp);
 }
 
-/** Deletes a locked ramp. Its run ends. */
+/** Deletes a locked ramp, whose run then ends. */
 export async function deleteRamp(tx: Database, ramp: RampRow): Promise<void> {
   await signalRamp(tx, ramp);
   await tx.deleteFrom('ramp').where('id', '=', ramp.id).execute();

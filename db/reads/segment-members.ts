@@ -9,7 +9,10 @@ import type { SegmentRow } from '../segments/segments.ts';
 export interface MembersQuery {
   page: number;
   pageSize: number;
-  /** Absent: by the time of joining in a STATIC segment, by the creation of the contact in others. */
+  /**
+   * Absent: by the time of joining in a STATIC segment, by the contact's creation in other
+   * segments.
+   */
   sort?: 'createdAt' | 'email' | undefined;
   dir: 'asc' | 'desc';
 }

@@ -44,11 +44,14 @@ const typeOfMail = sql<string>`case
     and error is distinct from 'delivery_unknown' then 'not_reached'
   else 'email' end`;
 
-/** Fields of all items of the timeline; `id` is that of their row. Sorted by `at` and `id`, newest first. */
+/**
+ * Fields of all items of the timeline, which is sorted by `at` and `id`, newest first. `id` is the
+ * id of the item's row.
+ */
 interface Item {
   type: TimelineType;
   id: string;
-  /** To the microsecond. */
+  /** Time of the item, to the microsecond. */
   at: string;
 }
 

@@ -30,7 +30,7 @@ const belongings: Readonly<Record<string, readonly Belonging[]>> = {
   workflow: [
     executions,
     { table: 'not_started', column: 'workflow_id', rows: 5000 },
-    // Each row is a graph of up to a megabyte.
+    // Few rows at once, because each is a graph of up to a megabyte.
     { table: 'workflow_version', column: 'workflow_id', rows: 20 },
   ],
   segment: [{ table: 'segment_member', column: 'segment_id', rows: 5000 }],

@@ -16,7 +16,7 @@ export interface RequestSearch {
   /** The first and the last status that match. */
   status?: readonly [from: number, to: number] | undefined;
   errorCode?: string | undefined;
-  /** The caller of a request must be each of these. */
+  /** A request matches only if its caller equals each of these actors. */
   actors: readonly string[];
   ip?: string | undefined;
   minMs?: number | undefined;

@@ -49,8 +49,8 @@ const fields = Object.keys(types) as (keyof StoredRequest)[];
 /** After this many stored requests of a project and day, the project's total is checked. */
 const lookEvery = 1_000;
 /**
- * Number of requests of a project that are kept when its oldest are deleted. It leaves room for
- * requests that processes may store before the next check.
+ * Number of requests of a project that are kept when its oldest are deleted: fewer than the
+ * maximum, because processes may store requests before the next check.
  */
 const keptMax = 1_000_000 - 2 * lookEvery;
 /** Number of requests that are deleted in one transaction. */

@@ -127,7 +127,7 @@ export async function keepDueSchedules(db: Database, max: number): Promise<void>
   await transact(db, async (tx) => {
     const due = await tx
       .updateTable('workflow_schedule')
-      // The check itself then sets the time of the next check.
+      // The check itself sets the time of the next check.
       .set({ next_reconcile_at: sql<Date>`now() + interval '1 minute'` })
       .where('workflow_id', 'in', (eb) =>
         eb
@@ -340,7 +340,7 @@ export async function beginFiring(tx: Database, workflowId: string, at: Date): P
     new Date(at.getTime() - 1),
     plannedAheadMin,
   );
-  // If false, `at` belongs to an earlier version of the schedule.
+  // If `isPlanned` is false, `at` belongs to an earlier version of the schedule.
   const isPlanned = planned?.getTime() === at.getTime();
   if (!workflow || !row || !isPlanned || at < row.next_at) return false;
   const now = new Date();

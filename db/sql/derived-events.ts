@@ -5,27 +5,28 @@ import type { Moment } from './mail-moments.ts';
 import { itemsMatch } from './subscribed-events.ts';
 
 /**
- * Events of campaign mail that are not stored, because the message's row has the times when it was
- * sent and delivered. They are stored only if a workflow, a wait, an exit rule or a goal needs them. All other
- * readers of events also read these; event subscriptions find them by `derived_event_log`.
+ * Events of campaign mail that need not be stored, because the message's row has the times when it
+ * was sent and delivered. Such an event is stored only if a workflow, a wait, an exit rule or a
+ * goal needs it. All other readers of events also read derived events; event subscriptions find
+ * them by `derived_event_log`.
  */
 
 export interface DerivedEvent {
   name: 'email.sent' | 'email.delivery';
-  /** Its bit in `email.derived_events`. */
+  /** The event's bit in `email.derived_events`. */
   bit: 1 | 2;
   /** The column with the time of the event. */
   at: 'sent_at' | 'delivered_at';
-  /** The name of its kind in `email_moment`. */
+  /** The name of the event's kind in `email_moment`. */
   moment: Moment;
-  /** The field for that time in the event's data. */
+  /** The field of the event's data that has its time. */
   field: 'sentAt' | 'deliveredAt';
   /**
    * Version of the event's id, a UUID (RFC 9562); the message's id has 7 there. Events of the same
    * moment are ordered by id: sent, then delivered.
    */
   version: '6' | '8';
-  /** SQL that is true for messages that have that time. */
+  /** SQL that is true for messages that have the time of the event. */
   happened: RawBuilder<boolean>;
 }
 
@@ -56,8 +57,8 @@ export function derivedNamed(name: string | undefined): readonly DerivedEvent[] 
 }
 
 /**
- * The names of all derived events as SQL rows. They are no parameters, because PostgreSQL would
- * then plan the statement at each execution.
+ * The names of all derived events as SQL rows. These are literals, because PostgreSQL would plan a
+ * statement with parameters at each execution.
  */
 const derivedNames = sql.join(derivedEvents.map(({ name }) => sql`(${sql.lit(name)}::text)`));
 

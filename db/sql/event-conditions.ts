@@ -17,9 +17,9 @@ export function isGoalEvent(event: string): RawBuilder<boolean | null> {
 }
 
 /**
- * SQL that is true if a table has the project and the name of an event. It reads the next entry of
- * the index and compares it. With a condition on the project instead, the planner may read the whole
- * table when another project has thousands of rows.
+ * SQL that is true if a table has the project and the name of an event. Reads only the next entry
+ * of the index. With a condition on the project instead, the planner may read the whole table when
+ * another project has thousands of rows.
  */
 function isListed(table: 'exit_event' | 'goal', event: string): RawBuilder<boolean | null> {
   const key = sql`(${sql.ref(`${event}.project_id`)}, ${sql.ref(`${event}.name`)})`;
@@ -31,8 +31,9 @@ function isListed(table: 'exit_event' | 'goal', event: string): RawBuilder<boole
 
 /**
  * SQL that is true if an execution is active, belongs to the contact of an event, and an exit rule
- * of its workflow uses the event. It starts from the contact, because a workflow may have a million
- * executions, and a project ten thousand workflows with a rule. Both parameters are aliases.
+ * of its workflow uses the event. The search starts from the contact, because a workflow may have a
+ * million executions, and a project ten thousand workflows with a rule. Both parameters are
+ * aliases.
  */
 export function mayBeEnded(execution: string, event: string): RawBuilder<boolean> {
   const ofExecution = (name: string) => sql.ref(`${execution}.${name}`);

@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 export const isOn = (version: number) => sql`workflow_version = ${version}`;
 
 /**
- * How far the clocks of Temporal and the database may differ: a run may end a wait or a delay when at
- * most this much of it is left.
+ * Maximum difference between the clocks of Temporal and the database. A run may end a wait or a
+ * delay when at most this time is left.
  */
 export const clockSkew = sql`interval '1 minute'`;
 

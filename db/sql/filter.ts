@@ -37,7 +37,7 @@ export interface ConditionSqlOptions {
   /** The alias of the table `contact` in the query. */
   contact?: string;
   /**
-   * The project, if all contacts of the query belong to one. It speeds up the search for events and
+   * The project, if all contacts of the query belong to one: speeds up the search for events and
    * mail.
    */
   projectId?: string;
@@ -122,7 +122,7 @@ function joined(word: RawBuilder<unknown>, parts: Sql[]): Sql {
 
 const no = sql<boolean>`false`;
 
-/** Only for expressions that are never null: all but those on JSON. */
+/** Negates an expression that is never null, unlike expressions on JSON. */
 function not(expression: Sql): Sql {
   return sql<boolean>`not (${expression})`;
 }
@@ -161,8 +161,8 @@ function memberSql(scope: Scope, id: string): Sql {
 
 /**
  * SQL that is true if an event of a name exists since a moment: stored, or derived from the row of
- * a campaign's message. Each of the two has an `exists` of its own: for one `exists` over both,
- * PostgreSQL would read the events of all contacts.
+ * a campaign's message. Two `exists`, because for one over both, PostgreSQL would read the events
+ * of all contacts.
  * @param isOwn a condition on the contact of `inner_seen`
  */
 function hasEvent(name: string, isOwn: RawBuilder<unknown>, from: RawBuilder<Date>) {
@@ -315,7 +315,7 @@ function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly s
   if (quick) return sql<boolean>`coalesce(${quick}, false)`;
   const holds = dataSql(filter, valueSql(data, path), now);
   if (!showsInText(filter)) return sql<boolean>`coalesce(${holds}, false)`;
-  // This quick test costs a third of the full one, and excludes most values.
+  // This quick test is cheaper than the full one, and excludes most values.
   const name = path.join('.');
   const own = sql`${data} ->> ${name}::text`;
   const text = path.length === 1 ? own : sql`coalesce(${own}, ${data} #>> ${path}::text[])`;
@@ -324,8 +324,8 @@ function dataFilterSql({ contact, now }: Scope, filter: Filter, path: readonly s
 }
 
 /**
- * Returns true if each JSON value that contains the text of the filter also has it in its text
- * form.
+ * Returns true if the text of the filter appears unchanged in the text form of each JSON value that
+ * contains it.
  */
 function showsInText({ operator, value }: Filter): boolean {
   return (
@@ -336,9 +336,8 @@ function showsInText({ operator, value }: Filter): boolean {
 }
 
 /**
- * SQL for `equals` with a plain value, if the operator `@>` is equivalent, which costs half; null
- * for all other filters. In objects, `@>` requires the same keys and, at their end, an equal
- * scalar.
+ * SQL for `equals` with a plain value, if the cheaper operator `@>` is equivalent; null for all
+ * other filters. In objects, `@>` requires the same keys and, at their end, an equal scalar.
  */
 function dataEqualsSql(
   { operator, value: given }: Filter,
@@ -378,8 +377,8 @@ function containsSql(value: RawBuilder<unknown>, given: unknown): Sql {
 }
 
 /**
- * Compares as numbers, otherwise as dates, otherwise as texts by code points: by the first of these
- * types that fits both values.
+ * Compares as numbers, as dates or as texts by code points: by the first of these types that fits
+ * both values.
  */
 function orderSql(operator: OrderOperator, value: RawBuilder<unknown>, given: unknown): Sql {
   const symbol = symbols[operator];

@@ -55,11 +55,11 @@ export function ledgerColumns(email: string, more: readonly string[] = []): RawB
 /** Names of queries in the same statement, with the columns `ledgerColumns`. */
 export interface LedgerChange {
   /**
-   * The messages before the change. Absent: they were new, or still waited to be sent. Such messages
-   * have no moments, no failure and no id from a provider, so nothing has to be taken back.
+   * The messages before the change. Absent if the messages are new or were still waiting: then they
+   * have no moments, failure or provider's id to take back.
    */
   was?: string;
-  /** The same messages after the change. Absent: they are deleted. */
+  /** The same messages after the change. Absent if the change deletes the messages. */
   now?: string;
 }
 
@@ -162,7 +162,7 @@ const followers = {
     return parts;
   },
 
-  /** The two of `moments` that a message can have when a provider has just accepted it. */
+  /** The moments `sent` and `delivered`: a message that was just accepted has no others. */
   acceptance({ now }: LedgerChange): Part[] {
     return [
       [
@@ -178,8 +178,8 @@ const followers = {
   },
 
   /**
-   * The ids that providers have given to messages. The ids that our own mailers give begin with that of
-   * the message, so they are not stored.
+   * Ids that providers have given to messages. An id that our own mailers give begins with the
+   * message's id, so it is not stored.
    */
   providerMessages({ was, now }: LedgerChange): Part[] {
     const given = (row: string) => sql`
@@ -194,7 +194,7 @@ const followers = {
       ]);
     }
     if (now) {
-      // The feedback that was faster than the provider's response may have given the same id.
+      // Feedback that was faster than the provider's response may have stored the same id.
       const isNew = sql`not exists (select from provider_message inner_known
         where inner_known.message_id = email.message_id and inner_known.email_id = email.id)`;
       const added = was ? sql`${given(now)} except ${given(was)}` : sql`${given(now)} and ${isNew}`;
@@ -226,7 +226,10 @@ const followers = {
     return parts;
   },
 
-  /** How many messages of a campaign have failed, or were deleted unsent, by reason; and all deleted. */
+  /**
+   * Counts messages of a campaign that have failed or were deleted unsent, by reason; and all
+   * deleted ones.
+   */
   campaignTally({ was, now }: LedgerChange): Part[] {
     if (!now) {
       return [
@@ -326,8 +329,8 @@ const followers = {
   },
 
   /**
-   * The links that were clicked. The sums of all messages stay. An address from data may be about one
-   * contact, so it goes with the last message in which it was clicked.
+   * The links that were clicked. The sums of all messages stay. A link address made from data may
+   * identify a contact, so it is deleted with the last message in which it was clicked.
    */
   links({ was, now }: LedgerChange): Part[] {
     if (now) return [];
@@ -356,7 +359,7 @@ const followers = {
     ];
   },
 
-  /** Opens and clicks go with their message. */
+  /** Opens and clicks are deleted with their message. */
   engagement({ was, now }: LedgerChange): Part[] {
     if (now) return [];
     const ids = sql`select id from ${sql.table(was!)}`;

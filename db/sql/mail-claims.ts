@@ -30,8 +30,8 @@ export function trackingHost(email: string): RawBuilder<string | null> {
 }
 
 /**
- * SQL that returns the arm of a message in the experiment of its campaign: its own in the test group,
- * else the one of the decision; null: it has none.
+ * SQL that returns the arm of a message in the experiment of its campaign: the message's own arm in
+ * the test group, otherwise the arm of the decision; null: none.
  * @param email the table with `arm` and `campaign_id`, or its alias.
  */
 export function armOf(email: string): RawBuilder<string | null> {
@@ -72,7 +72,7 @@ export function firstAttemptAt(email: string): RawBuilder<string | null> {
 }
 
 /**
- * SQL that is true if a project has, or has had, entries in its suppression list. Otherwise the
+ * SQL that is true if a project has, or has had, entries in its suppression list. If false, the
  * list need not be read.
  */
 export function hasAddressKey(projectId: string) {
@@ -95,9 +95,9 @@ export function hasRouting(projectId: RawBuilder<unknown>): RawBuilder<boolean> 
 export interface RoutedPart {
   /** null: the default provider, without a route. */
   providerId: string | null;
-  /** Entries that their traces get with their outcomes. */
+  /** Trace entries that the messages get with their outcomes. */
   trace: readonly TraceEntry[];
-  /** The same, if the first attempt is accepted: see `shortRouted`. */
+  /** Trace entries of messages whose first attempt is accepted: see `shortRouted`. */
   plain: readonly StoredEntry[];
   emailIds: readonly string[];
 }
@@ -114,7 +114,7 @@ export function routedIn(chunks: RawBuilder<unknown>): RawBuilder<unknown> {
       cross join jsonb_array_elements_text(inner_part -> 'emailIds') as inner_routed_id)`;
 }
 
-/** The same for the chunk that an attempt has claimed. */
+/** SQL like that of `routedIn`, for the chunk that an attempt has claimed. */
 export function routedBy(attemptId: string): RawBuilder<unknown> {
   return routedIn(sql`(select inner_claim.routed from campaign_chunk inner_claim
     where inner_claim.attempt_id = ${attemptId})`);
@@ -122,7 +122,7 @@ export function routedBy(attemptId: string): RawBuilder<unknown> {
 
 /**
  * SQL that returns the mail provider that has a message, or has had it last; null: the default one,
- * without a route. The claimed chunk of a message knows it before the row does.
+ * without a route. The claimed chunk of a message has the provider before the row has it.
  * @param email the table or its alias.
  */
 export function providerOf(email: string): RawBuilder<string | null> {

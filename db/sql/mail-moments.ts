@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 
 /**
  * When messages were sent, delivered, opened and so on: rows of `email_moment`, which follow the
- * messages (see `ledger.ts`). Their index finds the newest messages of a project, or all of a period. It does not have
- * the contacts: for their moments, read their mail.
+ * messages (see `ledger.ts`). The index finds the newest messages of a project, or all of a period.
+ * The index has no contacts: for the moments of a contact, read the contact's mail.
  */
 
 /**
@@ -124,8 +124,8 @@ function valueAfter(email: MomentState, changed: MomentState, at: TimeColumn) {
 }
 
 /**
- * SQL parts (common table expressions, without the leading comma) that store changes of moments. With
- * a list PostgreSQL does half the work that it has with the messages before and after: `following`.
+ * SQL parts (common table expressions, without the leading comma) that store changes of moments. A
+ * list costs PostgreSQL less than `following`, which reads the messages before and after.
  */
 export function changingMoments(changes: readonly MomentChange[]): RawBuilder<unknown> {
   const key = sql`project_id, kind, at, email_id`;
@@ -173,7 +173,7 @@ export function momentsOf(
 /** A period, both ends included, as SQL timestamps. */
 export interface MomentPeriod {
   from: RawBuilder<Date>;
-  /** The end; if left out, there is none. */
+  /** End of the period; absent: it has no end. */
   to?: RawBuilder<Date>;
 }
 

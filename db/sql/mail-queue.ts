@@ -26,8 +26,8 @@ export function unqueuedOf(campaignId: RawBuilder<unknown>): RawBuilder<unknown>
 
 /**
  * Returns SQL that is true if a waiting message of a campaign is in no chunk: the send policy holds
- * it back, or it is sent once more because its outcome stayed unknown. It is found by `unqueuedOf`.
- * `due_at` is null while a message is in a chunk, which then has the due time.
+ * it back, or it is sent once more because its outcome stayed unknown. `unqueuedOf` finds such
+ * messages. `due_at` is null while a message is in a chunk, which then has the due time.
  * @param email the table or its alias.
  */
 export function isUnqueued(email: string): RawBuilder<boolean> {

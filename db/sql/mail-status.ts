@@ -5,9 +5,9 @@ import { unqueuedOf } from './mail-queue.ts';
 import { traceEntry } from './mail-trace.ts';
 
 /**
- * The status and the outcome with which messages are shown. Campaign mail that is being given to the
- * mail provider still has the status PENDING in its row, but a claimed chunk of its campaign names
- * it. It is shown as SENDING.
+ * The status and the outcome with which messages are shown. Campaign mail that is being given to
+ * the mail provider still has the status PENDING in its row, but a claimed chunk of its campaign
+ * names it. Such mail is shown as SENDING.
  */
 
 /**
@@ -43,7 +43,7 @@ export function statusOf(email: string): RawBuilder<string> {
 }
 
 /**
- * SQL that is true if a campaign has waiting mail, in chunks or outside of them. It is fast,
+ * SQL that is true if a campaign has waiting mail, in chunks or outside of them. The check is fast,
  * because it does not search the campaign's messages.
  */
 export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean> {
@@ -54,8 +54,8 @@ export function hasWaiting(campaignId: RawBuilder<unknown>): RawBuilder<boolean>
 
 /**
  * SQL that selects the status of the campaign of a message that is PENDING or SENDING; null for
- * other messages. It is UNDECIDED instead of SENDING while the message waits for the decision of an
- * experiment.
+ * other messages. The status is UNDECIDED instead of SENDING while the message waits for the
+ * decision of an experiment.
  */
 export function campaignStatusOf(email: string): RawBuilder<string | null> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
@@ -109,7 +109,9 @@ export function reasonOf(
     else coalesce(${holdReasonOf(email)}, 'queued') end`;
 }
 
-/** SQL that selects the reason of the hold of a waiting message, as `holdOf` does; null: it is due. */
+/**
+ * SQL that selects the reason of the hold of a waiting message, as `holdOf` does; null: no hold.
+ */
 function holdReasonOf(email: string): RawBuilder<string | null> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
   const policy = sql`coalesce(${column('hold_reason')}, 'quiet_hours')`;
@@ -154,7 +156,8 @@ export function endedBy(email: string): RawBuilder<string> {
 }
 
 /**
- * SQL that selects when an event happened to a message; null: never, or it failed but was retried.
+ * SQL that selects when an event happened to a message; null: it never happened, or the message
+ * failed and was retried.
  * @param email the table or its alias.
  * @param ownerId the campaign or template whose link an event names
  */

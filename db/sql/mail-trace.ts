@@ -35,14 +35,14 @@ export interface TraceEntry {
 
 /**
  * An entry to append to `email.trace`, in the statement that changes the row: `trace = trace ||
- * ${traceEntry('accepted', …)}`. It has the time of the statement.
+ * ${traceEntry('accepted', …)}`. The entry has the time of the statement.
  * @param detail a JSON object as SQL, for data that only the row has.
  */
 export function traceEntry(state: TraceState, detail?: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`trace_entry(${sql.lit(state)}, ${detail ?? sql`null`})`;
 }
 
-/** The entry for a message that has got a send time; `at` null: it is sent at once, after all. */
+/** The entry for a message that has got a send time; `at` null: the message is sent at once. */
 export function scheduledEntry(at: Date | null): RawBuilder<string> {
   return traceEntry('scheduled', sql`jsonb_build_object('for', ${at && at.toISOString()}::text)`);
 }
@@ -80,8 +80,9 @@ export type StoredEntry = Partial<Pick<TraceEntry, 'at'>> & Omit<TraceEntry, 'at
 const usualRoute = { why: 'chosen', skipped: [] } as const;
 
 /**
- * Returns what is stored of an entry `routed` of a message whose first attempt is accepted. Its columns
- * have the time and the provider, and most messages have `usualRoute`; each row would have them again.
+ * Returns what is stored of an entry `routed` of a message whose first attempt is accepted. The
+ * message's columns have the time and the provider, and most messages have `usualRoute`, so these
+ * are not stored again.
  */
 export function shortRouted({ state, detail }: TraceEntry): StoredEntry {
   const { providerId: _, why, skipped, ...rest } = detail ?? {};
@@ -150,7 +151,8 @@ function isWhole(entry: StoredEntry): entry is TraceEntry {
 }
 
 /**
- * The detail of the trace entry `accepted`, as SQL. It names the provider if a route took part.
+ * The detail of the trace entry `accepted`, as SQL. The detail names the provider if a route took
+ * part.
  * @param providerId null without a route
  */
 export function acceptedDetail(
@@ -162,7 +164,8 @@ export function acceptedDetail(
 }
 
 /**
- * SQL of a trace without an entry `routed` at its end: that message was not given to the provider.
+ * SQL of a trace without its last entry if that is `routed`, because the provider did not get the
+ * message.
  */
 export function unrouted(trace: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`case when ${trace} -> -1 ->> 'state' = 'routed' then ${trace} - (-1) else ${trace} end`;
@@ -170,7 +173,7 @@ export function unrouted(trace: RawBuilder<unknown>): RawBuilder<unknown> {
 
 /**
  * The trace entry `handed_over` of a message that was claimed with its chunk. A provider may have
- * refused it since.
+ * refused the message since.
  */
 export function handedOver(claimedAt: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`jsonb_set(

@@ -35,8 +35,8 @@ export function hasRamp(projectId: RawBuilder<unknown>): RawBuilder<boolean> {
 }
 
 /**
- * SQL of the end of the hold of a message. Mail that a ramp holds waits for the next day of this ramp;
- * while no days pass, it waits without an end.
+ * SQL of the end of the hold of a message. Mail that a ramp holds waits for the next day of this
+ * ramp; while the ramp is not running, the mail waits without an end.
  * @param email the table or its alias.
  */
 export function heldUntil(email: string): RawBuilder<Date | null> {

@@ -21,7 +21,8 @@ const attemptsMax = 30;
 
 /**
  * Adjusts the log of events when the tables are in another cluster than before; otherwise confirms
- * that the cluster is the same. Each process calls it at its start, and each sweep does.
+ * that the cluster is the same. Each process calls this function at its start, and so does each
+ * sweep.
  * @returns true if it was another cluster
  */
 export async function noticeCluster(db: Database): Promise<boolean> {

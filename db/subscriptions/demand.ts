@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Returns the load of PostgreSQL by other work. Reads shared memory once, and one index. */
+/**
+ * Returns the load of PostgreSQL by other work: if campaign mail is being sent, and the number of
+ * active statements. Reads shared memory once, and one index.
+ */
 export async function readDemand(
   db: Database,
 ): Promise<{ isMailLeaving: boolean; statements: number }> {

@@ -101,7 +101,7 @@ async function lockPosition(tx: Database, id: string): Promise<Reading | undefin
   if (!row) return undefined;
   if (row.reading !== null) return { ...row, reading: row.reading };
   // A separate statement after the lock, so that its snapshot is later than any change of the row.
-  // If it is earlier, it belongs to another cluster, which the next sweep notices.
+  // An earlier snapshot belongs to another cluster, which the next sweep notices.
   const { rows: now } = await sql<{ snapshot: string }>`
     select log_snapshot()::text as snapshot
       where pg_snapshot_xmax(log_snapshot()) >= pg_snapshot_xmax(${row.seen}::pg_snapshot)`.execute(

@@ -130,8 +130,8 @@ function nextIn(
 }
 
 /**
- * SQL that is true if a row of one log belongs to the page. After `bound`, it does not, because the
- * other log has unread rows before it.
+ * SQL that is true if a row of one log belongs to the page. A row after `bound` does not, because
+ * the other log has unread rows before that row.
  */
 const isWithin = (rows: string) => sql`not exists (select from bound
   where (bound.tx, bound.id) < (${sql.ref(`${rows}.tx`)}, ${sql.ref(`${rows}.id`)}))`;

@@ -35,7 +35,7 @@ export interface Target {
   lagMs: number;
 }
 
-/** The right of one activity to send for a subscription. It ends when another activity takes it. */
+/** The right of one activity to send for a subscription, until another activity takes the right. */
 export interface Lease {
   id: string;
   /** When the lease was taken, as a text of the database, which has microseconds. */

@@ -107,8 +107,8 @@ async function noteFailure(
   { startedAt, lastAttemptAt }: Settled,
   { holdMs, backOffMs, probe }: NonNullable<Settled['failure']>,
 ): Promise<void> {
-  // If the last attempt of this delivery has also failed since the last success, that attempt was
-  // counted, and this one is not.
+  // If the last attempt of this delivery failed after the last success, that failure was counted,
+  // and this one is not.
   const counts = sql`coalesce(failing_since is null or ${lastAttemptAt}::timestamptz is null
     or ${lastAttemptAt}::timestamptz < failing_since, true)`;
   const failures = sql`least(failures + (${counts})::int, ${failuresMax})`;

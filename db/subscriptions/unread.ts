@@ -4,7 +4,7 @@ import { type Position, positionColumns, selectAfter } from './position.ts';
 
 /**
  * Events that a subscription has not read yet. Their deliveries are pending, although they have no
- * rows. The subscription's run reads the events within a second, unless other work goes first.
+ * rows. The subscription's run reads the events soon, unless other work goes first.
  */
 
 /**

@@ -98,7 +98,7 @@ export async function clearOldLog(db: Database): Promise<boolean> {
 
 /**
  * Deletes a page of a subscription's old deliveries and counts, and skips deliveries that have been
- * pending for 30 days. Returns true if none is left.
+ * pending for `keptDays`. Returns true if none is left.
  */
 export async function clearOldDeliveries(db: Database, id: string): Promise<boolean> {
   const where = sql<boolean>`subscription_id = ${id}

@@ -28,7 +28,7 @@ export interface Addresses {
 
 interface Keys {
   cipher: KeyCipher;
-  /** By id of the project's row. A key never changes, and a reset project has a new row id. */
+  /** By id of the project's row: a key never changes, and a reset project has a new row id. */
   known: Map<string, Addresses>;
 }
 
@@ -78,7 +78,7 @@ const innerBytes = blockBytes + 1024;
 
 /**
  * HMAC-SHA-256 (RFC 2104) with a key shorter than a block. It is computed by two hashes, because
- * all addresses of a campaign are hashed, and an Hmac object takes three times as long (3 µs).
+ * all addresses of a campaign are hashed, and an Hmac object would be slower.
  */
 function hasherOf(key: Buffer): (email: string) => Buffer {
   const padded = (byte: number, length: number) =>

@@ -6,8 +6,8 @@ import { startKeyOf } from '../../domain/workflow/start.ts';
 export const keyEventsMax = 100;
 
 /**
- * Returns true if any of the last 100 events with a name has a value at a path; also true if there
- * was no event with this name.
+ * Returns true if any of the last `keyEventsMax` events with a name has a value at a path; also
+ * true if there was no event with this name.
  */
 export async function hasExecutionKey(
   db: Database,

@@ -22,9 +22,9 @@ import type { StepModule } from '../../domain/workflow/steps/step.ts';
 
 /** The executions to count. */
 export interface StatsPeriod {
-  /** Their current version; undefined: any. */
+  /** Current version of the executions; undefined: any. */
   version?: number | undefined;
-  /** Start of the period in which they started; both ends are included. */
+  /** Start of the period in which the executions started; both ends are included. */
   startDate?: Date | undefined;
   endDate?: Date | undefined;
 }
@@ -75,9 +75,9 @@ export interface StepCounts {
 
 export interface WorkflowStats {
   executions: ExecutionCounts;
-  /** By step id, for all steps of the graph. */
+  /** Counts by step id, for all steps of the graph. */
   steps: Map<string, StepCounts>;
-  /** Conversions of the mail of these executions. */
+  /** Conversions of the mail of the counted executions. */
   goal: GoalCounts;
   /** Events of the period that started no execution. */
   notStarted: Record<NotStartedReason, number>;
@@ -264,8 +264,8 @@ async function findMedians(tx: Database, sampled: RawBuilder<boolean>): Promise<
 }
 
 /**
- * Returns the medians of delays. A delay is completed when it begins to wait. It is left when it is
- * skipped, when the next step begins, or when the execution completes.
+ * Returns the medians of delays. A delay is completed when it begins to wait. A delay is left when
+ * it is skipped, when the next step begins, or when the execution completes.
  */
 async function findDelayMedians(
   tx: Database,

@@ -18,7 +18,7 @@ import { insertExitEvents, updateWorkflow, type WorkflowRow } from './workflows.
 export interface Edit {
   /** The actor that makes the version; null: not known. */
   causedBy: string | null;
-  /** The older version that this one restores. */
+  /** The older version that this version restores. */
   restoredFrom?: number;
 }
 

@@ -137,8 +137,8 @@ async function countOfProject<Kind extends SeriesKind>(
 }
 
 /**
- * Groups the messages by the parts in which things happened to them, and then counts each kind. To take
- * the messages apart first takes four times as long.
+ * Groups the messages by the parts in which things happened to them, and then counts each kind.
+ * This is faster than splitting the messages by kind first.
  */
 async function countOfOwner(
   tx: Database,

@@ -17,8 +17,8 @@ export type ExportedList = 'consent' | 'events' | 'emails' | 'executions';
 
 /**
  * Reads in one read-only transaction, which sees one state of the data. The transaction ends when
- * the client has read everything, disconnects, or is too slow; PostgreSQL ends it after a minute
- * without a query. `ExportSlots` limits the number of such transactions.
+ * the client has read everything, disconnects, or is too slow; PostgreSQL also ends it if it is
+ * idle for too long. `ExportSlots` limits the number of such transactions.
  * @param read yields the parts of the response, one after the other
  */
 export async function* readSnapshot<Part>(
@@ -49,7 +49,8 @@ async function* readInSnapshot<Part>(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute();
-  // The keys that hash addresses are set for the handle `db`, so the snapshot must find them there.
+  // The keys that hash addresses are set for the handle `db`. From now on, the snapshot finds them,
+  // too.
   commitLike(snapshot, db);
   try {
     for await (const part of read(snapshot)) {

@@ -20,8 +20,8 @@ import {
 import { isUuid } from '../../../domain/ids.ts';
 
 /**
- * Number of last recorded events with a name among which the one with the latest time is searched,
- * because events are recorded in about the order of their times.
+ * Number of last recorded events of a name that are searched for the one with the latest time.
+ * Events are recorded in about the order of their times.
  */
 const eventsMax = 1_000;
 /** Number of newest emails that are read for opens, clicks and other activities. */
@@ -69,7 +69,7 @@ interface Seen {
   /** Events that are derived from messages. */
   derived: Record<string, string | null>;
   activities: Record<string, string | null>;
-  /** By the name of the condition's field. */
+  /** Times by the name of the condition's field. */
   mail: Record<string, string | null>;
   memberships: string[];
 }

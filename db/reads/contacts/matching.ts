@@ -57,7 +57,7 @@ export async function listSelected(
   });
 }
 
-/** Number of contacts that an export reads at once. Each has up to 64 KB of data. */
+/** Number of contacts that an export reads at once: few, because each may have much data. */
 const exportedAtOnce = 200;
 
 /**

@@ -55,7 +55,7 @@ export interface RecipientFilter {
 }
 
 export interface RecipientPage<Row> {
-  /** Up to `limit` rows; fewer, even none, if the search for more would take too long. */
+  /** Up to `limit` rows; fewer or none, if the search for more would take too long. */
   rows: Row[];
   /** Start of the next page; null: there is none. */
   next: Position | null;
@@ -70,7 +70,7 @@ export interface RecipientRow extends JudgedMail {
   address: string;
   workflow_execution_id: string | null;
   created_at: Date;
-  /** Its arm in an experiment, and true if it belongs to the test group. */
+  /** The message's arm in an experiment, and true if the message belongs to the test group. */
   arm: string | null;
   is_in_test: boolean;
   opens: number;
@@ -176,12 +176,12 @@ interface Search {
   newest(page: { after: Position | undefined; max: number }): RawBuilder<unknown>;
   /** SQL that is true for a matching row of `email`. The address of its contact is in `receiver`. */
   matches: RawBuilder<boolean>;
-  /** True if all of `newest` match. */
+  /** True if all messages of `newest` match. */
   isExact: boolean;
   readsAddress: boolean;
   /** True if the link is the only condition. */
   isWhole: boolean;
-  /** An event that is its only condition. */
+  /** The event, if it is the only condition. */
   onlyEvent: RecipientEvent | undefined;
   link: LinkOf | null;
 }

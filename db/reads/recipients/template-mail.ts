@@ -13,25 +13,28 @@ import { reasonOf } from '../../sql/mail-status.ts';
 /** Counts of the mail of a template. Each is a number of messages, except `unsubscribed`. */
 export interface TemplateMail extends OutcomeCounts {
   total: number;
-  /** Accepted by the provider. */
+  /** Messages that a provider has accepted. */
   sent: number;
   delivered: number;
-  /** Accepted by a provider that reports no deliveries, and those of them without a report. */
+  /**
+   * Messages that a provider without reports of deliveries has accepted, and those of them without
+   * a report.
+   */
   unreported: number;
   assumed: number;
   opened: number;
   clicked: number;
-  /** Opened, or clicked, by a person. */
+  /** Messages that a person has opened, or clicked. */
   humanOpened: number;
   humanClicked: number;
-  /** Opened, or clicked, by machines alone. */
+  /** Messages that only machines have opened, or clicked. */
   machineOpened: number;
   machineClicked: number;
   bounced: number;
   complained: number;
-  /** Contacts that opted out through a link of such a message. */
+  /** Contacts that opted out through a link of one of the messages. */
   unsubscribed: number;
-  /** Held back by the send policy or a ramp now. */
+  /** Messages that the send policy or a ramp holds back now. */
   held: number;
   /** Messages whose template could not be rendered. */
   renderedPlainly: number;

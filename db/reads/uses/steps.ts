@@ -54,7 +54,8 @@ export async function listTopicUses(
 }
 
 /**
- * SQL of the topic in a step's config. It equals the expression of the index `workflow_step_topic`.
+ * SQL of the topic in a step's config, which equals the expression of the index
+ * `workflow_step_topic`.
  */
 function stepTopic(step: string): RawBuilder<string | null> {
   return sql<string | null>`${sql.ref(`${step}.config`)} ->> 'topicId'`;

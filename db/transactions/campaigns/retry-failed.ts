@@ -5,12 +5,12 @@ import { signalCampaign } from '../../outbox/outbox.ts';
 import type { Retry } from '../../../domain/campaign/retry.ts';
 
 /**
- * Retries the failed mail of a campaign, a page in a transaction. The first page with such mail stores
- * in the campaign what was asked for, and each page how far it has come. If the process of the request
- * dies, the run of the campaign continues.
+ * Retries the failed mail of a campaign, one page per transaction. The first page with such mail
+ * stores the request in the campaign, and each page stores its position. If the process of the
+ * request dies, the run of the campaign continues.
  */
 
-/** A request that has ended no page for so long has died. */
+/** Milliseconds without a finished page after which a request counts as dead. */
 const requestMs = 30_000;
 
 /**
@@ -22,12 +22,12 @@ export async function retryNext(tx: Database, campaign: CampaignRef, retry: Retr
   const next = await retryFrom(tx, campaign, retry, requestMs);
   if (next.retried === 0) return next;
   const row = await findCampaign(tx, campaign.projectId, campaign.campaignId);
-  // Also starts the run of a campaign that was sent to its end.
+  // Starts the run again if the campaign had sent all its mail.
   if (row) await signalCampaign(tx, row);
   return next;
 }
 
-/** Continues a retry whose request has died, by a page. Returns true if there is more to do. */
+/** Processes the next page of a retry whose request has died. Returns true if pages are left. */
 export async function continueRetry(
   db: Database,
   campaign: CampaignRef,

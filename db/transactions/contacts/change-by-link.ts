@@ -39,7 +39,7 @@ export async function recordLinkChange(
     contactId: string;
     /** The message with the link. */
     emailId: string | null;
-    /** Evidence without the text. */
+    /** Consent evidence; its text comes from the request. */
     origin: ConsentOrigin;
     /** True if the topics of the contact are needed. */
     hasTopics: boolean;

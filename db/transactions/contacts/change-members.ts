@@ -21,8 +21,8 @@ export async function recordMembers(
 ): Promise<{ found: string[]; created: number }> {
   let created = 0;
   let contacts = await lockContacts(tx, segment.project_id, emails);
-  // Creates the missing contacts. Repeated if another transaction deletes a contact that the insert
-  // has skipped as existing, before it is locked here.
+  // Creates the missing contacts. Repeats if another transaction deletes a contact after the insert
+  // has skipped it as existing.
   while (options.create && contacts.length < emails.length) {
     created += await insertContacts(tx, segment.project_id, emails, options.create);
     contacts = await lockContacts(tx, segment.project_id, emails);

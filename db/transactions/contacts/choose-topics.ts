@@ -5,14 +5,14 @@ import type { Database } from '../../database.ts';
 import { topicsOf } from '../../topics/choices.ts';
 import { recordEvents } from '../events/record-events.ts';
 
-/** null: the default of the topic. */
+/** true: subscribed, false: left, null: the default of the topic. */
 export type TopicChoice = boolean | null;
 
 export interface ChoiceCause {
   origin: ConsentOrigin;
   /** The message whose link was followed. */
   emailId?: string | null;
-  /** True if the contact was just created: then no events are recorded. */
+  /** True if the contact was just created, so no events are recorded. */
   isNew?: boolean;
 }
 

@@ -5,7 +5,9 @@ import { joinTopics } from './choose-topics.ts';
 
 /** Topics that a request asks for, beside the contact's own subscription. */
 export interface ConsentRequest {
-  /** True: subscription and topics begin only when the owner of the address has confirmed the request. */
+  /**
+   * True if subscription and topics begin only after the owner of the address has confirmed them.
+   */
   isOptIn: boolean;
   /** The ids of the requested topics. */
   topics: readonly string[];

@@ -19,10 +19,7 @@ import { contactDataFault, jsonBytes } from '../../../domain/contact/data.ts';
 import type { ImportData, ImportResult, RowError } from '../../../domain/contact/job.ts';
 import { limits } from '../../../domain/limits.ts';
 
-/**
- * Bytes of the file that are read at once. Their rows, some thousand, are imported in one
- * transaction.
- */
+/** Bytes of the file that are read at once. The rows in them are imported in one transaction. */
 const pieceBytes = 128 * 1024;
 
 interface RowsOutcome {

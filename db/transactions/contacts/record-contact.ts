@@ -15,9 +15,9 @@ import { Problem } from '../../../domain/errors.ts';
 export interface ContactChange {
   email?: string | undefined;
   subscribed?: boolean | undefined;
-  /** Changes of its data; null: removes all of it. */
+  /** Changes of the contact's data; null removes all of it. */
   data: ContactDataChange | null;
-  /** For the event and the consent log. */
+  /** Evidence for the event and the consent log. */
   origin: ConsentOrigin;
   /** The execution whose step makes the change. */
   executionId?: string;
@@ -25,7 +25,7 @@ export interface ContactChange {
 
 export interface ContactWrite extends ContactChange {
   email: string;
-  /** Absent: a new id is made. */
+  /** Id of a contact that is created; absent: a new id is made. */
   idWhenNew?: string;
   subscribedWhenNew: boolean;
   data: ContactDataChange;
@@ -43,8 +43,8 @@ export async function recordContact(
   projectId: string,
   write: ContactWrite,
 ): Promise<{ contact: ContactRow; isNew: boolean }> {
-  // Usually there is something to write, and one statement does it. A change of the subscription
-  // needs the lock first, to know its state before.
+  // One statement writes a change of data alone. A change of the subscription must first lock the
+  // contact, to read its former state.
   if (write.subscribed === undefined && changes(write.data)) {
     const id = write.idWhenNew ?? randomUUID();
     const contact = await upsertContact(tx, projectId, { ...write, idWhenNew: id });
@@ -118,7 +118,7 @@ async function changeContact(tx: Database, before: ContactRow, change: ContactCh
   return withinLimits({ ...contact, consent: 'expired' });
 }
 
-/** Returns true if a contact may be subscribed by a change: false while its address is erased. */
+/** Returns false if a change would subscribe a contact whose address is erased. */
 async function mayBecome(
   tx: Database,
   before: ContactRow,

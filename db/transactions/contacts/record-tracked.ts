@@ -17,7 +17,9 @@ export interface TrackedEvent {
   email: string;
   subscribed: boolean | undefined;
   subscribedWhenNew: boolean;
-  /** True: subscription and topics begin only when the owner of the address has confirmed the request. */
+  /**
+   * True if subscription and topics begin only after the owner of the address has confirmed them.
+   */
   isOptIn: boolean;
   change: ContactDataChange;
   name: string;
@@ -67,8 +69,8 @@ export async function recordTracked(
 }
 
 /**
- * Returns true if an event can be recorded together with others: it only adds to its contact's
- * data.
+ * Returns true if an event only adds to its contact's data, so that it can be recorded together
+ * with others.
  */
 export function isPlain({ subscribed, isOptIn, change, topics }: TrackedEvent): boolean {
   const asksNothing = subscribed === undefined && !isOptIn && topics.length === 0;

@@ -48,7 +48,7 @@ export interface OptInMailSource {
     from: string | null;
     fromName: string | null;
   };
-  /** null: the built-in text. */
+  /** Template of the confirmation mail; null: the built-in text. */
   template: {
     id: string;
     subject: string;
@@ -86,7 +86,7 @@ export async function findOptInMail(
   return rows[0]!;
 }
 
-/** Records that the mail of a locked request, or its reminder, was made, or could not be. */
+/** Records if the mail or the reminder of a locked request could be made. */
 export async function noteOptInMail(
   tx: Database,
   request: OptInRow,

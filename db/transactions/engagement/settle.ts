@@ -29,7 +29,7 @@ import {
  * within an hour.
  */
 
-/** Milliseconds that a transaction of several projects waits for a lock, and that of one project. */
+/** Milliseconds that a transaction waits for a lock: with several projects, and with one. */
 const sharedLockMs = 200;
 const ownLockMs = 1_000;
 
@@ -44,7 +44,7 @@ interface VerdictChange {
 /** Returns true when the caller wants to stop. */
 type Stop = () => boolean;
 
-/** Called for a project whose requests could not be settled. They stay due. */
+/** Called for a project whose requests could not be settled; the requests stay due. */
 export type ReportFailure = (error: unknown, emailIds: readonly string[]) => void;
 
 /**
@@ -88,7 +88,8 @@ async function settlePage(
 
 /**
  * Settles the due requests of messages in one transaction. Locks are taken in the order of
- * `recordFeedback`: contacts, messages, campaigns. The lock of a message is that of its requests.
+ * `recordFeedback`: contacts, messages, campaigns. The lock of a message also protects its
+ * requests.
  * @returns number of settled requests
  */
 function settleMails(db: Database, due: readonly DueMail[], lockMs: number): Promise<number> {
@@ -110,7 +111,7 @@ function settleMails(db: Database, due: readonly DueMail[], lockMs: number): Pro
 
 type LockedMail = Awaited<ReturnType<typeof lockMails>>[number];
 
-/** Locks messages and their contacts, except those that others have locked. */
+/** Locks messages and their contacts, except those that other transactions have locked. */
 async function lockMails(tx: Database, mails: readonly DueMail[]) {
   const contactIds = mails.map(({ contactId }) => contactId);
   const contacts = new Set(await lockContacts(tx, contactIds, { skipsLocked: true }));
@@ -128,8 +129,8 @@ async function lockMails(tx: Database, mails: readonly DueMail[]) {
 }
 
 /**
- * Returns the verdicts that the due requests of a message have changed: those on these requests, and
- * on recent ones that now turn out to be by machines.
+ * Returns the changed verdicts of a message: on its due requests, and on recent requests that now
+ * turn out to be by machines.
  */
 function changesOf(mail: LockedMail, rows: readonly EngagementRow[]): VerdictChange[] {
   const judgements = judgeMail(rows, mail.delivered_at ?? mail.sent_at);
@@ -182,7 +183,7 @@ async function applyChanges(tx: Database, changes: readonly VerdictChange[]): Pr
   );
   const events = byMail.flatMap(([, own]) => eventsOf(own));
   if (events.length > 0) await recordEventsOfProjects(tx, events);
-  // Late, because every attempt of a campaign waits for the lock of its row.
+  // Locks campaigns late, because every attempt of a campaign waits for this lock.
   await countForCampaigns(tx, states);
   await countLinkClicks(tx, changes.flatMap(clickOf));
 }

@@ -43,8 +43,8 @@ const settlingMs = 500;
 const again = '';
 
 /**
- * The tasks in their order: first those for rows that mail under way may still write to, last those
- * for rows that only contain the address.
+ * The tasks in their order: first the rows that mail under way may still write, last the rows that
+ * only contain the address.
  */
 const tasks: Record<string, Task> = {
   emails: deleteEmails,
@@ -197,7 +197,7 @@ async function deleteMailbox(tx: Database, { email, rows_of }: Open): Promise<Pa
 
 /**
  * Erases the address in a page of the project's mail, because mail of other contacts may have been
- * sent to it, too.
+ * sent to the address.
  */
 async function eraseOtherEmails(tx: Database, erasure: Open): Promise<Page> {
   const rows = 5000;
@@ -313,8 +313,8 @@ async function eraseResponses(tx: Database, erasure: Open, cipher: KeyCipher): P
 }
 
 /**
- * Returns true if a text contains the characters of an address, in upper or lower case. They may be
- * a part of a longer address.
+ * Returns true if a text contains the characters of an address, in upper or lower case. The
+ * characters may be a part of a longer address.
  */
 function names(text: string, address: string): boolean {
   return lowerAscii(text).includes(address);

@@ -21,7 +21,7 @@ import {
 /**
  * Effects that depend on the data of an event, or whose refusal is recorded in `not_started`: ends
  * of waits with conditions, digests, and starts with conditions, keys or other rules of re-entry.
- * They are chosen here, and made by the statement in `record-events.ts`.
+ * This file chooses them, and the statement in `record-events.ts` makes them.
  */
 
 /** SQL that is true for a workflow, in the row `workflow`, whose starts must be chosen. */

@@ -24,17 +24,17 @@ export interface Computation {
   removed: number;
   /** Number of members afterwards. */
   total: number;
-  /** False when it was interrupted: its time was over, or the segment was changed meanwhile. */
+  /** False if the computation was interrupted: its time was over, or the segment was changed. */
   isComplete: boolean;
 }
 
 /**
- * Maximum number of contacts that enter or leave and are found by one query. Their ids take some 10
- * MB of memory.
+ * Maximum number of contacts that enter or leave and are found by one query, because their ids are
+ * in memory together.
  */
 const changesMax = 100_000;
 
-/** Number of contacts in one transaction, which locks them for some tens of milliseconds. */
+/** Number of contacts in one transaction: few, because the transaction locks them. */
 const pageSize = 1000;
 
 /**

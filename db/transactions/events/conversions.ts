@@ -42,10 +42,10 @@ async function recordPage(tx: Database, eventIds: readonly string[]): Promise<vo
 }
 
 /**
- * SQL that selects the message with the latest touch before a `happened` event, over all goals of the
- * project that have this event; of equal times, the younger message. It starts from the mail of the
- * contact and looks up the goal of each message, because a project may have thousands of goals with
- * the same event.
+ * SQL that selects the message with the latest touch before a `happened` event, over all goals of
+ * the project that have this event. If two touches have the same time, the younger message is
+ * selected. The search starts from the contact's mail, because a project may have thousands of
+ * goals with the same event.
  */
 const latestTouch = sql`
   select mail.id as email_id, mail.owner_id,

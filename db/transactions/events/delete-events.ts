@@ -4,11 +4,11 @@ import { leaveDigests } from '../../workflows/executions/digest-events.ts';
 import { noteLostEvents, reconcileRecorded } from '../../subscriptions/upkeep.ts';
 import { onlyRow } from '../../expressions.ts';
 
-/** Number of events deleted in one transaction, which takes some tens of milliseconds. */
+/** Number of events deleted in one transaction: few enough that the transaction is short. */
 const deletedAtOnce = 10_000;
 
 /**
- * Deletes the events of a name recorded until now, in many short transactions. It keeps events that
+ * Deletes the events of a name recorded until now, in many short transactions. Keeps events that
  * have just ended a wait, because the run must still read them. Open digests lose the deleted
  * events. Returns the number of deleted events.
  * @param note records the deletion, in the first transaction that deletes an event
@@ -80,8 +80,8 @@ interface EventsToDelete {
 
 /**
  * Merges the rows of `event_tally` with the same project, name and day into one, if some of them
- * are fresh; no row is left if the sum is 0. It is exact even when other transactions merge or
- * record at the same time, because it sums exactly the rows that it deletes.
+ * are fresh; no row is left if the sum is 0. The sum is exact even when other transactions merge or
+ * record at the same time, because it covers exactly the deleted rows.
  */
 export async function foldEventTally(db: Database): Promise<void> {
   await sql`

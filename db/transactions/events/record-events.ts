@@ -30,7 +30,7 @@ export interface NewEvent {
   name: string;
   data: Record<string, unknown> | null;
   emailId?: string | null;
-  /** The actor that caused it; null or absent: see `actorOfEvent`. */
+  /** The actor that caused the event; null or absent: see `actorOfEvent`. */
   causedBy?: string | null;
 }
 
@@ -160,13 +160,13 @@ interface InsertedEvent extends RecordedEvent {
   projectId: string;
   name: string;
   /**
-   * Number of waits with conditions that it may end, and of digests that may take it; null: it may
-   * end no wait at all, and no digest may take it.
+   * Number of waits with conditions and digests that may use the event; 0: only waits without
+   * conditions may end; null: none.
    */
   chosenWaits: number | null;
   /**
-   * True if it triggers a workflow whose starts must be chosen; false if it triggers only other
-   * workflows; null: it triggers none.
+   * True if the event triggers a workflow whose starts must be chosen; false if it triggers only
+   * other workflows; null: it triggers none.
    */
   choosesStarts: boolean | null;
   /**
@@ -174,9 +174,9 @@ interface InsertedEvent extends RecordedEvent {
    * false if the contact is in no such workflow; null: no exit rule uses the event.
    */
   mayExit: boolean | null;
-  /** True if it is the goal of a campaign or workflow. */
+  /** True if the event is the goal of a campaign or workflow. */
   isGoal: boolean | null;
-  /** Subscriptions that deliver it; null: there are none. */
+  /** Subscriptions that deliver the event; null: none. */
   subscriptionIds: string[] | null;
 }
 
@@ -191,9 +191,9 @@ function isChoice({ chosenWaits, choosesStarts }: InsertedEvent): boolean {
 }
 
 /**
- * Splits events into turns, to be applied one after the other, if an event may end an execution
- * that an earlier event of the same contact has started, or prevent a start by a later one. Each
- * turn then has at most one event of each contact.
+ * Splits events into turns that are applied one after the other, each with at most one event of a
+ * contact. One turn is enough if no event may end an execution that an earlier event has started,
+ * or prevent a later start.
  */
 function inTurns(events: readonly CausedEvent[]): CausedEvent[][] {
   if (events.every((event) => event.mayExit === null && !isChoice(event))) return [[...events]];
@@ -213,7 +213,9 @@ async function fillDigests(tx: Database, { digests }: EventEffects): Promise<voi
   await signalExecutions(tx, await takeEvents(tx, taken));
 }
 
-/** Maximum number of events on a page: the waits that they may end are in memory together. */
+/**
+ * Maximum number of events on a page, because the waits that they may end are in memory together.
+ */
 const eventsAtOnce = 100;
 /** Maximum number of waits with conditions that the events on a page may end. */
 const waitsAtOnce = 1_000;
@@ -238,9 +240,9 @@ function inPages(events: readonly CausedEvent[]): CausedEvent[][] {
 }
 
 /**
- * Lets just recorded events end waits and start executions. This is a statement of its own,
- * because most events have no effect: PostgreSQL spends more on preparing to write all these tables
- * than on recording an event.
+ * Lets just recorded events end waits and start executions. A separate statement, because most
+ * events have no effect, and preparing to write all these tables costs more than recording an
+ * event.
  */
 async function applyEffects(
   tx: Database,
@@ -346,8 +348,9 @@ function recordsOf(events: readonly ProjectEvent[]): string {
 
 /**
  * SQL that selects the chain depth of an execution that a `recorded` event starts, and the actor
- * that caused the chain: 0, or one more than the execution that caused the event by its mail, by a step (`executionId`), or by a change
- * that moved its contact into or out of a segment.
+ * that caused the chain. The depth is 0, or one more than that of the execution that caused the
+ * event: by its mail, by a step (`executionId`), or by a change that moved its contact into or out
+ * of a segment.
  */
 function causeOf(executionId: string | null) {
   return sql`(

@@ -11,10 +11,10 @@ export interface ActiveQuery {
   projectId: string;
   workflowId: string;
   stepId: string;
-  /** null: any. */
+  /** Versions of the executions; null: any. */
   versions: readonly number[] | null;
   startedBy: Date;
-  /** A condition on their contacts; null: any. */
+  /** Condition on the contacts of the executions; null: none. */
   filter: Condition | null;
 }
 

@@ -18,7 +18,7 @@ import type {
 
 interface Operation<Kind extends ExecutionJobKind> {
   nothing: ExecutionJobResults[Kind];
-  /** Estimates from an index how many executions it must check. */
+  /** Estimates from an index how many executions the job must check. */
   count(tx: Database, job: LockedExecutionJob<never>): Promise<number>;
   page(tx: Database, job: LockedExecutionJob<never>): Promise<ExecutionPage<Kind>>;
 }

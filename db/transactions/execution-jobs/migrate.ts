@@ -22,7 +22,7 @@ export interface Migrate {
   to: number;
   mapping: Mapping;
   onUnmappable: 'stay' | 'cancel';
-  /** null: all. */
+  /** Executions to move; null: all. */
   executionIds: string[] | null;
 }
 
@@ -42,7 +42,7 @@ const positionsMax = 50;
  */
 const passesMax = 5;
 
-/** Milliseconds between two checks if running steps have ended. */
+/** Milliseconds between two checks for the end of running steps. */
 const checkEveryMs = 1_000;
 
 /** Position of active executions: one version and one step. */
@@ -75,8 +75,8 @@ interface PositionsCursor {
   /** True if this pass has moved an execution. */
   hasMoved: boolean;
   /**
-   * Number of executions that this pass could not move because they have also begun the
-   * counterpart.
+   * Number of executions that this pass could not move, because they had already begun the
+   * counterpart of their step.
    */
   stuck: number;
 }

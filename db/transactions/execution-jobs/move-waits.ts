@@ -18,16 +18,16 @@ import type { Condition } from '../../../domain/filter/filter.ts';
 export interface MoveWaits {
   stepId: string;
   move: Exclude<WaitMove, { until: Date }> | { until: string };
-  /** null: all. */
+  /** Versions of the executions; null: all. */
   versions: number[] | null;
-  /** Filter on their contacts; null: all. */
+  /** Condition on the contacts of the executions; null: none. */
   filter: Condition | null;
 }
 
 type MoveJob = LockedExecutionJob<MoveWaits>;
 
 /**
- * Number of executions read in one transaction, which locks the contacts of those that it moves.
+ * Number of executions read in one transaction, which locks the contacts of the moved executions.
  */
 const pageSize = 200;
 

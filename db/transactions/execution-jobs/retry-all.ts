@@ -36,7 +36,7 @@ const scanSize = 1_000;
 const perSecond = 100;
 
 interface Cursor {
-  /** To the microsecond. */
+  /** Timestamp as text, to the microsecond. */
   startedAt: string;
   id: string;
 }
@@ -72,7 +72,7 @@ export const retryAll = {
     const { version } = job.asked;
     const graphs = graphReader(tx);
     let retried = 0;
-    // In the common order of locking contacts.
+    // By id, because all transactions lock contacts in this order.
     for (const match of matches.toSorted((a, b) => (a.contactId < b.contactId ? -1 : 1))) {
       try {
         await retryExecution(
@@ -102,7 +102,7 @@ async function nextFailed(
   const { stepId, failedAfter, failedBefore, errorContains, errorEquals } = asked;
   const after = cursor as Cursor | null;
   const conditions = [
-    // An execution that was retried and failed again has a later time.
+    // An execution that was retried and failed again has a later `completed_at`.
     sql`completed_at <= ${createdAt}`,
     ...(stepId === null ? [] : [sql`current_step_id = ${stepId}`]),
     ...(failedAfter === null ? [] : [sql`completed_at >= ${failedAfter}::timestamptz`]),
@@ -130,8 +130,8 @@ async function nextFailed(
       from found join seen on seen.id = found.id
       order by is_match desc, place`.execute(tx);
   const matches = rows.filter(({ isMatch }) => isMatch);
-  // After a full batch, executions behind its last match are still unread. Otherwise all rows that
-  // were read are done.
+  // After a full batch, executions behind its last match are still unread. After any other batch,
+  // all rows that were read are done.
   const isFull = matches.length === batchSize;
   const last = (isFull ? matches : rows).at(-1);
   const checked = last?.place ?? 0;

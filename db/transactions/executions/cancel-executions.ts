@@ -47,8 +47,8 @@ export async function cancelExecutions(
 }
 
 /**
- * Maximum number of executions cancelled in one transaction, which locks their contacts for some
- * tens of milliseconds.
+ * Maximum number of executions cancelled in one transaction: few, because the transaction locks
+ * their contacts.
  */
 const pageSize = 500;
 
@@ -108,8 +108,8 @@ async function cancelPage(
   workflowId: string,
 ): Promise<{ cancelled: number; isOver: boolean }> {
   return transact(db, async (tx) => {
-    // Locked before the executions are read, so a later request cannot move `until` in between: it
-    // waits, and inserts its own row after this one is deleted.
+    // Locked before the executions are read, so that a later request cannot move `until` meanwhile.
+    // Such a request inserts a new row after this row is deleted.
     await tx
       .selectFrom('workflow_cancellation')
       .select('workflow_id')

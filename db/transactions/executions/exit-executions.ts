@@ -36,9 +36,9 @@ interface Candidates {
   executions: {
     id: string;
     eventId: string;
-    /** The key, in `rules`, of the exit rules of its version. */
+    /** Key in `rules` of the exit rules of the execution's version. */
     rules: number;
-    /** The fields of its context that the rules name; null: they name none. */
+    /** The fields of the execution's context that the rules name; null: none. */
     context: Record<string, unknown> | null;
   }[];
   events: EventScopesJson;
@@ -51,7 +51,7 @@ interface Candidates {
  * It reads only the rules of a graph, because a graph may have a megabyte.
  */
 async function findCandidates(tx: Database, eventIds: readonly string[]): Promise<Candidates> {
-  // JSON, because the planner does not know how many elements it has. So one plan fits all numbers.
+  // JSON hides the number of elements from the planner, so one plan fits all numbers.
   const { rows } = await sql<Candidates>`
     with candidate as materialized (
       select execution.id, execution.workflow_id, execution.workflow_version as version,

@@ -47,10 +47,7 @@ export interface Moved {
   unmappable: number;
   cancelled: number;
   finished: number;
-  /**
-   * Number of executions with a running step. They move right after this step, and begin no other
-   * step before.
-   */
+  /** Number of executions with a running step: they move right after this step. */
   pending: number;
 }
 
@@ -326,7 +323,7 @@ function expectedColumns({ wait }: Move): object {
 async function endByEarlierEvents(tx: Database, moves: readonly PlannedMove[]): Promise<void> {
   for (const { row, move } of moves) {
     const { expected, expiresAt = null, digest } = move.wait ?? {};
-    // A digest looks back when its run settles it.
+    // A digest reads earlier events when its run settles it.
     if (expected?.since !== 'execution' || digest) continue;
     const wait = { ...expected, lookBack: expected.since, since: 'infinity', expiresAt };
     const event = await findEarlierEvent(tx, row, wait);

@@ -12,7 +12,7 @@ import { type FindGraph, graphReader } from '../../workflows/graphs.ts';
 import { invalidField, notFound, Problem } from '../../../domain/errors.ts';
 
 export interface Retry {
-  /** The version on which it continues; missing: its current one. */
+  /** Version on which the execution continues; absent: its current one. */
   version?: number;
   graphs?: FindGraph;
   /** True if the caller starts its run itself after the commit (`startNow`). */

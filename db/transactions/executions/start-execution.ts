@@ -35,7 +35,7 @@ export async function insertExecution(
   const { projectId, workflowId, contactId, context } = given;
   await holdEnabledProject(tx, projectId);
   if (!(await lockContact(tx, contactId))) throw notFound('CONTACT', contactId);
-  // If the workflow is being deleted, this waits for the deletion.
+  // If the workflow is being deleted, this statement waits for the deletion.
   const workflow = await tx
     .selectFrom('workflow')
     .innerJoin('workflow_step as step', 'step.workflow_id', 'workflow.id')
@@ -152,7 +152,7 @@ function executionExists(
   const details = earlier && { executionId: earlier.id, status: earlier.status };
   return new Problem('EXECUTION_EXISTS', {
     message: existsTexts[reason](key === null ? '' : ` with the key "${key}"`),
-    // Its end changes nothing.
+    // The end of the earlier execution would not let the contact in.
     ...(reason === 'exists' && {
       suggestion: 'Change `reentry` with PATCH /workflows/{id} to let contacts in again.',
     }),

@@ -17,16 +17,16 @@ import { among } from '../../expressions.ts';
 /**
  * Records the outcomes of a chunk in the usual case: the provider has accepted every message at the
  * first attempt. Values that the messages share are given to PostgreSQL once, and only differing
- * values for each message. This takes a third of the time of `recordDeliveryOutcomes`, which
- * handles all outcomes.
+ * values for each message. This is faster than `recordDeliveryOutcomes`, which handles all
+ * outcomes.
  */
 
 /** The chunk is not the usual case. Its transaction is rolled back. */
 class NotAllAccepted extends Error {}
 
 /**
- * Records the outcomes of an attempt in one transaction if it is the usual case. Returns true if it
- * has done so; otherwise nothing has changed.
+ * Records the outcomes of an attempt in one transaction if they are the usual case. Returns false
+ * if they are not; then nothing has changed.
  */
 export async function recordAcceptedChunk(db: Database, attempt: Attempt): Promise<boolean> {
   const accepted = allAccepted(attempt);
@@ -46,7 +46,7 @@ interface AcceptedChunk {
   chunk: ChunkOrigin;
   emailIds: readonly string[];
   contactIds: readonly string[];
-  /** True if acceptance is delivery. */
+  /** True if the provider's acceptance counts as delivery. */
   isDelivered: boolean;
   /** True if nothing will report the deliveries. */
   isUnreported: boolean;
@@ -57,8 +57,8 @@ interface AcceptedChunk {
 }
 
 /**
- * Returns null if this is not the usual case: the outcomes differ, or one of them must be recorded
- * with more data, such as headers of its own or a report of the simulator.
+ * Returns null if this is not the usual case: the outcomes differ, or one has more data to record,
+ * such as its own headers or a report of the simulator.
  */
 function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Attempt) {
   const [first] = outcomes;
@@ -78,7 +78,7 @@ function allAccepted({ projectId, attemptIds, outcomes, claimed, campaign }: Att
     if (!content || !('bodyTemplate' in content) || content.bodyTemplate !== bodyTemplate)
       return null;
     if (content.headers || content.renderedPlainly || outcome.simulator !== undefined) return null;
-    // The retention may have passed its id: see `reopenRetention`.
+    // The retention may have passed the message: see `reopenRetention`.
     if (timeOfId(id) < oldest) return null;
     messages.push({
       id,
@@ -170,8 +170,8 @@ async function record(tx: Database, given: AcceptedChunk): Promise<void> {
           from derivable, unnest("subscriptionIds") as id) as "subscriptionIds",
         count = ${count} and ${isDerivable(sql`derivable`, names)} as "isUsual"
       from total`.execute(tx);
-  // Feedback was faster, a contact was deleted with its message, or an event must be stored, because
-  // a workflow or a wait began to need it while this transaction waited for its locks.
+  // Feedback was faster, a contact was deleted with its message, or an event must be stored: while
+  // this transaction waited for its locks, a workflow or a wait began to need the event.
   if (!rows[0]?.isUsual) throw new NotAllAccepted();
   const ids = rows[0]?.subscriptionIds ?? [];
   notifyAfterCommit(
@@ -200,8 +200,8 @@ async function lockInOrder(
       where attempt_id = ${chunk.attemptId} and cardinality(email_ids) = ${count}
         and (select count(*) from receivers) > 0
       for update`.execute(tx);
-  // The attempt has lost the chunk or some of its messages, or all its outcomes are recorded, or all
-  // contacts are deleted, or some of the events must be stored.
+  // The attempt has lost the chunk or some messages, all outcomes are recorded, all contacts are
+  // deleted, or some events must be stored.
   if (!rows[0]?.isDerivable) throw new NotAllAccepted();
   return rows[0].isRouted;
 }

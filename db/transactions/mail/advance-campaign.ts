@@ -149,7 +149,7 @@ async function sendingPhase(
   return { phase: 'over', ...counts, ...rows[0] };
 }
 
-/** Returns the phase of a campaign that must be looked at again in `wait.waitMs`; null: never. */
+/** Returns the phase of a campaign to check again after `waitMs`; null if `waitMs` is null. */
 function waitUntil(
   phase: CampaignPhase | null,
   { waitMs, ...wait }: Omit<WaitingPhase, 'phase' | 'waitMs'> & { waitMs: number | null },
@@ -170,7 +170,7 @@ async function workingPhase(
 ): Promise<CampaignPhase | null> {
   const counts = countsOf(row);
   if (nextDueMs === 0) {
-    // With routes, mail that waits for a provider is due later.
+    // With routes the circuit is not read, because mail that waits for a provider is due later.
     const circuit = isRouted || isForAll ? null : await readCircuit(tx, provider);
     const own = { campaignId: row.id, maxPerMinute: row.max_per_minute };
     const waitMs = circuit?.waitMs ?? (await findTokensDue(tx, rates, row.project_id, own));

@@ -9,9 +9,9 @@ import type { Refusal, WithheldReason } from '../../../domain/outcomes/outcome.t
 /** The content of a message: its body, or its values for the campaign's body template. */
 export type MailText = {
   subject: string;
-  /** Set only if the message class does not determine them. */
+  /** Headers of the message, if its class does not determine them. */
   headers?: readonly MailHeader[] | undefined;
-  /** Set when its template could not be rendered, with the reason. */
+  /** Set with the reason when the message's template could not be rendered. */
   renderedPlainly?: PlainRendering | undefined;
 } & ({ body: string } | { bodyTemplate: string; values: readonly string[] });
 
@@ -30,23 +30,23 @@ export type DeliveryOutcome = {
       /** The recipient's address, if it is one of the simulator, which replaces the provider's reports. */
       simulator?: string;
     }
-  /** The provider rejected it. */
+  /** The provider rejected the message. */
   | {
       kind: 'refused';
       error: string;
-      /** By default `provider_refused`. */
+      /** Reason for the refusal, by default `provider_refused`. */
       refusal?: Refusal;
     }
-  /** It must not be sent, and was not given to the mail provider. */
+  /** The message must not be sent, and was not given to the mail provider. */
   | { kind: 'withheld'; reason: WithheldReason | 'delivery_unknown' }
-  /** The provider could not take it now. */
+  /** The provider could not take the message now. */
   | { kind: 'again'; error: string; delayMs: number }
   /**
-   * It may have been accepted: the row stays SENDING until feedback arrives or the settle time
-   * ends.
+   * The provider may have accepted the message, which stays SENDING until feedback arrives or the
+   * settle time ends.
    */
   | { kind: 'uncertain'; error: string }
-  /** It was not given to the mail provider, and is due again: now, or after `delayMs`. */
+  /** The message was not given to the mail provider, and is due again: now, or after `delayMs`. */
   | { kind: 'released'; delayMs?: number }
 );
 

@@ -33,7 +33,7 @@ export interface CampaignEmail {
   message_class: MessageClass;
   source_type: 'CAMPAIGN';
   content_version: number;
-  /** The arm of its content; empty: its campaign has no experiment. */
+  /** Experiment arm of the content; empty: the campaign has no experiment. */
   content_arm: string;
   attempts: number;
   created_at: Date;
@@ -55,13 +55,15 @@ export interface CampaignEmail {
   topic_left: boolean;
   topic_id: string | null;
   provider_id: string | null;
-  /** True if its provider may have accepted it already, so no other one may get it. */
+  /**
+   * True if `provider_id` may have accepted the message already, so no other provider may get it.
+   */
   is_bound: boolean;
   project_language: string;
   project_tracking: TrackingSetting;
-  /** Host of its tracked links; null: that of the API. */
+  /** Host of tracked links; null: that of the API. */
   tracking_host: string | null;
-  /** True if its project has no subscription, so its mail has the badge. */
+  /** True if the project has no paid subscription, so its mail has the badge. */
   has_badge: boolean;
 }
 
@@ -148,9 +150,9 @@ function dateOrNull(milliseconds: number | null): Date | null {
 }
 
 export interface ClaimedChunk {
-  /** The attempt that has claimed it. */
+  /** The attempt that has claimed the chunk. */
   attemptId: string;
-  /** When it was due, and when it was claimed: ISO times. */
+  /** When the chunk was due, and when it was claimed: ISO times. */
   dueAt: string;
   claimedAt: string;
   shared: SharedByChunk;
@@ -178,7 +180,7 @@ interface SharedByChunk {
   language: string;
   tracking: TrackingSetting;
   trackingHost: string | null;
-  /** True if their project has no subscription. */
+  /** True if their project has no paid subscription, so the mail has the badge. */
   hasBadge: boolean;
   /** True if their project has, or has had, a suppression list. */
   hasSuppressions: boolean;
@@ -233,8 +235,8 @@ interface ClaimedMessage {
 }
 
 /**
- * SQL that selects claimed messages as one JSON value: the driver would take longer for the columns
- * of 50 rows than the rest of the claim takes.
+ * SQL that selects claimed messages as one JSON value, because the driver takes long for the
+ * columns of many rows.
  */
 function claimedMessages(ids: RawBuilder<unknown>): RawBuilder<ClaimedMessage[]> {
   const milliseconds = (at: string) =>

@@ -4,27 +4,27 @@ import { handedOver, throttled, unrouted } from '../../sql/mail-trace.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
 
 /**
- * Set in a claimed message that must not be sent, because of a cap or another reason. It then
+ * Set in a claimed message that must not be sent, for example because of a cap. Such a message
  * fails.
  */
 export type Withheld = { withheld?: WithheldReason | 'delivery_unknown' };
 
-/** Data that the messages of a claimed chunk share. Their rows do not have it yet. */
+/** Data that the messages of a claimed chunk share, and that their rows do not have yet. */
 export interface ChunkOrigin {
-  /** The attempt that has claimed it. */
+  /** The attempt that has claimed the chunk. */
   attemptId: string;
   contentVersion: number;
   fromName: string;
   replyTo: string | null;
-  /** ISO time. */
+  /** Time of the claim, in ISO 8601. */
   claimedAt: string;
   /** ISO time since which the sending limits have delayed the messages; null: no limit has. */
   throttledAt: string | null;
 }
 
 /**
- * SQL to record the outcomes of an attempt. It depends on where the claim is stored: in the rows of
- * the messages, or in a chunk.
+ * SQL to record the outcomes of an attempt. The SQL depends on where the claim is stored: in the
+ * rows of the messages, or in a chunk.
  */
 export interface Claim {
   /** SQL that is true if a row is still claimed. */
@@ -47,7 +47,10 @@ export interface Claim {
   tracePlain: RawBuilder<unknown>;
   /** The trace with the entry `handed_over`, as SQL. */
   trace: RawBuilder<unknown>;
-  /** The trace without this entry, as SQL: the message was not given to the mail provider. */
+  /**
+   * The trace without the entry `handed_over`, as SQL: the message was not given to the mail
+   * provider.
+   */
   traceBefore: RawBuilder<unknown>;
   /** The trace of a row that feedback has settled before the provider's response, as SQL. */
   traceOvertaken: RawBuilder<unknown>;
@@ -81,7 +84,7 @@ export function claimOf(
       isHeld: sql`email.status = 'SENDING' and ${isOwn}`,
       wasHeld: isOwn,
       attempt: 0,
-      // A chunk that has expired had the due time of its messages.
+      // The rows of an expired chunk have no due time, because the chunk had it.
       dueAt: sql`case outcome.kind
         when 'again' then now() + make_interval(secs => outcome.delay_ms / 1000.0)
         when 'released' then greatest(coalesce(email.due_at, now()), case
@@ -112,7 +115,7 @@ export function claimOf(
     isHeld: sql`email.status = 'PENDING' and ${isInChunk}`,
     wasHeld: isInChunk,
     attempt: 1,
-    // The chunk has the due time.
+    // The chunk, not the row, has the due time.
     dueAt: sql`email.due_at`,
     isPlain,
     tracePlain,

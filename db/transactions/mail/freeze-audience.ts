@@ -24,8 +24,8 @@ import { armOf, type Experiment } from '../../../domain/experiment/experiment.ts
 import { openEnd } from '../../../domain/outcomes/hold.ts';
 
 /**
- * Inserts the next messages of a campaign that is sending or paused. It continues during a pause,
- * because the audience is that of the start. Returns true if there is more to do.
+ * Inserts the next messages of a campaign that is sending or paused. A pause does not stop the
+ * inserts, because the audience is that of the start. Returns true if there is more to do.
  */
 export async function freezeCampaign(
   db: Database,

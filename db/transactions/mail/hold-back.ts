@@ -77,16 +77,17 @@ interface HeldMessage {
   id: string;
   reason: PolicyHold;
   until: Date;
-  /** Set if a ramp holds it. */
+  /** Set if a ramp holds the message. */
   rampId?: string;
 }
 
 /**
- * Decides about just claimed mail: holds back what the policy or a ramp does not let pass, and chooses
- * the providers of the rest. Returns the mail that goes to a provider, in order, and that which waits
- * for one; the caller records these waits and the `assigned` providers. `withheld` is set in messages that must not be sent. Until
- * the transaction ends, the policy and the ramps cannot change and no other transaction decides by
- * these ramps and, if the policy has caps, about these contacts.
+ * Decides about just claimed mail: holds back what the policy or a ramp does not let pass, and
+ * chooses the providers of the rest. Returns the mail that goes to a provider, in order, and the
+ * mail that waits for one; the caller records these waits and the `assigned` providers. `withheld`
+ * is set in messages that must not be sent. Until the transaction ends, the policy and the ramps
+ * cannot change and no other transaction decides by these ramps and, if the policy has caps, about
+ * these contacts.
  * @param claim.isPoliced false: no rule holds mail
  * @param claim.chooser null: all mail goes to the default provider
  */
@@ -199,13 +200,13 @@ async function lockRules(
 }
 
 /**
- * Makes claimed messages wait again, until their holds end. They were not given to the mail
- * provider. Campaign messages leave their chunks until they are due.
+ * Makes claimed messages, which were not given to the mail provider, wait again until their holds
+ * end. Campaign messages leave their chunks until they are due.
  */
 async function recordHolds(tx: Database, held: readonly HeldMessage[]): Promise<void> {
   const holds = held.map(({ rampId, until, ...hold }) => ({
     ...hold,
-    // The run of the ramp makes as much of it due as each day allows.
+    // The ramp's run makes as much held mail due as each day allows.
     until: rampId === undefined ? until : openEnd,
     shown: endOf(until),
     ramp_id: rampId ?? null,

@@ -14,12 +14,12 @@ export interface IncomingMessage {
   fingerprint: string;
   reading: Reading;
   arrivedAt: Date;
-  /** Reads it as an ordinary mail; null: it has no valid sender. */
+  /** Reads the message as ordinary mail; null: it has no valid sender. */
   readMail(): Promise<ReceivedMail | null>;
 }
 
 export interface IncomingHandler {
-  /** Returns the id of the mail whose return path an address is; null: it is none. */
+  /** Returns the id of the mail whose return path is this address; null: it is no return path. */
   emailIdOf(address: string): string | null;
   /** Returns a sent mail; undefined: there is none. */
   mailOf(emailId: string): Promise<ReportedMail | undefined>;
@@ -30,8 +30,8 @@ export interface IncomingHandler {
 }
 
 /**
- * `report`: of a known mail. `received`: a mail to a project. `ignored`: nothing here can use the
- * message.
+ * `report`: a report on a known mail. `received`: a mail to a project. `ignored`: nothing here can
+ * use the message.
  */
 export type IncomingResult = 'report' | 'received' | 'ignored';
 
@@ -52,7 +52,8 @@ export async function recordIncoming(
 
 /**
  * Records an ordinary mail for the projects whose domains take mail. Each project has a transaction
- * of its own, and sees only its own recipients. A return path is no recipient: it is for reports.
+ * of its own, and sees only its own recipients. A return path is no recipient, because it is for
+ * reports.
  */
 async function receive(
   db: Database,

@@ -17,8 +17,8 @@ import { among } from '../../expressions.ts';
 import type { Withheld } from './claims.ts';
 
 /**
- * Decides by which provider claimed mail leaves, in the transaction of its claim. So the provider of
- * a message is known before any provider gets it, whatever dies.
+ * Decides by which provider claimed mail leaves, in the transaction of its claim. So the provider
+ * of a message is stored before any provider gets the message.
  */
 
 /** A claimed message to choose a provider for. */
@@ -28,9 +28,9 @@ export interface RoutableEmail {
   from_email: string;
   to_email: string;
   topic_id: string | null;
-  /** The provider of its last attempt; null: the default one, without a route. */
+  /** The provider of the message's last attempt; null: the default one, without a route. */
   provider_id: string | null;
-  /** True if that provider may have accepted it, so no other one may get it. */
+  /** True if `provider_id` may have accepted the message, so no other provider may get it. */
   is_bound: boolean;
 }
 
@@ -96,7 +96,7 @@ export function assignProviders<
       going.push({ ...email, withheld: email.is_bound ? 'delivery_unknown' : 'no_provider' });
     } else {
       const chosen: Chosen = { choice, position: decision.position };
-      // Not spread, because in V8 all reads of a large object are slow after that.
+      // Not spread, because in V8 reads of a large object that was spread are slow.
       going.push(Object.assign(email, { chosen }));
       const providerId = detail ? decision.providerId : null;
       if (detail ?? email.provider_id) assigned.push({ id: email.id, providerId, detail });
@@ -105,7 +105,10 @@ export function assignProviders<
   return { going, waits, assigned };
 }
 
-/** Returns false if a ramp holds a message: that of its provider, or of all that could take it. */
+/**
+ * Returns false if the ramp of a message's provider, or of all providers that could take the
+ * message, holds it.
+ */
 function isAdmitted(
   gate: RampGate,
   email: RoutableEmail,
@@ -124,7 +127,7 @@ export async function recordAssigned(tx: Database, assigned: readonly Assigned[]
   const ids = assigned.map(({ id }) => id);
   const routed = sql`case when assigned.detail = 'null' then '[]'
     else ${traceEntry('routed', sql`assigned.detail`)} end`;
-  // The claim has added the entry `handed_over`.
+  // The last entry of the trace is `handed_over`, which the claim has added.
   await sql`
     update email set provider_id = assigned."providerId",
         trace = (${unrouted(sql`(email.trace - (-1))`)}) || ${routed} || (email.trace -> -1)
@@ -135,8 +138,8 @@ export async function recordAssigned(tx: Database, assigned: readonly Assigned[]
 }
 
 /**
- * Records the providers of the messages of a claimed chunk, in the chunk: their rows are written with
- * their outcomes, so a write of each row now would be one more.
+ * Stores the providers of the messages of a claimed chunk in the chunk. Their rows are written
+ * later with the outcomes, so this saves one write of each row.
  */
 export async function recordRouted(
   tx: Database,
@@ -165,10 +168,7 @@ export async function recordRouted(
     where attempt_id = ${attemptId}`.execute(tx);
 }
 
-/**
- * Makes claimed messages that are in no chunk wait for their providers. They were not given to any
- * provider.
- */
+/** Makes claimed messages in no chunk, which no provider has got, wait for their providers. */
 export async function recordProviderWaits(
   tx: Database,
   waits: readonly ChunkWait[],

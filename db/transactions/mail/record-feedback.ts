@@ -48,7 +48,7 @@ export type JudgeReputation = (tx: Database, projectId: string, measure: Measure
 /** A message whose acceptance only its feedback has shown. */
 export interface SettledMessage {
   id: string;
-  /** Its mail provider; null: the default one. */
+  /** The message's mail provider; null: the default one. */
   providerId: string | null;
 }
 
@@ -136,7 +136,7 @@ export async function recordFeedback(
     const events = [...changed.flatMap(eventsOf), ...left];
     if (events.length > 0) await recordEventsOfProjects(tx, events);
     if (options.judge) await judgeProjects(tx, changed, options.judge);
-    // Late, because every attempt of a campaign waits for the lock of its row.
+    // Locks campaigns late, because every attempt of a campaign waits for this lock.
     await countForCampaigns(tx, changed);
     await stopRamps(tx, changed);
   }
@@ -250,13 +250,13 @@ interface MessageChange extends Omit<FeedbackEffects, 'trace'> {
   email: LockedMessage;
   trace: (FeedbackEffects['trace'][number] & { at: Date })[];
   measures: Measure[];
-  /** Reports of other servers. */
+  /** Kinds of the reports by other servers. */
   reported: Feedback['kind'][];
-  /** True if nothing reports its delivery. */
+  /** True if nothing reports the delivery of the message. */
   isUnreported: boolean;
-  /** Reasons for suppressing its address, in the order of the reports. */
+  /** Reasons for suppressing the recipient's address, in the order of the reports. */
   badAddress: BadAddress['reason'][];
-  /** Requests to its pixel and links. */
+  /** Requests to the message's pixel and links. */
   requests: NewEngagement[];
 }
 
@@ -315,7 +315,7 @@ function apply(
   const { email } = change;
   const isOwnOpen = report.isOwnTracking && feedback.kind === 'open';
   const request = requestOf(report, feedback);
-  // An open counts once, but each is judged: a person's must not be hidden behind a machine's.
+  // Every open is judged, although it counts once, so that a machine's open cannot hide a person's.
   if (request && ((isOwnOpen && email.was_opened_lately) || feedback.kind === 'head')) {
     if (wasHandedOver({ ...change.state, attempts: email.attempts })) change.requests.push(request);
     return;

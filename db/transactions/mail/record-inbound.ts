@@ -13,7 +13,7 @@ import type { InboundMail, ReceivedMail } from '../../../domain/mail/inbound.ts'
 /** A recipient of a mail, with the project that gets it. */
 export interface Receiver {
   projectId: string;
-  /** True if people confirm that they want mail of the project. */
+  /** True if the project requires opt-in, so new contacts are not subscribed. */
   isAsked: boolean;
   /** The address, in its stored form. */
   to: string;
@@ -118,7 +118,7 @@ async function insertReceived(
         .where('received_id', 'is not', null)
         .doNothing(),
     );
-  // Received mail is stored even over the limit. It is added to the use of the month, if that is
+  // Received mail is stored even over the limit, and added to the use of the month, if that is
   // counted already.
   const { rows } = await sql<{ id: string }>`
     with made as (

@@ -286,7 +286,8 @@ async function recordReports(
 }
 
 /**
- * Returns JSON that PostgreSQL can store. Otherwise one text would fail a whole batch of outcomes.
+ * Returns JSON that PostgreSQL can store, because one unstorable text would fail a whole batch of
+ * outcomes.
  */
 function storableJson(value: unknown): string {
   const json = JSON.stringify(value);

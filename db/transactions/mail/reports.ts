@@ -16,10 +16,12 @@ export interface FeedbackReport {
   /** Feedback with the same receipt counts once. null: it always counts. */
   receipt: string | null;
   /**
-   * True for reports of our own pixel and links: opens of one message within 10 seconds count once.
+   * True for reports of our own pixel and links: opens of one message within seconds count once.
    */
   isOwnTracking?: boolean;
-  /** The client of an open or click: a keyed hash of it, and what it shows. Absent: unknown. */
+  /**
+   * The client of an open or click: its keyed hash, and the signs that it shows. Absent: unknown.
+   */
   client?: { client: string | null; signs: readonly ClientSign[] };
   /** The providers whose mail the report may be about; absent: any. */
   takenBy?: readonly Reporter[];
@@ -28,11 +30,11 @@ export interface FeedbackReport {
 /** A mail provider that reports on the mail that it took. */
 export interface Reporter {
   providerId: string;
-  /** Its project; null: it is a provider of the installation. */
+  /** The provider's project; null: it is a provider of the installation. */
   projectId: string | null;
 }
 
-/** `duplicate`: its receipt is known. `unknown`: there is no such message. */
+/** `duplicate`: the receipt is known. `unknown`: there is no such message. */
 export type FeedbackAnswer = 'recorded' | 'duplicate' | 'unknown';
 
 /** A report whose message exists. */

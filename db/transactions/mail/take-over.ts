@@ -11,7 +11,7 @@ import { traceEntry } from '../../sql/mail-trace.ts';
 import type { ChunkOrigin } from './claims.ts';
 import { deliveryRunId } from '../../../domain/runs/execution.ts';
 
-/** Takes over the claims of a dead process, of which its journal says what has happened. */
+/** Takes over the claims of a dead process, whose journal shows what has happened. */
 
 /** An attempt of the dead process. */
 export interface LeftAttempt {
@@ -26,12 +26,12 @@ export interface LeftAttempt {
 /** A claimed message of the attempt. */
 export interface LeftMessage extends ClaimedShare {
   contact_id: string;
-  /** False if it was settled since, for example by feedback. */
+  /** False if the message was settled after the claim, for example by feedback. */
   is_waiting: boolean;
   /** null: the default provider, without a route. */
   provider_id: string | null;
   to_email: string;
-  /** Number of its attempts, with this one. */
+  /** Number of the message's attempts, including this one. */
   attempts: number;
   /** Start of the first attempt; null: none was made before this one. */
   first_attempt_at: string | null;
@@ -46,8 +46,9 @@ export interface LeftClaim {
 }
 
 /**
- * Returns the messages that an attempt has claimed, and whose outcomes are not recorded. They are
- * in its chunk, or are SENDING: those of no campaign, and those of a chunk whose lease has expired.
+ * Returns the messages that an attempt has claimed, and whose outcomes are not recorded. Such
+ * messages are in the attempt's chunk, or are SENDING: those of no campaign, and those of a chunk
+ * whose lease has expired.
  */
 export async function findLeftClaim(db: Database, attempt: LeftAttempt): Promise<LeftClaim> {
   const { attemptId, projectId, campaignId } = attempt;
@@ -172,7 +173,8 @@ async function releaseFromChunk(
 
 /** Signals the run of a campaign. If the campaign was cancelled or deleted, fails its messages. */
 async function continueCampaign(tx: Database, campaignId: string): Promise<void> {
-  // Locked, so that either this sees a cancel, or the cancel sees the released messages.
+  // Locked, so that either this transaction sees a cancellation, or the cancellation sees the
+  // released messages.
   const { rows } = await sql<{ id: string; project_id: string; name: string; status: string }>`
     select id, project_id, name, status from campaign where id = ${campaignId} for share`.execute(
     tx,

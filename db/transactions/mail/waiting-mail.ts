@@ -44,7 +44,7 @@ async function findMail(
  * Changes the send time of a waiting `/v1/send` message. A pause after an attempt and a hold still
  * apply.
  * @param given.at null: now.
- * @param given.refuse throws if the message may not be sent then.
+ * @param given.refuse throws if the message may not be sent at that time.
  * @throws Problem EMAIL_NOT_FOUND, EMAIL_NOT_PENDING, EMAIL_NOT_RESCHEDULABLE,
  *   BILLING_LIMIT_EXCEEDED
  */
@@ -102,7 +102,7 @@ export async function cancelEmail(
         : cancelCampaignEmail(tx, mail.id, mail.campaign_id),
     );
     if (isDone) return;
-    // It was claimed since it was read, or its chunk was just ended or split.
+    // The message was claimed after it was read, or its chunk was ended or split.
     if (reads === readsMax)
       throw new Problem('EMAIL_NOT_PENDING', { details: { status: 'SENDING' } });
   }

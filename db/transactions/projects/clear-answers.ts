@@ -6,8 +6,8 @@ import { deletePage } from '../../pages.ts';
 const rows = 1_000;
 
 /**
- * Deletes the stored responses of revoked keys, page by page, until `isOver`. Requests that are still
- * running keep the use of their `Idempotency-Key`.
+ * Deletes the stored responses of revoked keys, page by page, until `isOver`. Requests that are
+ * still running keep their `Idempotency-Key`.
  */
 export async function clearAnswersOfKeys(db: Database, isOver: () => boolean): Promise<void> {
   while (!isOver()) {

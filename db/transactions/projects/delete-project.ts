@@ -74,7 +74,7 @@ export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const { id: _, removal: __, ...kept } = before;
   const after = await tx
     .insertInto('project')
-    // Its template is deleted, so the confirmation mail has the built-in text.
+    // The project's templates are deleted, so the confirmation mail has the built-in text.
     .values({
       ...kept,
       opt_in_template_id: null,
@@ -163,8 +163,7 @@ export const removedTables: readonly Page[] = [
   { table: 'digest_event', rows: 5000, of: 'contact_id in (select id from contact' },
   { table: 'execution', rows: 500 },
   { table: 'not_started', rows: 5000, of: 'workflow_id in (select id from workflow' },
-  // Claimed mail must stay, because accepted mail is billed by its row. A lease ends in two
-  // minutes.
+  // Claimed mail must stay until its lease ends, because accepted mail is billed by its row.
   { table: 'campaign_chunk', rows: 100, later: 'attempt_id is not null and lease_until > now()' },
   { table: 'conversion', rows: 5000 },
   { table: 'email', rows: 1000, later: `status = 'SENDING' and lease_until > now()` },
@@ -250,8 +249,8 @@ export async function listRemovals(
 
 /**
  * Deletes one page of a project's data. Returns the number of rows, and true in `isOver` when none
- * is left. 0 rows and not over: the rest cannot be deleted yet, because mail is being sent, for two
- * minutes at most, or because Temporal still has a schedule.
+ * is left. 0 rows and not over: the rest must wait until mail under way is sent, or Temporal has
+ * deleted a schedule.
  */
 export async function deleteProjectPage(
   db: Database,
@@ -329,8 +328,8 @@ function isOwnerDeleted(projectId: string) {
 /**
  * Kinds of runs that outlive a project, so that signals to them are kept. A removal may have to run
  * once more; a domain poller continues after a reset, or makes the mail provider remove the domain;
- * the run of an event subscription continues, or deletes its deliveries; that of a ramp continues, or
- * ends.
+ * the run of an event subscription continues, or deletes its deliveries; the run of a ramp
+ * continues, or ends.
  */
 const signalsThatStay: readonly RunKind[] = [
   'projectReset',

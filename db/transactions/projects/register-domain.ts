@@ -9,10 +9,7 @@ import {
 import { isBeingForgotten, lockDomainName } from '../../domains/ses-identities.ts';
 import { holdProject } from '../../projects/projects.ts';
 
-/**
- * Maximum time to complete a claim. If it is not registered after this time, the process that
- * registered it has died.
- */
+/** Maximum time to complete a claim. An older unregistered claim belongs to a dead process. */
 const registeringMax = sql`interval '2 minutes'`;
 
 export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
@@ -21,7 +18,7 @@ export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
  * Claims a name for a project. Returns `taken` when the project has claimed it already or another
  * project holds it, and `releasing` while the mail provider is removing it, which takes a moment.
  * The row is not registered yet: `completeDomain` completes it, `abandonDomain` removes it. If
- * neither happens within two minutes, its run removes it.
+ * neither happens within `registeringMax`, the domain's run removes the row.
  */
 export async function insertDomain(
   db: Database,

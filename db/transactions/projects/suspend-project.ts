@@ -57,9 +57,9 @@ export async function disableProject(
 }
 
 /**
- * Cancels up to `max` executions of disabled projects: `disableProject` has left them because they
- * were too many, they started while it ran, or the project was disabled in the database. Returns
- * their number.
+ * Cancels up to `max` executions of disabled projects that `disableProject` has left: they were too
+ * many, they started while it ran, or the project was disabled in the database. Returns their
+ * number.
  */
 export async function cancelLateExecutions(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {
@@ -114,8 +114,8 @@ async function failWaitingMail(tx: Database, projectId: string): Promise<void> {
 }
 
 /**
- * Fails up to `max` waiting messages of projects that were disabled for their reputation:
- * `disableProject` has left them because they were too many, or they were inserted meanwhile.
+ * Fails up to `max` waiting messages of projects that were disabled for their reputation.
+ * `disableProject` has left the messages, because they were too many or were inserted later.
  * Returns their number.
  */
 export async function failLateMail(db: Database, max: number): Promise<number> {

@@ -8,11 +8,11 @@ import { historyPage, type HistoryPlace, selectHistory, storeHistory } from './s
  * Reads events that were recorded before the creation of a subscription that begins in the past.
  */
 
-/** Progress of reading these events. */
+/** Progress of reading the events of a backlog. */
 export interface Backlog {
   /** ISO 8601: the time from which on the subscription covers events. */
   from: string;
-  /** null: nothing was read yet. */
+  /** The last event that was read; null: nothing was read yet. */
   after: HistoryPlace | null;
 }
 

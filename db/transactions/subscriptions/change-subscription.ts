@@ -22,11 +22,11 @@ export interface NewSubscription extends SealedHeaders {
   enabled: boolean;
   /** Maximum number of events per request; null: a request has one event, not a list. */
   batch_max: number | null;
-  /** ISO 8601: it covers events from this time on; null: only new events. */
+  /** Time from which on the subscription covers events, in ISO 8601; null: only new events. */
   from: string | null;
-  /** Encrypted. */
+  /** The subscription's secret, encrypted. */
   secret: Buffer;
-  /** Actor. */
+  /** The actor who creates the subscription. */
   created_by: string;
 }
 
@@ -42,8 +42,8 @@ async function findMissingSecret(tx: Database, projectId: string, names: readonl
 }
 
 /**
- * Inserts a subscription, in the caller's transaction, and requests its run. It covers all matching
- * events whose recording begins after the commit.
+ * Inserts a subscription, in the caller's transaction, and requests its run. The subscription
+ * covers all matching events whose recording begins after the commit.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function insertSubscription(
@@ -138,8 +138,9 @@ export async function updateSubscription(
 }
 
 /**
- * Returns the columns that append the current settings to `earlier`. They apply to the events that
- * were recorded until now and are not read yet; a disabled subscription skips these events.
+ * Returns the columns that append the current settings to `earlier`. These settings apply to the
+ * events that were recorded until now and are not read yet; a disabled subscription skips these
+ * events.
  */
 function remembering({ enabled, events, epoch }: SubscriptionRow) {
   const held = JSON.stringify([{ events: enabled ? events : [], epoch }]);
@@ -233,8 +234,8 @@ export async function deleteSubscriptions(tx: Database, projectId: string): Prom
 }
 
 /**
- * Removes the progress of all subscriptions of a reset project. They deliver the events from now
- * on.
+ * Removes the progress of all subscriptions of a reset project. The subscriptions deliver the
+ * events from now on.
  */
 export async function restartSubscriptions(tx: Database, projectId: string): Promise<void> {
   const rows = await tx

@@ -83,8 +83,8 @@ export async function openDigest(
 }
 
 /**
- * Number of events that are read at once, without or with their data (up to 64 KB each), and the
- * maximum number of such pages in one transaction.
+ * Number of events that are read at once, without or with their data, and the maximum number of
+ * such pages in one transaction.
  */
 const page = { plain: 1000, withData: 100, timesAtOnce: 10 };
 
@@ -92,7 +92,7 @@ const page = { plain: 1000, withData: 100, timesAtOnce: 10 };
  * Adds earlier events to an open digest, and closes the digest if it is complete, in the caller's
  * transaction, which has locked the contact.
  * @returns `output`, the output of its step, if the digest is closed now; otherwise `until`, when
- * this must be called again: now, if there are more earlier events to read
+ *   to call this function again: now, if there are more earlier events to read
  */
 export async function settleDigest(
   tx: Database,
@@ -262,7 +262,7 @@ interface EarlierEvent {
   id: string;
   /** The data of the event; null also if `withData` is false. */
   data: Record<string, unknown> | null;
-  /** To the microsecond. */
+  /** Time when the event was recorded, to the microsecond. */
   recordedAt: string;
   /**
    * True if the event has started another execution of the workflow, or another step has used it.
@@ -320,7 +320,7 @@ const readForLast = 100;
 
 /**
  * Returns when a digest of a step last closed in another execution of the same workflow, contact
- * and key; null: none has closed in the newest 100 executions.
+ * and key; null: none has closed in the newest `readForLast` executions.
  */
 export async function findLastClosing(
   tx: Database,

@@ -12,8 +12,8 @@ import { graphAfter, type StoredGraph } from '../../../domain/workflow/versions/
 export type ExecutionRow = Selectable<Execution>;
 
 /**
- * The statuses of active executions, as SQL literals: only then does every plan use the indexes of
- * active executions.
+ * The statuses of active executions, as SQL literals, because only then every plan uses the indexes
+ * of active executions.
  */
 export const activeStatuses = [sql.lit('RUNNING'), sql.lit('WAITING')];
 

@@ -195,8 +195,8 @@ async function releasePage(db: Database, workflowId: string): Promise<boolean> {
       .where('status', 'in', activeStatuses);
     const ids = (await held.limit(pageSize).execute()).map(({ id }) => id);
     const rows = await lockExecutions(tx, ids);
-    // The lock makes a new pause of the workflow wait for this page. It follows the locks on
-    // contacts, as in all code.
+    // The lock makes a new pause of the workflow wait for this page. As in all code, the locks on
+    // contacts come first.
     const due = await tx
       .selectFrom('workflow_release')
       .select('workflow_id')

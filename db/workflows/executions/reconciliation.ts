@@ -34,13 +34,17 @@ export interface ExecutionToReconcile {
   projectId: string;
   workflowName: string;
   status: 'RUNNING' | 'WAITING';
-  /** Number of the latest start of its run. The result of the check counts only for this start. */
+  /**
+   * Number of the latest start of the execution's run. The result of the check counts only for this
+   * start.
+   */
   generation: number;
-  /** Milliseconds since its current step began. */
+  /** Milliseconds since the execution's current step began. */
   stepMs: number;
   wasStuck: boolean;
   /**
-   * How often its entry in the outbox was claimed to be sent to Temporal; null: it has no entry.
+   * Number of times that the execution's entry in the outbox was claimed to be sent to Temporal;
+   * null: it has no entry.
    */
   tries: number | null;
 }
@@ -137,10 +141,10 @@ const readAtOnce = 2_000;
 
 /**
  * Signals the runs of executions that have changed since `since`, because Temporal has lost all
- * later changes: a run that is behind then continues, a lost run starts again, and the run of an
+ * later changes. A run that is behind then continues, a lost run starts again, and the run of an
  * ended execution ends. Returns the number of executions.
  * @param since the start of 1970 means that Temporal has lost everything, so only active executions
- * are signalled
+ *   are signalled
  */
 export async function signalChangedSince(db: Database, since: Date): Promise<number> {
   const isEverything = since.getTime() <= 0;

@@ -106,8 +106,8 @@ export async function listExecutionStarts(
 }
 
 /**
- * Returns those of the executions that have not changed since their start was sent: no run has
- * begun them.
+ * Returns the executions that have not changed since their start was sent, because no run has begun
+ * them.
  */
 export async function listUnbegun(db: Database, starts: readonly OpenStart[]): Promise<string[]> {
   const ids = starts.map(({ executionId }) => executionId);

@@ -152,7 +152,7 @@ export async function completeStep(
 }
 
 /**
- * Sets a started step to PENDING between two attempts. Its output is the result of the last
+ * Sets a started step to PENDING between two attempts. The step's output is the result of the last
  * attempt, until the next attempt has ended. The number of attempts never decreases.
  */
 export async function postponeStep(
@@ -386,6 +386,6 @@ export async function findObstacle(
   if (!row.isThere) return { kind: 'elsewhere' };
   if (row.exitPending !== null) return { kind: 'exit', reason: row.exitPending };
   if (row.isMoving) return { kind: 'move' };
-  // If it is not paused any more, it was released between the two statements.
+  // An execution that is not paused any more was released between the two statements.
   return row.isPaused ? { kind: 'paused' } : { kind: 'elsewhere' };
 }

@@ -15,7 +15,7 @@ export interface MatchedEvent {
   name: string;
   data: Record<string, unknown> | null;
   createdAt: Date;
-  /** To the microsecond. */
+  /** Time when the event was recorded, to the microsecond. */
   recordedAt: string;
 }
 
@@ -220,7 +220,7 @@ export type WaitEnd =
 
 /**
  * Completes a wait with its output. Returns when its event was recorded, or when it timed out, to
- * the microsecond: the next step begins at this time, even if the run learned of it later.
+ * the microsecond: the next step begins at this time, even if the run is informed later.
  */
 export async function completeWait(
   tx: Database,

@@ -13,7 +13,7 @@ interface MessageChange {
   };
   state: MessageState;
   counters: readonly CampaignCounter[];
-  /** True if nothing reports its delivery. */
+  /** True if nothing reports the delivery of the message. */
   isUnreported: boolean;
 }
 

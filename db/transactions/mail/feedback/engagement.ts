@@ -29,8 +29,8 @@ export function requestOf(report: Report, feedback: Feedback): NewEngagement | n
 }
 
 /**
- * Lets recent requests of messages be judged again whose delivery was reported, before new ones are
- * recorded.
+ * Makes recent requests of messages whose delivery was reported due for another judgement, before
+ * new requests are recorded.
  */
 export async function judgeDelivered(
   tx: Database,

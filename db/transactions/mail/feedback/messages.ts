@@ -14,11 +14,11 @@ import { cutText } from '../../../../domain/text-rules.ts';
 
 /** A change of a message by feedback. */
 interface MessageChange {
-  /** The message before it. */
+  /** The message before the change. */
   email: MomentState & { id: string; project_id: string; sent_at: Date | null; status: string };
   state: MessageState;
   trace: readonly (FeedbackEffects['trace'][number] & { at: Date })[];
-  /** True if nothing reports its delivery. */
+  /** True if nothing reports the delivery of the message. */
   isUnreported: boolean;
 }
 
@@ -26,8 +26,8 @@ interface MessageChange {
 const errorCharsMax = 500;
 
 /**
- * Stores changes of messages and of the tables that follow them, and the requests to their pixels and
- * links, which are judged later. It is one statement for messages that were accepted before.
+ * Stores changes of messages and of the tables that follow them, and the requests to their pixels
+ * and links, which are judged later. Uses one statement for messages that were accepted before.
  */
 export async function updateMessages(
   tx: Database,

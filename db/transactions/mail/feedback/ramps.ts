@@ -4,21 +4,21 @@ import { recordEventsOfProjects } from '../../events/record-events.ts';
 import { rampStoppedEvent } from '../../../../domain/event-names.ts';
 import type { MessageState } from '../../../../domain/mail/feedback.ts';
 
-/** A change of a message by feedback. */
+/** The message before the change. */
 interface MessageChange {
-  /** The message before it. */
+  /** The message before the change. */
   email: Pick<MessageState, 'bounced_at' | 'complained_at'> & {
     project_id: string;
     from_email: string;
     provider_id: string | null;
-    /** True if its project has a ramp that is not done. */
+    /** True if the project has an unfinished ramp. */
     has_ramp: boolean;
     now: Date;
   };
   state: MessageState;
 }
 
-/** Counts the changes for the ramps, and stops those that have reached their threshold. */
+/** Counts the changes for the ramps, and stops the ramps that have reached their threshold. */
 export async function stopRamps(tx: Database, changes: readonly MessageChange[]): Promise<void> {
   const stops = await countForRamps(tx, changes.flatMap(reportsOf));
   if (stops.length === 0) return;
