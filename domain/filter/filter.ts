@@ -216,7 +216,7 @@ export function fieldOf(text: string): Field | null {
 export interface BareName {
   /** The position of the name in the request. */
   field: string;
-  /** The name up to its first dot: the key of contact data, unless a contact has `name` as a key. */
+  /** The name up to its first dot: the key of contact data, unless a contact has the key `name`. */
   key: string;
   /** The name as written: either a key with dots, or a path. */
   name: string;

@@ -19,8 +19,8 @@ const roundsMax = 4;
 
 /**
  * Runs work that others wait for, such as a transaction with locks, without rendering costly
- * templates inside. When the work needs a costly text, the work is aborted, the text is rendered, and
- * the work starts again. If the values keep changing, the last run renders inside the work.
+ * templates inside. When the work needs a costly text, the work is aborted, the text is rendered,
+ * and the work starts again. If the values keep changing, the last run renders inside the work.
  *
  * So the work must be repeatable, must not catch the errors of the renderer, and should use the
  * same values each time.
