@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite';
 
-/** Replaced in each answer by a nonce of its own: see `api/console/routes.ts`. */
+/** The server replaces this text in each response with a new nonce (`api/console/routes.ts`). */
 const cspNonce = 'EVERPOST-NONCE';
 
 export default defineConfig({
@@ -12,13 +12,13 @@ export default defineConfig({
     target: 'es2023',
     outDir: 'dist',
     emptyOutDir: true,
-    // A file inside the page would be a source that its policy does not allow.
+    // The page's policy does not allow files that are inlined as `data:` URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
       onLog(level, log, handle) {
-        // Libraries mark modules for servers that render pages. There is none here.
+        // Libraries mark modules for server rendering, which the console does not use.
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') handle(level, log);
       },
     },

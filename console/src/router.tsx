@@ -66,7 +66,7 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./pages/settings/layout.tsx'), 'SettingsLayout'),
 });
 
-/** All pages of projects, one list per room. */
+/** All pages of projects, one list per folder of `pages/`. */
 const projectPages: Pages = {
   ...overviewPages,
   ...startPages,
@@ -118,7 +118,7 @@ const tree = root.addChildren([
   ]),
 ]);
 
-/** Query parameters are texts, without JSON: `?search=ann&page=2`. */
+/** Returns query parameters as plain texts, not as JSON: `?search=ann&page=2`. */
 function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
 }
@@ -133,7 +133,7 @@ export const router = createRouter({
   routeTree: tree,
   basepath: base,
   defaultPreload: 'intent',
-  // A page with another id begins anew: it shows nothing of the record before.
+  // A change of an id in the path renders the page anew, without state of the former record.
   defaultRemountDeps: ({ params }) => params,
   parseSearch,
   stringifySearch,

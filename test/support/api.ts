@@ -35,10 +35,7 @@ export interface TestApi {
   url: string;
   db: Database;
   services: Services;
-  /**
-   * The runs that the dispatcher was asked to start or signal, oldest first. None is sent to
-   * Temporal.
-   */
+  /** Ids of the runs that were to be started or signalled, oldest first; empty with `temporal`. */
   dispatched: string[];
   /**
    * All log entries; `close` fails when one contains a key, a password, a cookie or a mail body.

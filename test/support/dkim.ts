@@ -1,10 +1,10 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 
-/** The result for one signature, from a verifier that others maintain. */
+/** The result for one signature, from a verifier outside this project. */
 export interface VerifiedSignature {
   domain: string;
   selector: string;
-  /** Such as `rsa-sha256`. */
+  /** The algorithm, such as `rsa-sha256`. */
   algorithm: string;
   /** `pass`, `fail`, `neutral`, … (RFC 8601, 2.7.1). */
   result: string;

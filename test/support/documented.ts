@@ -7,7 +7,7 @@ type Responses = Record<
 >;
 
 interface Documented {
-  /** Pattern of method and path, in the syntax of the router. */
+  /** Matches the path. */
   route: RegExp;
   method: string;
   responses: Responses;
@@ -24,7 +24,8 @@ interface Document {
 function operations(): Documented[] {
   const settings = { apiUrl: 'http://localhost', version: '0' };
   const { paths, components } = openApiDocument(endpoints, settings) as unknown as Document;
-  // The description beside a reference lists the codes of this operation.
+  // The text beside a `$ref` lists the error codes of the operation, so it replaces the shared
+  // text.
   const resolved = ({ $ref, ...given }: Responses[string]) => ({
     ...components.responses[$ref?.split('/').at(-1) ?? ''],
     ...given,

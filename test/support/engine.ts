@@ -17,7 +17,7 @@ export interface Engine {
   api: TestApi;
   temporal: Temporal;
   taskQueue: string;
-  /** The services of its worker. */
+  /** The services of the engine's worker. */
   services: Worker['services'];
   project: { id: string; publicKey: string; secretKey: string };
   /** A verified sender domain of the project. */
@@ -43,8 +43,8 @@ export interface Engine {
 let installed = false;
 
 /**
- * Starts an engine. `overrides` are environment variables by name; with `worker: false` no worker
- * is started. `temporalAddress`: another server than that of the test run.
+ * Starts an engine. `overrides` are environment variables by name. With `worker: false`, no worker
+ * is started. `temporalAddress`: a server other than that of the test run.
  */
 export async function useEngine(
   overrides: Record<string, string> = {},

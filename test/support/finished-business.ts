@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { atEnd } from './use.ts';
 
-/** Number of rows: of the tables that grow most, and of the others. */
+/** Rows per table: of the tables in `large`, and of the others. */
 const rowsMax = 100_000;
 const rowsOfOthers = 20_000;
 const large = ['email', 'email_moment', 'event', 'event_delivery', 'execution', 'step_execution'];
@@ -36,7 +36,7 @@ const workflow = id(4).replace('n::text', "'1'");
 /** SQL of the column values of finished rows, by table. */
 const finished: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   contact: { id: contact, subscribed: 'true', created_at: ago },
-  // A thousand campaigns with a hundred messages each; every other one was cancelled.
+  // Every other campaign was cancelled. Only the first thousand have messages.
   campaign: {
     id: id(3),
     status: `case when n % 2 = 0 then 'SENT' else 'CANCELLED' end`,

@@ -4,8 +4,8 @@ import type { Engine } from './engine.ts';
 const missedWithin = 60;
 
 /**
- * Lists the activities of a run without heartbeats. If their worker was killed, this would not be
- * noticed within a minute.
+ * Lists the activities of a run that lack heartbeats, so that another worker would take over too
+ * late.
  */
 export async function listUnwatched({ temporal }: Engine, workflowId: string): Promise<string[]> {
   const { events } = await temporal.client.workflow.getHandle(workflowId).fetchHistory();

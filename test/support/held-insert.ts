@@ -13,7 +13,7 @@ export async function holdBack(db: Database, address: string) {
   );
 }
 
-/** Makes changes wait, before which this trigger is called, until they are released. */
+/** Makes the changes that the trigger clause `change` names wait until they are released. */
 export const holdBackAt = (db: Database, change: RawBuilder<unknown>) =>
   holdBackBy(db, sql`create trigger hold_back before ${change}`);
 

@@ -3,7 +3,7 @@ import { type Database, transact } from '../../db/database.ts';
 import { deleteMail } from '../../db/emails/removal.ts';
 import { following, ledgerColumns } from '../../db/sql/ledger.ts';
 
-/** SQL of the correct content of the tables that find mail, computed from the rows of `email`. */
+/** SQL of the correct rows of the lookup tables of mail, computed from the rows of `email`. */
 const meant = `
   with moments as (
     select project_id, kind::smallint, at, id as email_id
@@ -43,8 +43,8 @@ const tables = [
 ];
 
 /**
- * SQL of missing and surplus rows in these tables, and of failed messages without an error, by
- * which they are found. There should be none.
+ * SQL that returns a line per fault: a missing or surplus row of a lookup table, a wrong tally, or
+ * a failed message without an error.
  */
 export const mailTableFaults = `${meant} ${tables
   .flatMap(({ name, from, columns }) => [
@@ -69,12 +69,12 @@ export const mailTableFaults = `${meant} ${tables
     where status = 'FAILED' and error is null`;
 
 /**
- * Runs statements of a test that change messages directly, and then updates the tables that find
+ * Runs statements of a test that change messages directly, and then updates the lookup tables of
  * mail.
  */
 export async function writeMail<T>(db: Database, work: (tx: Database) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (tx) => {
-    // Other writers wait for the lock, so `was` is the state before this transaction.
+    // Other writers wait for the lock, so `mail_was` is the state before this transaction.
     await sql`lock table email in share row exclusive mode`.execute(tx);
     const copy = (name: string, from: RawBuilder<unknown>) =>
       sql`create temp table ${sql.table(name)} on commit drop as ${from}`.execute(tx);
@@ -109,7 +109,7 @@ export async function dropContacts(
   where: RawBuilder<boolean> = sql<boolean>`true`,
 ): Promise<void> {
   const drop = async (tx: Database) => {
-    // From now on no mail for these contacts can be inserted.
+    // The locks prevent inserts of mail for these contacts.
     await sql`select from contact where ${where} order by id for update`.execute(tx);
     await deleteMail(tx, {
       where: sql<boolean>`contact_id in (select contact.id from contact where ${where})`,

@@ -9,7 +9,7 @@ export function pixelOf({ services }: { services: Services }, emailId: string): 
   return trackingLinks('', emailId, sign).pixelUrl;
 }
 
-/** Moves all times of a mail into the past. */
+/** Moves the events of a mail into the past. */
 export async function ageEvents(db: Database, emailId: string, seconds: number): Promise<void> {
   const events = await db
     .selectFrom('event')

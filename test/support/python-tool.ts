@@ -9,7 +9,7 @@ import { holdDirectory } from '../../dev/servers/lock.ts';
 
 /** A program from PyPI that simulates an external service or checks the API. */
 export interface PythonTool {
-  /** Name of its folder in the cache. Each version has its own. */
+  /** Name of the program's folder in the cache. Each version has a separate folder. */
   name: string;
   /** The requirement that pip installs, with the exact version. */
   requirement: string;

@@ -17,8 +17,8 @@ export interface Regex {
 }
 
 /**
- * An attack succeeds if it takes longer than `attackTimeout`, also on a busy machine. So this time
- * is long, and the limit of steps usually decides.
+ * On a busy machine, a short `attackTimeout` would report safe expressions as unsafe. It is long,
+ * so that the limit of steps usually decides.
  */
 const limits = { timeout: 120_000, attackTimeout: 30_000, incubationTimeout: 30_000 };
 
@@ -58,8 +58,8 @@ export function regexesOf(file: string, source: string): Regex[] {
 
 /**
  * Returns the reason why an expression may take more than linear time, or null. Expressions without
- * unbounded repetition read a bounded number of characters at each position, so only others are
- * analysed. A failed analysis counts as a fault.
+ * unbounded repetition are not analysed, because they read a bounded number of characters at each
+ * position. A failed analysis counts as a fault.
  */
 export async function faultOf({ pattern, flags, reason }: Regex): Promise<string | null> {
   if (reason !== null) return null;

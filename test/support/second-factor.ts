@@ -6,7 +6,7 @@ export interface Authenticator {
   id: string;
   secret: string;
   recoveryCodes: string[];
-  /** Returns the code of the half minute that is `offset` half minutes from now. */
+  /** Returns the code that is valid `offset` half minutes from now. */
   code(offset?: number): string;
 }
 

@@ -95,7 +95,7 @@ function wrapped(line: string): string[] {
   return [...lines, rest];
 }
 
-/** The tables of each noun, by the folders of `db/`. */
+/** Tables by noun, which is in most cases a folder of `db/`. */
 const tables: Readonly<Record<string, RegExp>> = {
   accounts: /^(app_user|session|account_token|membership|invitation|security_event)$/,
   billing: /^(allowance|usage_report|payment_receipt)/,

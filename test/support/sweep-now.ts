@@ -6,7 +6,7 @@ import type { TestApi } from './api.ts';
 import type { Engine } from './engine.ts';
 import { writeMail } from './mail-tables.ts';
 
-/** Ends the grace period of everything that is due, so that a sweep treats it as forgotten. */
+/** Moves all due times a minute into the past, so that a sweep treats the work as forgotten. */
 export async function outliveGrace({ api: { db } }: Engine): Promise<void> {
   const past = sql<Date>`now() - interval '1 minute'`;
   await db.updateTable('outbox').set({ due_at: past }).execute();

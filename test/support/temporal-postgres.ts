@@ -25,7 +25,7 @@ import {
 
 const run = promisify(execFile);
 
-/** The version of the server in the development server, too. */
+/** The server version, the same as in the development server. */
 const version = '1.29.1';
 const module = 'go.temporal.io/server/cmd';
 /** The default path of Go's installer, which does not change PATH. */
@@ -52,9 +52,7 @@ export interface TemporalPostgresOptions {
   historyShards?: number;
   /** Receives each line that the server logs. */
   log: (line: string) => void;
-  /**
-   * Receives a message about a step that takes long, and when the server has died and is restarted.
-   */
+  /** Receives a message when a step takes long, or when the server has died and is restarted. */
   onNotice?: (sentence: string) => void;
   /** Aborts the start. */
   signal?: AbortSignal;
@@ -242,7 +240,7 @@ function settings(
   };
 }
 
-/** How long closed runs are kept; the same as in compose.yml. */
+/** Time for which closed runs are kept, the same as in compose.yml. */
 const retention = '30 days';
 
 async function registerNamespace(address: string, namespace: string): Promise<void> {

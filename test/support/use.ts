@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, onTestFinished, TestRunner } from 'vitest';
 
 /**
- * Runs `act` at the end of the test that calls this; outside of a test, at the end of the file or
- * `describe`. The function that was added last runs first.
+ * Runs `act` at the end of the test that calls `atEnd`, or at the end of the file or `describe` if
+ * no test runs. The function that was added last runs first.
  */
 export function atEnd(act: () => unknown): void {
   const later = TestRunner.getCurrentTest() ? onTestFinished : afterAll;

@@ -24,7 +24,7 @@ export function watchLog(): WatchedLog {
     stream: { write: (line) => void lines.push(line) },
     mustNotTell(...given) {
       for (const secret of given) {
-        // The secret in the form that a line of JSON has.
+        // The log is JSON, so the secret is searched in its JSON form.
         if (typeof secret === 'string' && secret.length >= charsMin) {
           secrets.add(JSON.stringify(secret).slice(1, -1));
         }

@@ -6,15 +6,15 @@ export type * from '../../../client/api.ts';
 /** Idempotency keys of requests whose response was lost, by request. */
 const lostKeys = new Map<string, string>();
 
-/** Returns a random text that is unique in practice. It also works on a page without HTTPS. */
+/** Returns 16 random bytes in hex. Pages without HTTPS have no `crypto.randomUUID`. */
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /**
- * Sends a request with the session of the browser. If it needs a recent sign-in, the user is asked
- * to prove who they are, and it is sent again; the refused request has done nothing.
+ * Sends a request with the browser's session. If the API demands a recent sign-in, asks the user
+ * for proof and repeats the request. A refused request had no effect, so the repeat is safe.
  */
 function senderFor(projectId: string | null) {
   const send = sendOnceFor(projectId);
@@ -23,14 +23,14 @@ function senderFor(projectId: string | null) {
     if (response.status === 401) await noticeEnd(url, response);
     const methods = await neededProofs(response);
     if (methods === null || !(await proveOnce(methods))) return response;
-    // The first signal may have timed out while the user was asked.
+    // The abort signal of `init` may have timed out while the user was asked.
     return send(url, { ...init, signal: AbortSignal.timeout(30_000) });
   };
 }
 
 /**
- * Sends a request once. A POST has an `Idempotency-Key`. If its response was lost and the user sends
- * the same request again, the key is the same, so the work is done once.
+ * Sends a request once. A POST gets an `Idempotency-Key`. After a lost response, a repeat of the
+ * same POST gets the same key, so the server does the work once.
  */
 function sendOnceFor(projectId: string | null) {
   return async (url: string, init: RequestInit): Promise<Response> => {
@@ -63,7 +63,10 @@ async function errorIn(response: Response): Promise<Partial<ErrorAnswer['error']
   return body.error ?? {};
 }
 
-/** A sign-in that is refused is no end of a session. */
+/**
+ * Calls `onSessionEnd` if a response shows that the session has ended. A refused sign-in is
+ * ignored.
+ */
 async function noticeEnd(url: string, response: Response): Promise<void> {
   const isSignIn = new URL(url).pathname.startsWith('/auth/');
   if (!isSignIn && (await errorIn(response)).code === 'UNAUTHORIZED') onSessionEnd();
@@ -74,8 +77,9 @@ type AskForProof = (methods: readonly string[]) => Promise<boolean>;
 let askForProof: AskForProof = async () => false;
 
 /**
- * Sets the function that asks the user to prove who they are, by one of the methods: `password`,
- * `totp`, `passkey`, `github`, `google` or `oidc:<id>`. It returns true when they have.
+ * Sets the function that asks the user for proof of identity by one of these methods: `password`,
+ * `totp`, `passkey`, `github`, `google` or `oidc:<id>`. The function returns true if the user has
+ * given the proof.
  */
 export function setAskForProof(ask: AskForProof): void {
   askForProof = ask;
@@ -83,7 +87,7 @@ export function setAskForProof(ask: AskForProof): void {
 
 let asking: Promise<boolean> | null = null;
 
-/** Asks once for several requests that are refused at the same time. */
+/** Asks the user once if several requests are refused at the same time. */
 function proveOnce(methods: readonly string[]): Promise<boolean> {
   asking ??= askForProof(methods).finally(() => {
     asking = null;
@@ -91,14 +95,16 @@ function proveOnce(methods: readonly string[]): Promise<boolean> {
   return asking;
 }
 
-/** Returns the methods if the response refuses a request for lack of a recent sign-in, else null. */
+/**
+ * Returns the methods of proof if a request was refused for lack of a recent sign-in, else null.
+ */
 async function neededProofs(response: Response): Promise<string[] | null> {
   if (response.status !== 403) return null;
   const { code, details } = await errorIn(response);
   return code === 'REAUTHENTICATION_REQUIRED' ? ((details?.['methods'] ?? []) as string[]) : null;
 }
 
-/** `retries: 0`, because queries repeat reads, and only the user repeats writes. */
+/** The client retries nothing, because queries repeat reads and only the user repeats writes. */
 const clientFor = (projectId: string | null) =>
   new Everpost({
     baseUrl: location.origin,
@@ -120,7 +126,8 @@ export function apiOf(projectId: string): Everpost {
 }
 
 /**
- * Requests a file of a project: an endpoint whose response is not JSON. With a body, it is a POST.
+ * Requests a file of a project from an endpoint whose response is not JSON. Sends a POST if there
+ * is a body, else a GET.
  */
 export async function readFile(projectId: string, path: string, body?: object): Promise<Blob> {
   const init =

@@ -1,7 +1,7 @@
 /** Unsaved work, which is kept in the browser. */
 
 export interface Draft<T> {
-  /** The ETag of what was edited. */
+  /** The ETag of the version that was edited. */
   etag: string;
   value: T;
 }

@@ -8,7 +8,7 @@ type Created = PublicKeyCredentialCreationOptionsJSON;
 /** A credential in its JSON form, as the API takes it. */
 type PasskeyResponse = AddPasskeyRequest['response'];
 
-/** False: the browser knows no passkeys. It also knows none on a page without HTTPS. */
+/** False if the browser does not support passkeys, as on every page without HTTPS. */
 export const hasPasskeys =
   typeof PublicKeyCredential === 'function' &&
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function' &&
@@ -18,7 +18,7 @@ function responseOf(credential: Credential | null): PasskeyResponse {
   return (credential as PublicKeyCredential).toJSON() as unknown as PasskeyResponse;
 }
 
-/** The browser has no passkey for this server, or the user has cancelled. */
+/** The error if the browser has no passkey for this server, or the user has cancelled. */
 const refused = 'The browser sent no passkey. Try again, or use another way.';
 
 async function ask(credential: Promise<Credential | null>): Promise<PasskeyResponse> {
@@ -32,7 +32,10 @@ export class PasskeyRefused extends Error {
   override readonly name = 'PasskeyRefused';
 }
 
-/** Signs in with a passkey; with a session, or a pending sign-in, the passkey is a factor of it. */
+/**
+ * Signs in with a passkey. If a session or a pending sign-in exists, the passkey counts as its
+ * second factor.
+ */
 export async function provePasskey(): Promise<void> {
   const { data } = await accountApi.post('/auth/passkey/options', { body: {} });
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(data as unknown as Requested);

@@ -1,7 +1,7 @@
 import { QueryClient, type QueryKey, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { EverpostError } from './api.ts';
 
-/** Milliseconds between two reads of a page that shows changing data. */
+/** Milliseconds until data are read again, by the number of reads since the data changed. */
 const pauses = [2_000, 4_000, 8_000, 16_000, 30_000];
 
 /**
@@ -40,11 +40,14 @@ interface LastRead {
 
 const lastReads = new WeakMap<object, LastRead>();
 
-/** Milliseconds between two reads of a page at rest, whatever number of data it shows. */
+/** Minimum milliseconds between two reads of unchanged data, counted over all queries of a page. */
 const restMs = 6_500;
 let nextRestAt = 0;
 
-/** Returns when unchanged data are read again, so that a page at rest reads at most ten times a minute. */
+/**
+ * Returns the milliseconds until unchanged data are read again, so that a page makes at most ten
+ * such reads a minute.
+ */
 function pauseAtRest(pause: number, readAt: number): number {
   const at = Math.max(readAt + pause, nextRestAt);
   nextRestAt = at + restMs;

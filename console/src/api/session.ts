@@ -3,7 +3,7 @@ import { accountApi, EverpostError, setOnSessionEnd } from './api.ts';
 /** Path of the console. */
 export const base = import.meta.env.BASE_URL.replace(/\/$/, '');
 
-/** Address of the current page below that of the console. */
+/** Address of the current page, relative to the path of the console. */
 export const pageAddress = () => location.pathname.slice(base.length) + location.search;
 
 /** Returns the address of the log-in page that leads back to the current page. */
@@ -11,7 +11,7 @@ function logInAddress(): string {
   return `${base}/auth/login?next=${encodeURIComponent(pageAddress())}`;
 }
 
-/** Returns true for a page that works without a session: log-in, sign-up and links in mail. */
+/** Returns true for pages below `/auth` that work without a session, such as log-in and sign-up. */
 function isOpen(path: string): boolean {
   return path.startsWith('/auth/') && !/^\/auth\/(?:verify-email|linked)(?:\?|$)/.test(path);
 }
@@ -24,8 +24,8 @@ export function leaveForLogIn(): void {
 setOnSessionEnd(leaveForLogIn);
 
 /**
- * Returns the path in the log-in page's parameter `next`, if it is a page of the console; by
- * default the first page.
+ * Returns the path in the log-in page's parameter `next`, if it is a page of the console, else the
+ * path of the first page.
  */
 export function nextPage(next: unknown): string {
   const isPage = typeof next === 'string' && /^\/(?![/\\])/.test(next);
@@ -34,7 +34,10 @@ export function nextPage(next: unknown): string {
 
 const keptKey = 'everpost-next';
 
-/** Remembers the page to open after a sign-in at another site, which leads to the first page. */
+/**
+ * Remembers the page to open after a sign-in at another site, because the site returns to the first
+ * page.
+ */
 export function keepNext(next: string): void {
   sessionStorage.setItem(keptKey, next);
 }

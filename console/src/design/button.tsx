@@ -13,8 +13,8 @@ interface ButtonProps extends Omit<ComponentProps<'button'>, 'disabled'> {
 }
 
 /**
- * A button. A disabled button can still have the focus, so that screen readers read the reason;
- * browsers skip buttons with the attribute `disabled`.
+ * A button. When disabled, it can still have the focus, so that screen readers read the reason.
+ * Browsers skip buttons with the attribute `disabled`.
  */
 export function Button({
   kind,

@@ -3,12 +3,12 @@ export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Browsers have no `clipboard` on pages without HTTPS, except on this machine.
+    // Browsers have no `clipboard` on pages without HTTPS, except on localhost.
     copyChosen(text);
   }
 }
 
-/** Copies by choosing the text in the page, as a user does. */
+/** Copies by selecting the text in the page, as a user does. */
 function copyChosen(text: string): void {
   const area = document.createElement('textarea');
   area.value = text;

@@ -2,8 +2,8 @@ import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 
 /**
- * A dialog over the page. It keeps the focus inside, and returns the focus when it closes; Escape
- * closes it. `size: 'side'` is the navigation on a phone.
+ * A dialog over the page. The focus stays inside, and returns when the dialog closes. Escape closes
+ * the dialog. `size: 'side'` is for the navigation on a phone.
  */
 export function Dialog({
   title,

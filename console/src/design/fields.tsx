@@ -53,7 +53,10 @@ interface Text {
   onChange: (value: string) => void;
 }
 
-/** Separates what a field says about itself from the attributes of its control. */
+/**
+ * Splits the properties of a field into its label, hint and error, and the attributes of its
+ * control.
+ */
 function useControl<Rest extends { className?: string | undefined }>({
   label,
   hint,
@@ -98,7 +101,7 @@ export interface Option {
   value: string;
   text: string;
   isDisabled?: boolean;
-  /** Options with the same group follow each other below its name. */
+  /** Options with the same group are listed together below the group's name. */
   group?: string;
 }
 
@@ -136,7 +139,7 @@ function Options({ options }: { options: readonly Option[] }) {
   });
 }
 
-/** A box that is on or off. `role="switch"` for what applies at once. */
+/** A checkbox. Give `role="switch"` if a change applies at once. */
 export function CheckField({
   label,
   hint,

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 export type MenuItem =
   | { kind?: 'item'; text: string; onChoose: () => void; disabledBecause?: string | false | null }
   | { kind: 'choice'; text: string; isChosen: boolean; onChoose: () => void }
-  /** One of several that may be on together; the menu stays open. */
+  /** An item that is on or off, independent of others. Choosing it leaves the menu open. */
   | { kind: 'check'; text: string; isChosen: boolean; onChoose: () => void }
   | { kind: 'label'; text: string }
   | { kind: 'line' };

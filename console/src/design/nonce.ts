@@ -1,6 +1,6 @@
 /**
- * Gives the nonce of the page to the libraries that insert style elements (Radix): the policy of the
- * page allows no others. They look for it in this variable.
+ * Gives the page's nonce to libraries that insert style elements (Radix), because the page's policy
+ * refuses style elements without it. The libraries read the nonce from this variable.
  */
 export function shareNonce(): void {
   const nonce = document.querySelector<HTMLElement>('script[nonce]')?.nonce;

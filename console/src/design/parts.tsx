@@ -81,7 +81,7 @@ export function Empty({ children, action }: { children: ReactNode; action?: Reac
   );
 }
 
-/** Placeholder lines while data are being loaded. They appear after 150 ms. */
+/** Placeholder lines while data are being loaded. The lines appear after a short delay. */
 export function Bones({ lines = 4 }: { lines?: number }) {
   return (
     <div className="bones" role="status" aria-label="Loading">

@@ -5,12 +5,12 @@ export interface Column<Row> {
   /** The heading of the column. */
   name: string;
   cell: (row: Row) => ReactNode;
-  /** Shown in the head instead of the name: a box that chooses all rows. */
+  /** Shown in the head instead of the name, for example a box that chooses all rows. */
   head?: ReactNode;
   isNumber?: boolean;
   /** True: the heading is only for screen readers. */
   hidesName?: boolean;
-  /** How the table is sorted by this column. If present, the heading is a button. */
+  /** Sorting by this column. If present, the heading is a button. */
   sort?: { direction: 'asc' | 'desc' | null; onSort: () => void };
 }
 

@@ -1,7 +1,7 @@
 import { Tabs as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 
-/** The ids of tabs and panels contain this, so it has no spaces. */
+/** Returns a name without spaces, because the ids of tabs and panels contain it. */
 const keyOf = (name: string) => name.replaceAll(' ', '-');
 
 /** Tabs. To keep the chosen tab in the address, give `value` and `onChange`. */

@@ -8,7 +8,7 @@ import { useAction } from '../design/use-action.ts';
 const isConflict = (error: unknown): boolean =>
   error instanceof EverpostError && error.code === 'PRECONDITION_FAILED';
 
-/** Asks whose version counts, once saving was refused because another user has saved meanwhile. */
+/** Asks which version to keep, if saving was refused because another user has saved meanwhile. */
 export function Conflict({
   error,
   onLoad,
@@ -18,7 +18,7 @@ export function Conflict({
   error: unknown;
   /** Shows the other version; what was typed is lost. */
   onLoad: () => Promise<unknown>;
-  /** Saves what was typed over the other version. */
+  /** Replaces the other version with what was typed. */
   onKeep: () => Promise<unknown>;
 }) {
   const [closed, setClosed] = useState<unknown>(null);

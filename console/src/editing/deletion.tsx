@@ -17,7 +17,7 @@ interface Deletion {
   /** The text that names what will be lost. */
   text: ReactNode;
   send: () => Promise<unknown>;
-  /** Returns the users in the details of an error 409. */
+  /** Returns the uses that the details of an error 409 list. */
   usesIn: (details: Record<string, unknown>) => readonly Use[];
 }
 

@@ -3,7 +3,7 @@ import type { Option } from '../design/fields.tsx';
 import { useProject } from '../shell/project.ts';
 import type { JourneyFields } from './operators.ts';
 
-/** Activities of mail in words, as the end of `<who> …`. */
+/** Activities of mail in words. */
 const activities: Record<string, string> = {
   sent: 'Mail was sent',
   delivered: 'Mail was delivered',
@@ -19,7 +19,7 @@ export const activitiesOfAll: readonly Option[] = Object.entries(activities).map
   ([value, text]) => ({ value, text }),
 );
 
-/** One campaign or template has a few more. */
+/** Activities of the mail of one campaign or template. */
 export const activitiesOfOne: readonly Option[] = [
   ...activitiesOfAll,
   { value: 'unsubscribed', text: 'Unsubscribed by it' },
@@ -35,7 +35,7 @@ const standard: readonly Option[] = [
   { value: 'updatedAt', text: 'Changed', group: 'Contact' },
 ];
 
-/** Choosing one of these asks for the rest of the field's name. */
+/** Beginnings of field names. The user types or chooses the rest. */
 export const otherData = 'data.';
 const otherOfJourney = ['event.', 'context.'];
 export const oneSource = ['campaign.', 'template.'] as const;
@@ -44,21 +44,21 @@ export interface Fields {
   options: readonly Option[];
   /** Types of data fields, by field. */
   types: ReadonlyMap<string, string>;
-  /** Fields whose rest can be typed: `data.`. */
+  /** Beginnings of field names whose rest the user types: `data.`. */
   paths: readonly string[];
-  /** Only in a journey, whose filters read more than the contact. */
+  /** Only for filters in a workflow, which read more than the contact. */
   journey?: JourneyFields & {
-    /** Fields that can be compared with. */
+    /** Fields that can take the place of a value in a comparison. */
     operands: readonly string[];
   };
 }
 
-/** A journey, by the event that starts it; undefined: no event does. */
+/** The event that starts a workflow; undefined: no event starts it. */
 export interface JourneyStart {
   eventName: string | undefined;
 }
 
-/** The fields that filters of a journey have in addition. */
+/** Returns the fields that only filters in a workflow can name. */
 function useJourneyFields(journey: JourneyStart | undefined) {
   const { api, project } = useProject();
   const { eventName } = journey ?? {};
@@ -72,8 +72,8 @@ function useJourneyFields(journey: JourneyStart | undefined) {
 }
 
 /**
- * The fields that a filter can name: of contacts, their events, their mail, and segments; in a
- * journey also the data of its event and its context.
+ * The fields that a filter can name: of contacts, their events, their mail, and segments. In a
+ * workflow, also the data of its event and its context.
  */
 export function useFields(journey?: JourneyStart): Fields {
   const { api, project } = useProject();

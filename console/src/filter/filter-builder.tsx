@@ -22,24 +22,26 @@ import {
 import { useContactCount } from './use-contact-count.ts';
 
 interface BuilderProps {
-  /** May hold conditions that are still to be filled in; null: it has none. */
+  /** The condition, which may contain incomplete filters; null: there is none. */
   value: Condition | null;
   onChange: (condition: Condition) => void;
   /** The error of a path inside the condition, from the API: `groups.0.filters.0.value`. */
   errorOf?: (path: string) => string | undefined;
   /** The number of matching contacts if the page knows it; otherwise the builder counts. */
   total?: number | undefined;
-  /** False: it is part of a segment already. */
+  /** False: the filter is part of a segment, so no button saves it as one. */
   canSave?: boolean;
-  /** Contacts are counted inside this segment. */
+  /** The segment inside which contacts are counted. */
   segmentId?: string | undefined;
-  /** The filter decides about one contact in a journey, so no contacts are counted. */
+  /** The workflow that has this filter. If present, matching contacts are not counted. */
   journey?: JourneyStart;
   /** Name of the region, if there are several on the page. */
   label?: string;
 }
 
-/** Conditions on contacts, in any depth that the API takes, and how many contacts match now. */
+/**
+ * Edits a condition on contacts in any depth that the API accepts, and shows the number of matches.
+ */
 export function FilterBuilder({
   value,
   onChange,
@@ -81,7 +83,7 @@ export function FilterBuilder({
   );
 }
 
-/** Returns a condition that holds for members of a segment only. */
+/** Returns the condition, restricted to members of a segment. */
 function inSegment(condition: Condition | null, segmentId: string | undefined): Condition | null {
   if (!segmentId) return condition;
   const member = { field: `segment.${segmentId}`, operator: 'memberOfSegment' } as const;

@@ -93,7 +93,7 @@ export function FilterLine(line: Line) {
   );
 }
 
-/** The kind of the value: that of the value itself or, without one, that of the field. */
+/** Returns the kind of the filter's value or, if it has none, of its field. */
 function useKind({ field, value }: Filter, fields: Fields): ValueKind {
   const kind = kindOfField(field, fields.journey);
   if (kind === 'email') return 'text';
@@ -109,7 +109,7 @@ const comparisons = [
   { value: 'field', text: 'another field' },
 ];
 
-/** A value or, in a journey, the field to compare with. */
+/** An input for a value or, in a workflow, for another field to compare with. */
 function Operand(line: Line & { kind: ValueKind }) {
   const { filter, fields, onChange, errorOf } = line;
   const { journey } = fields;

@@ -2,15 +2,15 @@ import { type Filter, operandOf } from './tree.ts';
 
 export type Operator = Filter['operator'];
 
-/** In a journey, `event.` also names data of the event that starts it. */
+/** Fields that begin with `event.` in the filters of a workflow. */
 export interface JourneyFields {
-  /** Fields of this data: `event.total`. */
+  /** Data fields of the event that starts the workflow: `event.total`. */
   eventData: ReadonlySet<string>;
-  /** Events by their field: `event.bought`. */
+  /** Fields that stand for the history of an event: `event.bought`. */
   eventNames: ReadonlySet<string>;
 }
 
-/** The kind of a field decides which operators there are. */
+/** The kind of a field, which decides its operators. */
 export type FieldKind =
   | 'email'
   | 'subscribed'
@@ -18,7 +18,7 @@ export type FieldKind =
   | 'data'
   | 'activity'
   | 'segment'
-  /** Data of an event, or the history of such events: the operator decides. */
+  /** Event data or an event's history; the operator decides between them. */
   | 'dataOrActivity';
 
 const equality = ['equals', 'notEquals'] as const;
@@ -92,7 +92,7 @@ export function kindOfField(field: string, journey?: JourneyFields): FieldKind {
 export const operatorsOf = (field: string, journey?: JourneyFields): readonly Operator[] =>
   operators[kindOfField(field, journey)];
 
-/** An operator in words, which depend on the kind of values that it compares. */
+/** An operator in words, which differ for times. */
 export const wordOf = (operator: Operator, isTime: boolean): string =>
   (isTime && timeWords[operator]) || words[operator];
 
@@ -103,7 +103,7 @@ const windows: readonly Operator[] = [
   'notTriggeredWithin',
 ];
 
-/** Returns true if the value is a length of time with a unit. */
+/** Returns true if the operator's value is a length of time with a unit. */
 export const hasUnit = (operator: Operator): boolean => windows.includes(operator);
 
 const withoutValue: readonly Operator[] = [
@@ -121,11 +121,11 @@ export const hasValue = (operator: Operator): boolean => !withoutValue.includes(
 export const takesOperand = (operator: Operator): boolean =>
   hasValue(operator) && !hasUnit(operator);
 
-/** Returns the line with another field in place of its value. */
+/** Returns the filter with another field in place of its value. */
 export const withOperand = ({ field, operator }: Filter, operand: string): Filter =>
   ({ field, operator, valueOf: operand }) as Filter;
 
-/** Returns true if nothing is left to be filled in. */
+/** Returns true if no part of the filter is left to be filled in. */
 export function isComplete(filter: Filter): boolean {
   const { field, operator, value, unit } = filter;
   if (field === '' || field.endsWith('.')) return false;
@@ -135,7 +135,7 @@ export function isComplete(filter: Filter): boolean {
   return value !== undefined;
 }
 
-/** Returns the line after its field was chosen: an operator and a value stay if they still fit. */
+/** Returns the filter with another field. Its operator and value stay if they fit the field. */
 export function withField(filter: Filter, field: string, journey?: JourneyFields): Filter {
   const allowed = operatorsOf(field, journey);
   const operator = allowed.includes(filter.operator) ? filter.operator : allowed[0]!;
@@ -149,7 +149,7 @@ export function withField(filter: Filter, field: string, journey?: JourneyFields
   return { field, operator, ...(filter.field === field ? { value } : {}) };
 }
 
-/** Returns the line after its operator was chosen. */
+/** Returns the filter with another operator. Its value stays if it fits the operator. */
 export function withOperator(filter: Filter, operator: Operator): Filter {
   const { field, operator: before, value, unit } = filter;
   if (!hasValue(operator)) return { field, operator };

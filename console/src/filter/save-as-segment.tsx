@@ -8,7 +8,7 @@ import { TextField } from '../design/fields.tsx';
 import { Form, useForm } from '../design/form.tsx';
 import { useProject } from '../shell/project.ts';
 
-/** Makes a segment of a filter, and opens it. */
+/** Saves a filter as a segment, and opens the segment. */
 export function SaveAsSegment({ condition }: { condition: Condition | null }) {
   const [isOpen, setOpen] = useState(false);
   return (

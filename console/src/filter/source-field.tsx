@@ -3,7 +3,7 @@ import { SelectField } from '../design/fields.tsx';
 import { useProject } from '../shell/project.ts';
 import { activitiesOfOne } from './fields.ts';
 
-/** The rest of a field such as `campaign.<id>.opened`: which campaign, and what happened. */
+/** Inputs for the rest of a field such as `campaign.<id>.opened`: the campaign and the activity. */
 export function SourceField({
   field,
   onChange,

@@ -1,20 +1,20 @@
 import type { Condition } from '../../../client/everpost.ts';
 
 /**
- * A condition as the filter builder shows it: parts that are joined by `logic`, each of them a filter
- * or a group of further parts. The API's form joins the filters of a group always by AND.
+ * A condition as the filter builder shows it: parts that are joined by `logic`, each of them a
+ * filter or a group of further parts. The API always joins the filters of a group by AND.
  */
 export interface Group {
   logic: 'AND' | 'OR';
   parts: readonly Part[];
 }
 
-/** One line of the builder. It is incomplete while its field is '' or its value is absent. */
+/** One line of the builder. It is incomplete while its field is '' or a needed value is absent. */
 export type Filter = NonNullable<Condition['groups'][number]['filters']>[number];
 
 /**
- * Returns the field with which a filter of a journey compares, in place of a value; undefined: it
- * compares with a value. Every object inherits a `valueOf`, which is no part of the filter.
+ * Returns the field that a filter compares with instead of a value; undefined: it compares with a
+ * value. The `valueOf` that every object inherits does not count.
  */
 export function operandOf(filter: Filter): string | undefined {
   const given: unknown = Object.hasOwn(filter, 'valueOf') ? filter.valueOf : undefined;
@@ -39,7 +39,7 @@ export type Change =
 
 export const noCondition: Condition = { logic: 'AND', groups: [] };
 
-/** Conditions may be nested so deep. */
+/** Maximum depth of nested conditions. */
 const maxDepth = 5;
 
 const emptyFilter: Filter = { field: '', operator: 'equals' };
@@ -65,7 +65,7 @@ function partsOf({ filters = [], conditions }: ApiGroup, path: string): Part[] {
   return parts;
 }
 
-/** Returns the form of the API, from which `treeOf` makes the same tree. */
+/** Returns the condition for the API, from which `treeOf` makes the same tree. */
 export function conditionOf({ logic, parts }: Group): Condition {
   if (logic === 'AND') return { logic, groups: groupsOfAll(parts) };
   return { logic, groups: parts.map(groupOf) };
@@ -88,7 +88,7 @@ function groupsOfAll(parts: readonly Part[]): ApiGroup[] {
 function groupOf(part: Part): ApiGroup {
   if (part.kind === 'filter') return { filters: [part.filter] };
   const { logic, parts } = part.group;
-  // Written as a group, not as a condition inside one, it takes one level less.
+  // A part as a group of its own needs one level less than as a condition inside a group.
   const [only, ...more] = logic === 'AND' && parts.length > 1 ? groupsOfAll(parts) : [];
   return only && more.length === 0 ? only : { filters: [], conditions: conditionOf(part.group) };
 }
@@ -124,12 +124,12 @@ function changedHere(group: Group, change: Change): Group {
   if (change.kind === 'addFilter') return { logic, parts: [...parts, first] };
   if (change.kind === 'setLogic') return { logic: change.logic, parts };
   if (change.kind !== 'addGroup') return group;
-  // A group of the same logic would mean the same without it.
+  // A nested group with the logic of the outer one would have no effect.
   const inner = { logic: logic === 'AND' ? 'OR' : 'AND', parts: [first] } as const;
   return { logic, parts: [...parts, { kind: 'group', group: inner }] };
 }
 
-/** Returns the condition without lines that are still to be filled in; null: nothing is left. */
+/** Returns the condition without incomplete lines; null: nothing is left. */
 export function completePart(
   condition: Condition,
   isComplete: (filter: Filter) => boolean,

@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from 'react';
 
-/** The progress of a project's first hour that only this browser knows. It never has the key. */
+/** The progress on the page `Get started` that only this browser knows. The key is never stored. */
 interface Memory {
   isKeyCopied?: boolean;
   /** True: the user has hidden the page from the navigation. */
   isHidden?: boolean;
-  /** True: everything was done once, so nothing has to be read again. */
+  /** True: all steps were done once, so they are not read again. */
   isDone?: boolean;
 }
 

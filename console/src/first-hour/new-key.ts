@@ -5,7 +5,7 @@ export function keepNewKey(projectId: string, key: string): void {
   kept = { projectId, key };
 }
 
-/** Returns the key of a project that was created on the page before; null: it is not known. */
+/** Returns the secret key of a project that was just created; null: it is not known. */
 export function newKeyOf(projectId: string): string | null {
   return kept?.projectId === projectId ? kept.key : null;
 }

@@ -8,14 +8,14 @@ type Step = 'key' | 'domain' | 'email' | 'contacts' | 'workflow';
 
 type Steps = Record<Step, boolean>;
 
-/** The project, and the address of the user, who is no contact of interest. */
+/** The project, and the user's address, which does not count as a contact. */
 interface Place {
   api: Everpost;
   projectId: string;
   email: string;
 }
 
-/** Returns true if the project has a contact beside the user. */
+/** Returns true if the project has a contact other than the user. */
 async function hasOthers(api: Everpost, contacts: number, email: string): Promise<boolean> {
   if (contacts !== 1) return contacts > 1;
   const { data } = await api.get('/contacts', { query: { limit: 1 } });
@@ -35,7 +35,7 @@ async function hasDelivered(api: Everpost): Promise<boolean> {
     api.get('/emails', { query: { limit: 20 } }),
     readConfig(),
   ]);
-  // Without reports of deliveries, a mail stays sent.
+  // Without delivery reports, `deliveredAt` stays null.
   const isThere = features.email.deliveryReports ? 'deliveredAt' : 'sentAt';
   return data.some((mail) => mail.sourceType !== 'INBOUND' && mail[isThere] !== null);
 }
@@ -43,7 +43,7 @@ async function hasDelivered(api: Everpost): Promise<boolean> {
 /** Steps that the API knows. The key is missing, because only the browser knows if it was copied. */
 type Read = Omit<Steps, 'key'>;
 
-/** Reads what is done. What was done before is not read again. */
+/** Reads which steps are done. Mail and contacts are not read again after they were done. */
 async function readSteps(api: Everpost, id: string, email: string): Promise<Read> {
   const before = queryClient.getQueryData<Read>([id, 'start']);
   const [{ data: setup }, isDelivered] = await Promise.all([
@@ -60,7 +60,7 @@ async function readSteps(api: Everpost, id: string, email: string): Promise<Read
 
 const areAllDone = (steps: Read) => Object.values(steps).every(Boolean);
 
-/** Returns what is done of the first hour of the project; undefined: not read yet. */
+/** Returns which steps of the page `Get started` are done; undefined: not read yet. */
 export function useSteps(
   { api, projectId, email }: Place,
   { isLive }: { isLive: boolean },
@@ -72,7 +72,7 @@ export function useSteps(
     isLive: (steps) => isLive && !areAllDone(steps),
     isEnabled: isLive || !(isHidden || isDone),
   });
-  // A project that runs uses its key, even if another browser has copied it.
+  // If all other steps are done, the key was copied, maybe in another browser.
   const isRunning = data !== undefined && areAllDone(data);
   useEffect(() => {
     if (isRunning && !isDone) remember(projectId, { isDone: true });
@@ -80,7 +80,10 @@ export function useSteps(
   return data && { key: isKeyCopied || isRunning, ...data };
 }
 
-/** Returns true while the navigation shows the first hour: until all is done, or it is hidden. */
+/**
+ * Returns true while the navigation shows `Get started`: until all steps are done or the user hides
+ * it.
+ */
 export function useIsStarting(place: Place): boolean {
   const { isHidden, isDone } = useMemory(place.projectId);
   const steps = useSteps(place, { isLive: false });

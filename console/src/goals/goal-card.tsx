@@ -2,7 +2,7 @@ import type { GoalStats } from '../api/api.ts';
 import { Card, Figures } from '../design/parts.tsx';
 import { percent } from '../words/numbers.ts';
 
-/** How much of the mail has reached its goal. */
+/** The goal of mail, and how much mail has reached it. */
 export function GoalCard({ goal }: { goal: GoalStats }) {
   return (
     <Card label="Goal">

@@ -8,7 +8,7 @@ const touches = [
   { value: 'sent', text: 'the sending of the mail' },
 ];
 
-/** The event that mail is sent for. */
+/** The goal of mail: an event that the mail should lead to. */
 export function GoalFields({
   value,
   onChange,

@@ -3,7 +3,7 @@ import type { Goal, GoalInput } from '../api/api.ts';
 /** The values of the form of a goal. */
 export interface GoalValues {
   eventName: string;
-  /** Empty: no value is summed up. */
+  /** Field of the event's data whose values are summed up; empty: none. */
   valueField: string;
   windowDays: string;
   touch: Goal['touch'];

@@ -15,17 +15,17 @@ export interface Editing {
   journey: Journey;
   /** Key of the chosen step. */
   chosen: string;
-  /** The graphs before, the newest last. */
+  /** Earlier graphs, for undo, the newest last. */
   past: readonly Journey[];
-  /** The graphs that were undone, the next one first. */
+  /** Graphs that were undone, for redo, the next one first. */
   future: readonly Journey[];
   /** All keys that steps have or had since the graph was loaded. */
   usedKeys: readonly string[];
-  /** The field that was changed last, so that the letters of one word are one step of the history. */
+  /** The field that was changed last. Changes of the same field in a row are undone together. */
   field: string | null;
 }
 
-/** The settings of the workflow that its trigger shows. */
+/** The settings of the workflow that the form of its trigger changes. */
 export type Settings = Pick<
   Journey,
   'trigger' | 'allowReentry' | 'reentry' | 'executionKey' | 'exitRules'

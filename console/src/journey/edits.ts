@@ -33,7 +33,7 @@ function readable(name: string): string {
     .replaceAll(/^-|-$/g, '');
 }
 
-/** Returns `text`, or `text` with the first number that makes it free: `delay`, `delay-2`. */
+/** Returns `text`, with a number if it is taken: `delay`, `delay-2`. */
 function free(text: string, join: string, isTaken: (text: string) => boolean): string {
   for (let number = 1; ; number++) {
     const made = number === 1 ? text : `${text}${join}${number}`;
@@ -43,16 +43,16 @@ function free(text: string, join: string, isTaken: (text: string) => boolean): s
 
 export interface NewStep {
   stepType: StepType;
-  /** The step before it; null: it is not connected. */
+  /** Key of the step that leads to the new step; null: the new step is not connected. */
   after: string | null;
-  /** The branch of the step before it. */
+  /** The branch of the step `after` that leads to the new step. */
   branch: string | null;
   position?: Point | undefined;
 }
 
 /**
  * Adds a step. A step that followed on the same branch now follows the new one.
- * @param usedKeys keys that it must not get: a key means the same step for ever
+ * @param usedKeys keys that the new step must not get, because a key always means the same step
  */
 export function addStep(
   journey: Journey,
@@ -83,7 +83,7 @@ export function addStep(
   };
 }
 
-/** Returns a position below the step before, where no other step is. */
+/** Returns a free position below the step that leads to the new one. */
 function freePosition(journey: Journey, before: Step | undefined, branch: string | null): Point {
   const last = journey.steps.at(-1);
   const { x, y } = (before ?? last)?.position ?? { x: 100, y: 100 };
@@ -109,7 +109,7 @@ export interface StepChange {
   template?: { id: string; name: string } | null;
 }
 
-/** Changes a step. Ways of branches that it no longer has are removed. */
+/** Changes a step. Transitions of branches that the step no longer has are removed. */
 export function changeStep(journey: Journey, key: string, change: StepChange): Journey {
   const old = findStep(journey, key);
   if (!old) return journey;
@@ -121,7 +121,10 @@ export function changeStep(journey: Journey, key: string, change: StepChange): J
   return { ...journey, steps, transitions: keptWays(journey, old, step) };
 }
 
-/** The branch for the others of a yes-no condition is `no`, and that of several branches `default`. */
+/**
+ * Renames the branch for all other contacts when a condition changes between two and several
+ * branches.
+ */
 const renamedBranches: Readonly<Record<string, string>> = { no: 'default', default: 'no' };
 
 function keptWays({ transitions }: Journey, old: Step, step: Step): Journey['transitions'] {
@@ -136,7 +139,7 @@ function keptWays({ transitions }: Journey, old: Step, step: Step): Journey['tra
   });
 }
 
-/** Leads a branch to a step, in place of the step to which it has led. */
+/** Connects a branch to a step, and removes the branch's former transition. */
 export function connect(
   journey: Journey,
   from: string,
@@ -155,8 +158,8 @@ export function disconnect(journey: Journey, from: string, branch: string | null
 }
 
 /**
- * Deletes a step. If one step followed it, that step now follows the steps before. Steps that followed
- * on several branches stay, without a way to them.
+ * Deletes a step. If exactly one step followed, the steps before now lead to that step. Steps that
+ * followed on several branches stay unconnected.
  */
 export function deleteStep(journey: Journey, key: string): Journey {
   if (findStep(journey, key)?.type === 'TRIGGER') return journey;

@@ -28,7 +28,7 @@ export const addedTypes = (Object.keys(typeNames) as StepType[]).filter(
   (type) => type !== 'TRIGGER',
 );
 
-/** A new step of a type begins with this config. */
+/** The config of a new step, by type. */
 export const firstConfigs: Readonly<Record<StepType, Config>> = {
   TRIGGER: {},
   SEND_EMAIL: {},
@@ -48,7 +48,7 @@ export const firstConfigs: Readonly<Record<StepType, Config>> = {
 };
 
 export interface Branch {
-  /** null: the way of a step without branches, or of any outcome. */
+  /** null: the only transition of a step, or the one for either outcome of a wait. */
   id: string | null;
   name: string;
 }
@@ -60,7 +60,7 @@ interface Named {
 
 const listOf = (value: unknown): Named[] => (Array.isArray(value) ? (value as Named[]) : []);
 
-/** Returns the branches that ways of a step must name; empty: its ways name none. */
+/** Returns the branches that transitions of a step must name; empty: they name none. */
 export function namedBranches({ type, config }: Pick<Step, 'type' | 'config'>): Named[] {
   if (type === 'SPLIT') return listOf(config['arms']);
   if (type !== 'CONDITION') return [];
@@ -100,7 +100,7 @@ export function waysOut(journey: Journey, key: string): Way[] {
   return journey.transitions.filter(({ from }) => from === key);
 }
 
-/** Returns the way of one branch. */
+/** Returns the transition of one branch. */
 export function findWay(journey: Journey, from: string, branch: string | null): Way | undefined {
   return waysOut(journey, from).find((way) => (way.branch ?? null) === branch);
 }
@@ -109,7 +109,7 @@ export function wayOf(from: string, to: string, branch: string | null): Way {
   return branch === null ? { from, to } : { from, to, branch };
 }
 
-/** Returns the keys of all steps to which ways lead from a step, with its own. */
+/** Returns the keys of a step and of all steps that can follow it. */
 export function reachableFrom(journey: Journey, key: string): Set<string> {
   const reached = new Set([key]);
   const open = [key];
@@ -123,7 +123,7 @@ export function reachableFrom(journey: Journey, key: string): Set<string> {
   return reached;
 }
 
-/** Returns the steps to which a way from a step can lead: no loop, and not back to the trigger. */
+/** Returns the steps to which a transition may lead: without a loop, and not to the trigger. */
 export function targetsOf(journey: Journey, from: Step): Step[] {
   if (from.type === 'EXIT') return [];
   return journey.steps.filter(

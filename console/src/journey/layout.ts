@@ -4,7 +4,7 @@ import { outlineOf } from './outline.ts';
 const across = 280;
 const down = 140;
 
-/** Places the steps of a small graph: one row for each rank, branches beside each other. */
+/** Places the steps of a small graph in rows, with branches beside each other. */
 export function placed(journey: Journey): Journey {
   const rows = rowsOf(journey);
   const columns = columnsOf(journey);
@@ -30,7 +30,10 @@ function rowsOf(journey: Journey): Map<string, number> {
   return rows;
 }
 
-/** Returns the column of each step. The first branch stays in the column, each further one begins another. */
+/**
+ * Returns the column of each step. The first branch stays in the column of its step, and each other
+ * branch gets a new one.
+ */
 function columnsOf(journey: Journey): Map<string, number> {
   const columns = new Map<string, number>();
   let last = 0;

@@ -2,11 +2,14 @@ import { branchesOf, findStep, findWay, type Journey, type Step, triggerKey } fr
 
 export interface OutlineItem {
   step: Step;
-  /** Number of branches around it. */
+  /** Number of forks on the path to the step. */
   depth: number;
-  /** Name of the branch that leads to it; null: the step before has one way only. */
+  /** Name of the branch that leads to the step; null: the step before has no branches. */
   branch: string | null;
-  /** Names of the steps that follow it, but are listed elsewhere: ways that come together. */
+  /**
+   * Names of steps that follow this one but are listed elsewhere, because several transitions lead
+   * to them.
+   */
   leadsTo: string[];
   isReached: boolean;
 }
@@ -15,7 +18,7 @@ interface Open extends Pick<OutlineItem, 'step' | 'depth' | 'branch'> {
   from: OutlineItem | null;
 }
 
-/** Returns the steps in the order of their ways, each once; those that no way reaches come last. */
+/** Returns each step once, in the order of the transitions. Unreachable steps come last. */
 export function outlineOf(journey: Journey): OutlineItem[] {
   const items: OutlineItem[] = [];
   const listed = new Set<string>();

@@ -7,7 +7,7 @@ export interface Finding {
   /** Field of the step: `config.amount`; empty: the whole step. */
   field: string;
   message: string;
-  /** True: it prevents saving or enabling. */
+  /** True: the finding prevents saving or enabling. False: it is a warning. */
   isProblem: boolean;
 }
 
@@ -28,7 +28,9 @@ export function findingsOf(journey: Journey, { problems, warnings }: Checked): F
   ];
 }
 
-/** Returns the place of a field such as `graph.steps.two-days.config.amount`. */
+/**
+ * Returns the step, and its part, that a field such as `graph.steps.two-days.config.amount` names.
+ */
 function placeOf(journey: Journey, field: string): Pick<Finding, 'key' | 'field'> {
   const path = field.replace(/^graph\./, '');
   const isSetting = /^(trigger|reentry|allowReentry|executionKey|exitRules)\b/.test(path);

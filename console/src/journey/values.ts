@@ -1,6 +1,6 @@
 /**
- * Values in a config as they are typed. A text that looks like a number, or like true or false, is
- * that value; in quotation marks it is a text.
+ * Converts config values to and from typed text. A typed `5` or `true` is a number or a boolean,
+ * and in quotation marks a text.
  */
 
 const isPlain = (value: unknown): boolean =>

@@ -9,7 +9,7 @@ import { tags } from '@lezer/highlight';
 import { type Ref, useEffect, useImperativeHandle, useRef } from 'react';
 import { moreFilters } from './filters.ts';
 
-/** Functions of the editor for what is beside it. */
+/** Functions of the editor that other parts of a page call. */
 export interface EditorHandle {
   goToLine: (line: number, column: number | null) => void;
   insert: (text: string) => void;
@@ -47,8 +47,8 @@ const colours = HighlightStyle.define([
 ]);
 
 /**
- * Replaces what is chosen by the text itself. The browser would keep the colours of the old text in
- * style attributes, which the policy of the page refuses.
+ * Makes the editor, not the browser, replace the selection with typed text. A browser would keep
+ * the colours of the old text in style attributes, which the policy of the page refuses.
  */
 const replaceChosen = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -102,7 +102,7 @@ function extensionsOf(
   ];
 }
 
-/** The code editor. It is loaded when a page needs it first. */
+/** The code editor. Its code is loaded when a page first needs it. */
 export function HtmlEditor({
   label,
   value,
@@ -134,7 +134,7 @@ export function HtmlEditor({
     const editor = new EditorView({ state, parent: parent.current! });
     view.current = editor;
     return () => editor.destroy();
-    // The editor holds its text itself; a change from outside is put into it below.
+    // `value` is no dependency, because the next effect puts its changes into the editor.
   }, [variables, describedBy]);
   useEffect(() => {
     const editor = view.current!;

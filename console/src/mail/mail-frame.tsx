@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'react';
 import { base } from '../api/session.ts';
 
 /**
- * Shows the HTML of a mail. Its frame has no origin: the mail cannot reach the console, and none of
- * its scripts runs. Pictures of other servers are loaded only with `hasImages`.
+ * Shows the HTML of a mail in a frame without an origin, so that the mail cannot reach the console.
+ * Scripts of the mail do not run. Images of other servers are loaded only with `hasImages`.
  */
 export function MailFrame({
   title,
@@ -17,7 +17,7 @@ export function MailFrame({
   html: string;
   hasImages?: boolean;
   isDark?: boolean;
-  /** True: a small picture that cannot be read or reached. */
+  /** True: a small preview that neither the keyboard nor screen readers reach. */
   isPicture?: boolean;
 }) {
   const frame = useRef<HTMLIFrameElement>(null);
@@ -43,7 +43,7 @@ export function MailFrame({
   }, []);
   return (
     <iframe
-      // A frame keeps its policy: with another one it is loaded anew.
+      // A frame keeps the policy with which it was loaded, so a change loads a new frame.
       key={String(hasImages)}
       ref={frame}
       title={title}

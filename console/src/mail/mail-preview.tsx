@@ -13,7 +13,7 @@ const clipBytes = 102 * 1024;
 
 const kilobytes = (bytes: number) => `${(bytes / 1024).toFixed(1)} KB`;
 
-/** A mail as it arrives, with its warnings. */
+/** A preview of a mail, with its warnings. */
 export function MailPreview({
   preview,
   error,
@@ -21,7 +21,7 @@ export function MailPreview({
 }: {
   preview: TemplatePreview | null;
   error?: unknown;
-  /** Leads to the place of a warning; absent: nothing can be edited here. */
+  /** Shows the place of a warning in the editor; absent: the page has no editor. */
   onWarning?: (line: number, column: number | null) => void;
 }) {
   const [view, setView] = useState<(typeof views)[number]>('Desktop');

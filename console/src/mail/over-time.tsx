@@ -14,7 +14,7 @@ interface Series {
 
 /**
  * Chart of the mail of a campaign, a template or a workflow.
- * @param version changes when the numbers are read again
+ * @param version a new value makes the chart read the numbers again
  */
 export function OverTime({ series, version = 0 }: { series: Series; version?: number }) {
   const { api, project } = useProject();

@@ -3,8 +3,9 @@ import { dropDraft, keepDraft, readDraft } from '../api/drafts.ts';
 import type { FormState } from '../design/form.tsx';
 
 /**
- * Keeps the unsaved values of a form in the browser, and puts them back when its page is opened again.
- * @param etag the version that is edited; empty: it is new
+ * Keeps the unsaved values of a form in the browser, and restores them when its page is opened
+ * again.
+ * @param etag the ETag of the edited version; empty: a new object
  */
 export function useDraft<Values extends object>(
   name: string,
@@ -14,7 +15,7 @@ export function useDraft<Values extends object>(
   const [kept] = useState(() => readDraft<Values>(name));
   useEffect(() => {
     if (kept) form.set(kept.value);
-    // Only once: later values are those of the form.
+    // The effect runs once, because the form keeps all later values.
   }, [kept]);
   const value = JSON.stringify(form.values);
   const { isChanged } = form;

@@ -10,9 +10,9 @@ export function useParam(name: string): string {
 }
 
 /**
- * The filters and the order of a list. They are in the address, so that the Back button and a
- * shared link show the same list. Values that equal their default are left out, and changing a
- * filter opens the first page.
+ * The filters and the order of a list, kept in the page's address. The Back button and a shared
+ * link therefore show the same list. Default values are left out. Changing a filter opens the first
+ * page.
  */
 export function useAddress<Key extends string>(
   defaults: Record<Key, string>,

@@ -11,7 +11,9 @@ const disabledReasons: Record<Reason, string> = {
   PAYMENT_FAILED: 'An invoice could not be paid.',
 };
 
-/** Shown on all pages of a disabled project, because its buttons have no effect. */
+/**
+ * Shown on all pages of a disabled project, because the buttons of such a project have no effect.
+ */
 export function DisabledProject({ project: { disabledReason } }: { project: Project }) {
   if (disabledReason === null) return null;
   return (

@@ -5,7 +5,7 @@ import { useRead } from '../api/queries.ts';
 import { PageHead } from '../design/page-head.tsx';
 import { Loaded } from '../design/parts.tsx';
 
-/** Shown in place of a project that demands a second factor, to a session without one. */
+/** Shown instead of a project that demands a second factor, if the session has none. */
 export function FactorNeeded() {
   const factors = useRead(['factors'], () => accountApi.get('/users/@me/factors'));
   const next = pageAddress();

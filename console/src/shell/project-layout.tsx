@@ -19,8 +19,8 @@ import { SideBar } from './side-bar.tsx';
 const readProjects = () => accountApi.get('/users/@me/projects');
 
 /**
- * Layout of all pages of a project: the navigation is next to the page; on a phone, a button opens
- * it.
+ * Layout of all pages of a project. The navigation is next to the page; on a phone, a button opens
+ * the navigation.
  */
 export function ProjectLayout() {
   const projectId = useParam('projectId');

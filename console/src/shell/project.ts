@@ -8,10 +8,7 @@ interface ProjectContext {
   api: Everpost;
   /** Returns the address of a page of the project: `path('contacts')`. */
   path: (page: string) => string;
-  /**
-   * The reason why this user may not do what only administrators may; null: the user is an
-   * administrator.
-   */
+  /** The reason shown at actions for administrators only; null: the user is an administrator. */
   adminOnly: string | null;
 }
 

@@ -1,7 +1,7 @@
 import { accountApi } from '../api/api.ts';
 import { useRead } from '../api/queries.ts';
 
-/** How users of this server sign in; undefined: not read yet. */
+/** Returns the methods by which users of this server sign in; undefined: not read yet. */
 export function useSignInMethods() {
   const { data } = useRead(['sign-in methods'], () => accountApi.get('/auth/methods'));
   return data?.data;

@@ -35,7 +35,7 @@ export function ProveAgain() {
   return <Proof methods={question.methods} onClose={close} />;
 }
 
-/** With a factor, its proof is enough. Without one, the user signs in again. */
+/** Asks for a second factor if the user has one, otherwise for a new sign-in. */
 function Proof({
   methods,
   onClose,

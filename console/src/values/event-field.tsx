@@ -32,7 +32,7 @@ export function OfferingField({
   );
 }
 
-/** The name of an event. Names that were tracked before are offered. */
+/** A field for the name of an event, which offers the names of known events. */
 export function EventField(props: {
   label?: string;
   value: string;

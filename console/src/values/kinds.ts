@@ -28,7 +28,7 @@ export function kindOfValue(value: unknown): ValueKind {
   return moment.test(text) && !Number.isNaN(Date.parse(text)) ? 'moment' : 'text';
 }
 
-/** A value as it is typed. Moments are in the zone of the browser. */
+/** Returns a value as text for an input field. Moments are in the zone of the browser. */
 export function typedOf(value: unknown, kind: ValueKind): string {
   if (value === undefined || value === null) return '';
   const text = textOf(value);

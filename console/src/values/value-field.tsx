@@ -12,8 +12,8 @@ const yesOrNo = [
 const inputTypes: Partial<Record<ValueKind, string>> = { date: 'date', moment: 'datetime-local' };
 
 /**
- * The field of one value. What was typed is kept while it is no value yet: `4.` on the way to `4.5`.
- * `known` are values to offer.
+ * The field of one value. Incomplete text stays in the field, such as `4.` before `4.5`. `known`
+ * are values to offer.
  */
 export function ValueField({
   label,

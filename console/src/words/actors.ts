@@ -8,7 +8,7 @@ const systems: Record<string, string> = {
   server: 'The server',
 };
 
-/** Who caused something, in words. */
+/** Returns an actor in words. */
 export function textOfActor(actor: Actor | null): string {
   if (actor === null) return '–';
   const { type, name } = actor;

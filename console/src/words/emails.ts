@@ -50,7 +50,7 @@ const sentences: Record<TraceEntry['state'], string> = {
   retried: 'It is tried again.',
 };
 
-/** An entry of a trace in a sentence, with its reason or time if it has one. */
+/** Returns an entry of a trace as a sentence, with its reason or time if present. */
 export function traceSentence({ state, detail }: TraceEntry): string {
   const { reason, until, providerId } = detail ?? {};
   const why = typeof reason === 'string' ? ` ${textOfReason(reason)}` : '';

@@ -1,6 +1,6 @@
 import type { CampaignExperiment, Experiment, ExperimentDecision } from '../api/api.ts';
 
-/** How the best version of an experiment is found. */
+/** Measures by which the best version of an experiment is found. */
 export const metrics: Record<CampaignExperiment['metric'], string> = {
   human_click: 'clicks by people',
   human_open: 'opens by people',

@@ -10,7 +10,7 @@ export interface ProblemText {
   requestId: string | null;
 }
 
-/** Suggestions for users of the console, by code, where the API names an endpoint. */
+/** Suggestions for users, by error code, in place of API texts that name endpoints. */
 const suggestions: Partial<Record<EverpostError['code'], string>> = {
   REAUTHENTICATION_REQUIRED: 'Do it once more, and confirm that it is you.',
   SUBSCRIPTION_REQUIRED: 'Subscribe with Checkout first.',

@@ -8,7 +8,7 @@ type Absence =
   | 'created_after_freeze'
   | 'pending';
 
-/** Why a mail did not come, or has not come yet: one sentence per code. */
+/** Reasons why a mail was not sent, or not yet, one sentence per code. */
 const reasons: Record<MailReason | Absence, string> = {
   provider_refused: 'The mail provider refused it.',
   recipient_refused: 'The server of the recipient refused it.',
@@ -45,7 +45,7 @@ const reasons: Record<MailReason | Absence, string> = {
   pending: 'The campaign has not come to this contact yet.',
 };
 
-/** A reason in words. A code that this page does not know is shown itself. */
+/** Returns a reason in words. An unknown code is shown as it is. */
 export function textOfReason(code: string): string {
   return reasons[code as MailReason] ?? `Reason: ${code}.`;
 }

@@ -1,2 +1,2 @@
-/** How a state is meant: its colour and sign follow from it. */
+/** The meaning of a state, which decides its colour and symbol. */
 export type Tone = 'good' | 'warning' | 'bad' | 'neutral';

@@ -8,7 +8,7 @@ import type { Play, World } from './play.ts';
 const password = 'a password';
 const other = ({ ids }: World) => ids['cookie'] ?? '';
 
-/** Creates another user, who makes the requests of the following plays. */
+/** Creates another user, who sends the requests that follow. */
 async function signUpOther({ api, ids }: World) {
   const { cookie, userId, email } = await api.signUp();
   Object.assign(ids, { cookie, user: userId, email });

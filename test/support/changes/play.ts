@@ -12,12 +12,12 @@ export interface World {
   cookie: string;
   userId: string;
   project: { id: string; secretKey: string };
-  /** Ids of records and other texts, by the names that plays use. */
+  /** Ids of records and other texts, by the names in `params` and `makes`. */
   ids: Record<string, string>;
 }
 
 export interface Play {
-  /** Id of the operation. */
+  /** Id of the API operation. */
   id: string;
   event: SecurityEventName;
   /** The name in `ids` of each path parameter; by default the type of the event. */
@@ -29,13 +29,12 @@ export interface Play {
   makes?: string;
   prepare?: (world: World) => unknown;
   /**
-   * True: an attempt uses what `prepare` has created, even if it fails, so `prepare` must run
-   * again.
+   * True: a failed attempt also uses up what `prepare` has created, so `prepare` must run again.
    */
   preparesAgain?: boolean;
   /** Returns the cookie of another user who makes the request instead of the owner. */
   cookie?: (world: World) => string;
-  /** The request that must be refused. Absent: a request with unknown ids, or without fields. */
+  /** The request that must be refused; absent: a request with unknown ids, or without fields. */
   wrong?: { body?: unknown; ids?: Record<string, string>; anonymous?: boolean };
 }
 
@@ -66,7 +65,7 @@ function ask(world: World, play: Play, path: string, body: unknown): Promise<Tes
 
 const bodyOf = (world: World, { body }: Play) => (typeof body === 'function' ? body(world) : body);
 
-/** Sends the change. */
+/** Sends the request of a play, and adds the id of the created record to `ids`. */
 export async function act(world: World, play: Play): Promise<TestAnswer> {
   const answer = await ask(world, play, pathOf(play, world.ids), bodyOf(world, play));
   if (play.makes !== undefined && answer.status < 300) {
@@ -76,7 +75,10 @@ export async function act(world: World, play: Play): Promise<TestAnswer> {
   return answer;
 }
 
-/** Sends the change with unknown ids; if it has no ids, without fields. */
+/**
+ * Sends the request of a play so that it is refused: by default with unknown ids, or without
+ * fields.
+ */
 export function actWrongly(world: World, play: Play): Promise<TestAnswer> {
   const unknown = new Proxy({}, { get: () => randomUUID() });
   const path = pathOf(play, play.wrong?.ids ?? unknown);
@@ -102,8 +104,8 @@ export async function withoutLog<T>({ db }: TestApi, work: () => Promise<T>): Pr
 }
 
 /**
- * Runs `work`, and returns the entries that it adds to the security log. A repeated entry counts
- * once.
+ * Runs `work`, and returns the entries that it adds to the security log. A repetition, which only
+ * raises the count of an entry, is returned as an entry, too.
  */
 export async function entriesOf<T>(
   { db }: TestApi,

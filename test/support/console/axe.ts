@@ -6,7 +6,7 @@ const source = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min
 
 /** Returns what axe finds on the page, one text per rule: `color-contrast: .second`. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  // Run by `evaluate`, because the policy of the page allows no scripts of other origins.
+  // `evaluate` runs the script, because the page's policy allows no scripts of other origins.
   await page.evaluate(await source);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {

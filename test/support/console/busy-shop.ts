@@ -12,7 +12,7 @@ async function post(call: Call, path: string, body: object) {
   return answer;
 }
 
-/** Makes a verified domain and a template of marketing mail. Returns its sender. */
+/** Makes a verified domain and a template of marketing mail. Returns the sender's address. */
 export async function makeTemplate({ call, projectId }: ConsoleShop): Promise<string> {
   const domain = `${projectId}.test`;
   await post(call, '/domains', { domain, projectId });
@@ -41,7 +41,7 @@ export async function makeCampaign(
   await post(call, `/campaigns/${data.id}/send`, sending);
 }
 
-/** Makes a workflow with a delay, in which these contacts are. */
+/** Makes a workflow in which these contacts wait at a delay. Returns the workflow's id. */
 export async function makeWaiting(call: Call, emails: readonly string[]): Promise<string> {
   const { id } = await post(call, '/workflows', {
     name: 'Onboarding',
@@ -61,7 +61,7 @@ export async function makeWaiting(call: Call, emails: readonly string[]): Promis
   return id;
 }
 
-/** Makes a workflow whose webhook is refused for these contacts. */
+/** Makes a workflow whose webhook fails with 404 for these contacts, until `mend` is called. */
 export async function makeFailed(
   call: Call,
   receiver: Receiver,
@@ -84,7 +84,7 @@ export async function makeFailed(
   return { id, mend: () => receiver.answer(path, { status: 200 }) };
 }
 
-/** Waits until a workflow has so many executions with a status. */
+/** Waits until a workflow has `count` executions with a status. */
 export async function executionsOf(
   call: Call,
   id: string,

@@ -10,8 +10,8 @@ export interface ConsoleShop extends ConsoleUser {
   // oxlint-disable-next-line typescript/no-explicit-any
   call(method: string, path: string, body?: unknown): Promise<any>;
   /**
-   * Requires that axe finds nothing on the page, and that it does not scroll sideways. The variable
-   * SHOTS names a folder for pictures of the page.
+   * Requires that axe finds nothing on the page, and that the page does not scroll sideways. The
+   * variable SHOTS names a folder for pictures of the page.
    */
   check(place: string): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { listen, use } from '../use.ts';
 /** An SMTP server that counts accepted messages and can be made to fail. */
 export interface CountingSink {
   port: number;
-  /** Number of accepted messages, by recipient. It must never be 2. */
+  /** Number of accepted messages, by recipient. More than 1 means that a message was sent twice. */
   counts: Map<string, number>;
   /** Number of accepted messages, by email id. */
   emails: Map<string, number>;

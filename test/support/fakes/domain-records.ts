@@ -22,7 +22,7 @@ export function publishDkim(dns: DnsServer, { records }: AnsweredDomain, ...wron
   }
 }
 
-/** Publishes the ownership records of these claims of one name, in place of all others. */
+/** Publishes the ownership records of these domains with the same name, in place of all others. */
 export function publishOwnership(dns: DnsServer, ...claims: AnsweredDomain[]): void {
   dns.publish(`_everpost.${claims[0]?.domain}`, 'TXT', ...claims.map(ownershipOf));
 }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { atEnd } from '../use.ts';
 
-/** The parts of hoodiecrow-imap that the tests use, because the package has no types. */
+/** The parts of hoodiecrow-imap that the tests use. The package itself has no types. */
 interface Imap {
   server: Server;
   appendMessage(folder: unknown, flags: string[], date: false, raw: string): void;

@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Provider } from 'oidc-provider';
 import { listen, use } from '../use.ts';
 
-/** An OpenID provider that others maintain (https://github.com/panva/node-oidc-provider). */
+/** An OpenID provider from outside this project (https://github.com/panva/node-oidc-provider). */
 export interface IndependentProvider {
   url: string;
   client: { id: string; secret: string };
-  /** Starts the provider. The API at this address is its client. */
+  /** Starts the provider for the API at this address, which is the only client. */
   serve(apiUrl: string): void;
   close(): Promise<void>;
 }

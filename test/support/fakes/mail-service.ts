@@ -30,7 +30,7 @@ export type EventKind =
 
 export interface FakeMailService {
   feedback: WebhookService;
-  /** The `feedbackSecret` of a provider. */
+  /** The secret that authenticates requests: the `feedbackSecret` of a provider. */
   secret: string;
   /** The service's events, by kind. Absent: the service has no events of this kind. */
   events: Partial<Record<EventKind, MailEvent>>;

@@ -15,7 +15,7 @@ import { mailgun, resend, sendgrid } from './signing-mail-services.ts';
 const basic = (password: string) =>
   `Basic ${Buffer.from(`everpost:${password}`).toString('base64')}`;
 
-/** Requests with a password, which is part of the webhook's address at most services. */
+/** Returns a request with a password, which most services take from the webhook's URL. */
 const withPassword: FakeMailService['request'] = (body, { secret = 'a password: 1' } = {}) => ({
   headers: { ...json, Authorization: basic(secret) },
   body: JSON.stringify(body),

@@ -5,10 +5,10 @@ import { findPythonTool } from '../python-tool.ts';
 import { waitFor } from '../wait-for.ts';
 import { atEnd } from '../use.ts';
 
-/** moto from PyPI on loopback, an emulator of AWS that others maintain. */
+/** moto from PyPI on loopback, an emulator of AWS from outside this project. */
 export interface Moto {
   endpoint: string;
-  /** Lists objects of a kind (`ses`, `RawMessage`) by moto's names. */
+  /** Lists stored objects by moto's names of service and kind, such as `ses` and `RawMessage`. */
   list(service: string, kind: string): Promise<Record<string, unknown>[]>;
 }
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { OAuthClient, OAuthEndpoints } from '../../../providers/login/oauth.ts';
 import { listen, use } from '../use.ts';
 
-/** The logged-in user at the fake provider, with the fields of both real ones. */
+/** The user at the fake provider, with the fields of both GitHub and Google. */
 export interface FakeUser {
   id: string;
   email: string;
@@ -35,7 +35,7 @@ export async function useFakeOAuth(): Promise<FakeOAuth> {
   const tokens = new Map<string, FakeUser>();
   const client = { id: 'client-of-everpost', secret: `secret-${randomUUID()}` };
   const server = createServer((request, response) => {
-    // Some servers send this without being asked. The browser of the tests cannot read it.
+    // Some servers send `100 Continue` unasked, which the browser of the tests cannot read.
     if (!request.url?.startsWith('/authorize')) response.writeContinue();
     void answer(request, response).catch(() => response.writeHead(500).end());
   });
@@ -97,7 +97,7 @@ export async function useFakeOAuth(): Promise<FakeOAuth> {
     response.writeHead(302, { Location: back.href }).end();
   }
 
-  /** Returns a refusal with status 200, as GitHub does. */
+  /** Exchanges a code for a token. A refusal also has status 200, as at GitHub. */
   function exchange(form: URLSearchParams): object {
     const code = form.get('code') ?? '';
     const grant = grants.get(code);

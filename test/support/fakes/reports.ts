@@ -20,7 +20,7 @@ export function deliveryStatus(
     action?: string;
     status?: string;
     diagnostic?: string;
-    /** Final-Recipient. */
+    /** The field `Final-Recipient`. */
     recipient?: string;
     /** The `To` header. */
     sentTo?: string;
@@ -92,7 +92,7 @@ Subject: Hi
 `.replaceAll('\n', '\r\n');
 }
 
-/** Returns a bounce in the form of qmail, a text that is meant for people. */
+/** Returns a bounce in the form of qmail, which is a text for people. */
 export function plainBounce({ returnPath, to }: ReportedMail, reason: string): string {
   return `From: MAILER-DAEMON@mx.mail.example
 To: ${returnPath}

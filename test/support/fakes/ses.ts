@@ -18,8 +18,8 @@ export interface FakeSesIdentity {
 }
 
 /**
- * The failure of a request. `ok`: none; a status: an error response. `drop`: the connection closes,
- * and the mail is not accepted. `accept-then-drop`: accepted, but the response is lost.
+ * The failure of a request. `ok`: none; an object: an error response. `drop`: the connection
+ * closes, and the mail is not accepted. `accept-then-drop`: accepted, but the response is lost.
  * `accept-then-cut`: accepted, but the response is incomplete. `silence`: accepted, without a
  * response.
  */
@@ -57,12 +57,12 @@ export interface FakeSes {
   always: SesFault | null;
   /** Milliseconds until each response. */
   delayMs: number;
-  /** Number of requests, and of the connections that they used. */
+  /** Number of requests, and number of connections that were used for them. */
   requests: number;
   connections: number;
   /** The key with which the last request was signed. */
   lastKeyId: string | null;
-  /** Number of accepted emails with an email id. It must never be 2. */
+  /** Number of accepted emails with an email id. More than 1 means that a mail was sent twice. */
   countOf(emailId: string): number;
   close(): Promise<void>;
 }

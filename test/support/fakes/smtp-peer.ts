@@ -16,12 +16,15 @@ export interface SmtpPeer {
   messages: string[];
 }
 
-/** Reply lines; `close` or `reset`: the connection is broken; undefined: the usual reply. */
+/**
+ * Reply lines; `close` or `reset`: the connection is closed or reset; undefined: the usual reply.
+ */
 export type PeerAnswer = string | undefined;
 
 /**
- * @param nth number of the command on its connection, from 1; the second number is that of the
- * connection, from 1.
+ * Returns the reply to a command.
+ * @param at.connection number of the connection, from 1
+ * @param at.nth number of the command among those with its verb on the connection, from 1
  */
 export type AnswerTo = (
   command: string,

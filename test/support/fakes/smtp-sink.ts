@@ -20,7 +20,9 @@ export interface SmtpSink {
   begun: { to: string; at: number }[];
   /** Connections opened so far. */
   connections: number;
-  /** Number of messages accepted for a recipient. It must never be 2. */
+  /**
+   * Number of messages accepted for a recipient. More than 1 means that a message was sent twice.
+   */
   countTo(address: string): number;
 }
 
@@ -113,7 +115,7 @@ export type SmtpAct = 'close' | 'reset' | 'silence' | `${number} ${string}`;
 
 export interface ScriptedSmtp {
   port: number;
-  /** How often a client sent a message up to the final dot. */
+  /** Number of messages that arrived up to the final dot. */
   complete: number;
   /** Commands received. */
   commands: string[];

@@ -26,9 +26,9 @@ export interface SnsAuthority {
   notification(message: unknown, more?: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
   /** Returns a signed envelope of any type; `fields` override the usual ones. */
   envelope(fields: SnsEnvelope, version?: '1' | '2'): SnsEnvelope;
-  /** Returns an envelope that is signed as if it had another type. */
+  /** Returns an envelope with a signature for another type. */
   envelopeSignedAs(type: string, fields: SnsEnvelope): SnsEnvelope;
-  /** Serve the certificates, once they are listening. */
+  /** The servers of the certificates. The caller makes them listen. */
   servers: { https: ReturnType<typeof createTlsServer>; http: ReturnType<typeof createServer> };
 }
 

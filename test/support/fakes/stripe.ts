@@ -16,11 +16,11 @@ export interface FakeStripe {
   requests: { method: string; path: string; form: Record<string, string> }[];
   /** The accepted meter events, by identifier. */
   meterEvents: Map<string, Record<string, string>>;
-  /** The status of each existing subscription. */
+  /** The status of each existing subscription, by id. */
   subscriptions: Map<string, string>;
-  /** The status of invoices. */
+  /** The status of each invoice, by id. */
   invoices: Map<string, string>;
-  /** Delays each response until it resolves. */
+  /** Each response waits for this promise. */
   answersAfter: Promise<void>;
   /** The meter refuses events before this time, in seconds since 1970. */
   meterFrom: number;
@@ -133,8 +133,8 @@ export async function startFakeStripe(): Promise<FakeStripe> {
   }
 
   /**
-   * Returns the current state of a subscription or invoice. One that has ended cannot be ended
-   * again.
+   * Reads or ends a subscription, or reads an invoice; undefined: the record does not exist, or has
+   * ended already.
    */
   function record(method: string, path: string): object | undefined {
     const [, kind, id = ''] = /^\/v1\/(subscriptions|invoices)\/(\w+)$/.exec(path) ?? [];

@@ -7,8 +7,8 @@ export interface TcpProxy {
   address: string;
   /**
    * `open` forwards everything. `deaf` forwards requests but drops responses, so that the server
-   * does the work and the client gets no response. `silent` forwards nothing. Dropped data do not
-   * arrive later. `closed` closes each new connection at once.
+   * does the work and the client gets no response. `silent` drops everything. Dropped data are not
+   * sent later. `closed` closes each new connection at once.
    */
   mode: 'open' | 'deaf' | 'silent' | 'closed';
   /** Delay in each direction, in milliseconds. */
@@ -44,7 +44,7 @@ export async function useTcpProxy(target: string): Promise<TcpProxy> {
     far.on('close', () => near.destroy());
   });
   const { port: ownPort } = use(await listen(server));
-  // Also closes the connections to the target.
+  // `cut` also closes the connections to the target.
   atEnd(() => proxy.cut());
   const proxy: TcpProxy = {
     address: `127.0.0.1:${ownPort}`,

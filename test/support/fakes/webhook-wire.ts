@@ -60,8 +60,8 @@ export async function useWireReceiver(
 }
 
 /**
- * Starts a server on loopback that responds to every request, after its headers, with exactly these
- * bytes.
+ * Starts a server on loopback that responds to every request, after its headers, with exactly the
+ * bytes of `answer`.
  */
 export async function useRawReceiver(
   answer: string | Buffer,
@@ -105,9 +105,9 @@ export function postEvent(url: string) {
   return sender.post({ url, headers: {}, body: '{}', answerBytes: 1024 });
 }
 
-/** Returns the signature header of such a webhook with this body. */
+/** Returns the signature header of a webhook from `sendWebhook` with this body. */
 export const webhookSignature = (body: string) =>
   `t=1789000000,v1=${createHmac('sha256', secret).update(`1789000000.${body}`).digest('hex')}`;
 
-/** Returns an address in the form in which a resolver returns it. */
+/** Returns an IPv4 address in the form in which a resolver returns it. */
 export const v4 = (address: string) => ({ address, family: 4 });

@@ -5,7 +5,10 @@ import { act, campaignIn, createCampaign } from '../projects/campaigns.ts';
 import { endOfJob, importFile } from '../projects/upload.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** One day of a small shop, the same in each run. Golden files contain its SQL statements. */
+/**
+ * Plays one day of a small shop, the same in each run. Golden files contain the SQL statements of
+ * the run.
+ */
 export async function runScenario(engine: Engine): Promise<void> {
   const ask = asking(engine);
   await contacts(ask);

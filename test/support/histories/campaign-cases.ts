@@ -35,7 +35,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await insertContacts(engine, 3);
     const id = await createCampaign(engine);
     const { db } = engine.api;
-    // Paused at once, before the run reads the row for the first time.
+    // The campaign is paused before its run first reads the row.
     const row = await db
       .updateTable('campaign')
       .set({ status: 'PAUSED', paused_reason: 'requested', frozen_at: new Date() })
@@ -48,7 +48,7 @@ export const campaignHistoryCases: Record<string, (engine: Engine) => Promise<st
     await campaignIn(engine, id, 'SENT');
     return `campaign-${id}`;
   },
-  // The first send time comes while a second one is still in the future.
+  // The send time of one zone passes while that of the other is in the future.
   async 'campaign-local-time'(engine) {
     for (const timeZone of ['Etc/UTC', 'Etc/GMT+1']) {
       await createContact(engine, newAddress(), { data: { timeZone } });

@@ -15,7 +15,7 @@ import { importFile } from '../projects/upload.ts';
 import { askForReplay, beginErasing, insertScheduled, subscribedTo } from './run-cases.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** A run that continues as new. The recorded history is the one that ends with this. */
+/** A run that continues as new. The recorded history ends with this event. */
 export interface ContinuedCase {
   /**
    * Number of history events after which the server suggests to continue as new; in production
@@ -37,7 +37,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
         steps: names.map((name) => ({
           type: 'WEBHOOK',
           name,
-          // A refused request is also an outcome.
+          // The sender refuses this address, and the refusal counts as an outcome.
           config: { url: 'http://[::1]/' },
         })),
         ways: [
@@ -59,7 +59,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
     afterEvents: 4_096,
     play: (engine) => moved(engine, { type: 'WAIT_FOR_EVENT', config: { eventName: 'clicked' } }),
   },
-  // At first, the mailbox cannot be read.
+  // The first read of the mailbox fails.
   'feedback-mailbox-continued': {
     afterEvents: 30,
     async play(engine) {
@@ -216,7 +216,7 @@ export const continuedHistoryCases: Record<string, ContinuedCase> = {
   'project-delete-continued': { afterEvents: 14, play: (engine) => removed(engine, 'delete') },
 };
 
-/** Makes an execution wait at a step, and moves it to another version there. */
+/** Moves an execution to another version while it waits at a step. */
 async function moved(
   engine: Engine,
   step: { type: string; config: Record<string, unknown> },
@@ -236,7 +236,9 @@ async function moved(
   return continued(engine, executionRunId(id));
 }
 
-/** Repeats an action until the first run of an id has continued as new. */
+/**
+ * Repeats an action until the run of a workflow id has continued as new. Returns the workflow id.
+ */
 async function continued(
   { temporal }: Engine,
   workflowId: string,
@@ -275,7 +277,7 @@ async function interruptSlice(engine: Engine, active: () => Promise<object | und
   await engine.startWorker();
 }
 
-/** Creates a project that is reset or deleted. */
+/** Creates a project, and resets or deletes it. */
 async function removed(engine: Engine, removal: 'reset' | 'delete'): Promise<string> {
   const { api } = engine;
   const { cookie } = await api.signUp();

@@ -30,7 +30,7 @@ export async function endOfExecutionJob(
 
 /**
  * Inserts many executions that failed at the step after the trigger, each with its own contact. The
- * first execution began last.
+ * first inserted execution has the latest start.
  */
 export async function insertFailed(
   { api: { db }, project }: Engine,

@@ -7,7 +7,7 @@ import { waitFor } from '../wait-for.ts';
 
 /** The runs of opt-in requests whose histories are recorded. */
 export const optInHistoryCases: Record<string, (engine: Engine) => Promise<string>> = {
-  // The mail of the request, a reminder, and the expiry.
+  // The contact gets a mail and a reminder. Then the request expires.
   'opt-in-expired': async (engine) => {
     const { runId, email } = await beginOptIn(engine, { remindAfter: 1, expireAfter: 2 });
     const { contact } = optInsOf(engine);
@@ -29,7 +29,9 @@ export const optInHistoryCases: Record<string, (engine: Engine) => Promise<strin
   },
 };
 
-/** Requests an opt-in for a contact. Returns its run, and a function that signals it. */
+/**
+ * Requests an opt-in for a contact. Returns the id of its run, and a function that signals the run.
+ */
 export async function beginOptIn(engine: Engine, policy: object) {
   const { call, api, project, domain } = engine;
   await call('PUT', '/consent-policy', { from: `team@${domain}`, ...policy });

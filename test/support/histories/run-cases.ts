@@ -29,7 +29,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     const { body } = await engine.call('POST', '/contacts/bulk-unsubscribe', which);
     return ended(engine, body.jobId);
   },
-  // Two pages, with a pause between them.
+  // The job reads its executions in two pages, with a pause between them.
   'execution-job': async (engine) => {
     const workflow = await createWorkflow(engine, {
       eventName: randomUUID(),
@@ -40,7 +40,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await endOfExecutionJob(engine, workflow.id, jobId);
     return jobId;
   },
-  // The run that writes the schedule to Temporal.
+  // The case is the run that writes the schedule to Temporal.
   'workflow-schedule': async (engine) =>
     `keep-schedule-${(await insertScheduled(engine)).workflowId}`,
   // The audience is every contact, in one page.
@@ -91,7 +91,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     const looked = (times: number) =>
       waitFor('the run to have looked', async () => {
         const handle = engine.temporal.client.workflow.getHandle(runId);
-        // The signal is sent after the response.
+        // The run may not exist yet, because it is signalled after the response.
         const history = await handle.fetchHistory().catch(() => null);
         const ended = history?.events?.filter(
           (event) => event.activityTaskCompletedEventAttributes,
@@ -106,7 +106,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.call('DELETE', `/ramps/${ramp.id}`);
     return runId;
   },
-  // One mail; the run ends after an idle minute.
+  // The run delivers one mail, and ends after an idle minute.
   'delivery-queue': async (engine) => {
     const to = newAddress();
     const mail = { to, from: `a@${engine.domain}`, subject: 'Hi', body: '<p>Hi</p>' };
@@ -114,7 +114,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.mailsTo(to, 1);
     return deliveryRunId(engine.project.id);
   },
-  // A backlog that several activities deliver in parallel; the run ends after an idle minute.
+  // Several activities deliver a backlog in parallel, and the run ends after an idle minute.
   'parallel-deliveries': async (engine) => {
     await insertBacklog(engine, 3_500);
     const to = newAddress();
@@ -131,7 +131,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     });
     return workflowId;
   },
-  // One event, whose receiver is not allowed; then the subscription is deleted.
+  // The delivery of one event fails. Then the subscription is deleted.
   'event-subscription': async (engine) => {
     const { id } = await subscribedTo(engine);
     await engine.call('POST', '/v1/track', { event: 'noted', email: newAddress() });
@@ -142,7 +142,7 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.call('DELETE', `/event-subscriptions/${id}`);
     return `subscription-${id}`;
   },
-  // One page.
+  // The replay reads its events in one page.
   'event-replay': async (engine) => {
     const { id } = await subscribedTo(engine);
     await engine.call('POST', '/v1/track', { event: 'noted', email: newAddress() });
@@ -154,9 +154,9 @@ export const runHistoryCases: Record<string, (engine: Engine) => Promise<string>
     await engine.call('DELETE', `/event-subscriptions/${id}`);
     return jobId;
   },
-  // One page of each task, without pauses.
+  // Each task of the erasure is done in one page, without pauses.
   'contact-erasure': (engine) => erased(engine, { isUnderWay: false }),
-  // A mail is being given to the mail provider, and its outcome is recorded while the run waits.
+  // The run waits while a mail is being given to the mail provider, until the outcome is recorded.
   'contact-erasure-waits': (engine) => erased(engine, { isUnderWay: true }),
   'project-reset': (engine) => removed(engine, 'reset'),
   'project-delete': (engine) => removed(engine, 'delete'),

@@ -248,7 +248,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
           exit('Exit'),
         ],
         context: { n: 1 },
-        // The second step begins after its event has been recorded.
+        // The event of the second step is recorded before the step begins.
         track: ['clicked', 'opened'],
         until: 'EXITED',
       }),
@@ -264,7 +264,7 @@ export const historyCases: Record<string, (engine: Engine, receiver: Receiver) =
 
 const onlyArm = { id: 'all', name: 'All', weight: 1 };
 const noArm = { id: 'none', name: 'None', weight: 0 };
-/** Returns a wait for the event with the same `n`. */
+/** Returns a wait for an event whose `n` equals that of the context. */
 const ofSame = (name: string, eventName: string, more: object = {}): StepPlan => ({
   type: 'WAIT_FOR_EVENT',
   name,
@@ -385,7 +385,7 @@ interface Play {
   contact?: object;
   context?: object;
   executionKey?: string;
-  /** Runs at the end; `path` is the execution's in the API. */
+  /** Runs at the end; `path` is the path of the execution in the API. */
   after?: (id: string, path: string) => Promise<unknown>;
 }
 
@@ -399,7 +399,6 @@ async function play(engine: Engine, plan: Play): Promise<string> {
   if (track.length > 0) await executionIn(engine, workflow.id, id, 'WAITING');
   for (const event of track)
     await engine.call('POST', '/v1/track', { email, event, data: { n: 1 } });
-  // Runs at the end; `path` is the path of the execution in the API.
   await executionIn(engine, workflow.id, id, plan.until, 90_000);
   const path = `/workflows/${workflow.id}/executions/${id}`;
   if (plan.cancel) await engine.call('DELETE', path);

@@ -5,8 +5,8 @@ import { createSns } from '../../../providers/mail/ses/sns.ts';
 import { trusting } from '../fakes/sns-authority.ts';
 
 /**
- * An API process that trusts an `SnsAuthority`, given by certificate and ports. The benchmark of
- * feedback and its fault test use it.
+ * An API process that trusts an `SnsAuthority`, given by certificate and ports. It is used by the
+ * benchmark of feedback and by the fault test of feedback.
  */
 
 const { SNS_AUTHORITY, SNS_PORTS } = process.env;

@@ -28,7 +28,7 @@ export interface Program {
 
 /**
  * Starts a worker process with the database and task queue of `engine`. `overrides` are environment
- * variables by name; `folder` has other sources. Resolves when the worker is ready.
+ * variables by name; `from.folder` has other sources. Resolves when the worker is ready.
  */
 export async function startWorkerProcess(
   engine: Engine,
@@ -83,8 +83,8 @@ export const useApiProcess = async (...given: Parameters<typeof startApiProcess>
   stopped(await startApiProcess(...given));
 
 function stopped<P extends Program>(program: P): P {
-  // An orderly stop, because a killed worker keeps its work from others until its heartbeats are
-  // missed, 30 seconds later.
+  // An orderly stop, because other workers take over a killed worker's activities only after its
+  // heartbeats are missed.
   atEnd(() => program.stop());
   return program;
 }

@@ -29,9 +29,7 @@ export function restarted<P extends Program>(start: () => Promise<P>) {
   };
 }
 
-/**
- * Makes five minutes pass for a use of an Idempotency-Key, after which an unfinished use is free.
- */
+/** Makes the unfinished use of an Idempotency-Key so old that the key is free again. */
 export async function passStaleTime(db: Database, key: string): Promise<void> {
   await sql`update idempotency set created_at = now() - interval '10 minutes', renewed_at = null
     where key = ${key} and status_code is null`.execute(db);
@@ -52,13 +50,12 @@ export function patient(
           ?.call(method, path, body, headers)
           .catch(() => null);
         if (!answer || answer.status >= 500) return null;
-        // The API died during the first attempt, so the test ends the attempt's claim, which would
-        // last five minutes.
+        // The API died during the first attempt, so the test ends that attempt's claim on the key.
         if (answer.body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS') {
           await passStaleTime(db, key);
           return null;
         }
-        // The first attempt has already ended the wait.
+        // A first attempt without a response may have ended the wait already.
         const isRepeat = answer.body?.error?.code === 'EXECUTION_NOT_WAITING';
         if (answer.status >= 300 && !isRepeat) throw new Error(JSON.stringify(answer.body));
         return answer;

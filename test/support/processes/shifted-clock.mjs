@@ -1,6 +1,6 @@
 /**
- * Loaded before a process of Everpost (`NODE_OPTIONS=--import=…`): its clock jumps by CLOCK_JUMP_MS
- * when it gets SIGUSR2, as when an administrator or NTP sets the clock.
+ * A module that is loaded before a process of Everpost (`NODE_OPTIONS=--import=…`). The clock of
+ * the process jumps by CLOCK_JUMP_MS at SIGUSR2, as when an administrator or NTP sets the clock.
  */
 const jumpMs = Number(process.env['CLOCK_JUMP_MS']);
 const RealDate = Date;

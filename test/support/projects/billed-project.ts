@@ -27,7 +27,7 @@ export interface BilledProject {
   /** Sets billing limits. */
   put(body: object): Promise<TestAnswer>;
   post(what: string): Promise<TestAnswer>;
-  /** `/v1/send`, to a new address by default. */
+  /** Requests `/v1/send`, by default to a new address. */
   send(to?: unknown, more?: object): Promise<TestAnswer>;
 }
 

@@ -15,9 +15,9 @@ export interface CampaignShop {
   shop: Shop;
   /** Returns a draft to all contacts, with the changes in `given`. */
   draft(given?: object): Draft;
-  /** Sends `POST /campaigns` with such a draft. */
+  /** Sends `draft(given)` to `POST /campaigns`. */
   create(given?: object): Promise<TestAnswer>;
-  /** Creates a draft. Returns the response. */
+  /** Creates a draft. Returns the created campaign. */
   made(given?: object): Promise<TestAnswer['body']>;
   /** Creates a campaign and sets a status that its run would set. */
   inState(status: string, given?: object): Promise<TestAnswer['body']>;

@@ -22,8 +22,8 @@ export async function insertContacts(
 }
 
 /**
- * Deletes all contacts. They are locked in the order that all code uses, because mail to them may
- * be in progress.
+ * Deletes all contacts. Mail to them may be in progress, so they are locked in the order that all
+ * code uses.
  */
 export async function deleteContacts({ api }: Engine): Promise<void> {
   await transact(api.db, async (tx) => {

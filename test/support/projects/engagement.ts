@@ -43,7 +43,8 @@ export function trackedMail(api: TestApi, id: string, links: readonly string[]) 
 }
 
 /**
- * Returns functions that send mail with links, open and click it, and judge these requests at once.
+ * Returns functions that send mail with links, open and click it, and classify these requests as
+ * human or machine at once.
  */
 export function engagementOf(api: TestApi, project: { id: string }, contactId: string) {
   return {
@@ -55,7 +56,7 @@ export function engagementOf(api: TestApi, project: { id: string }, contactId: s
       return { campaignId, ...trackedMail(api, id, links) };
     },
     setDelivered,
-    /** Makes all requests due, and judges them as the sweep does. */
+    /** Makes the classification of all requests due, and runs it as the sweep does. */
     async settle() {
       await sql`update engagement set settle_at = now() - interval '1 minute'
         where settle_at is not null`.execute(api.db);

@@ -38,7 +38,7 @@ export async function insertTestProvider(
   return { id, path: `/webhooks/providers/${id}/${token}` };
 }
 
-/** Inserts sent mails to new contacts. A given provider has accepted them. */
+/** Inserts sent mails to new contacts, as accepted by a provider. */
 export async function insertTakenMails(
   db: Database,
   {

@@ -131,7 +131,7 @@ export async function deliverDue(
   return claimed;
 }
 
-/** Returns the worker's data about a chunk that this attempt has claimed. */
+/** Returns the worker's data about a campaign chunk that an attempt has claimed. */
 export const chunkOrigin = (attemptId: string): ChunkOrigin => ({
   attemptId,
   contentVersion: 1,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AnyEndpoint } from '../../../api/http/endpoint.ts';
 import type { Seed } from './seed.ts';
 
-/** The seeded id for `{id}`, by the collection before it in the path. */
+/** Name of the seeded id that `{id}` stands for, by the collection in the path. */
 const idOf: Record<string, keyof Seed> = {
   contacts: 'contactId',
   segments: 'segmentId',

@@ -6,7 +6,7 @@ import { waitFor } from '../wait-for.ts';
 // oxlint-disable-next-line typescript/no-explicit-any -- a JSON body, as in TestAnswer
 type Json = Record<string, any>;
 
-/** A new project with a sender domain. No process has cached its routes yet. */
+/** A new project with a sender domain. No process has cached the project's routes yet. */
 export interface RoutedShop {
   projectId: string;
   domain: string;

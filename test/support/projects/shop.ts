@@ -11,7 +11,7 @@ export interface Shop {
   other: { id: string; publicKey: string; secretKey: string };
   /** A verified sender domain of the project. */
   domain: string;
-  /** A request with the project's secret key. */
+  /** Sends a request with the project's secret key. */
   call(
     method: string,
     path: string,

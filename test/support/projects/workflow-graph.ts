@@ -9,7 +9,7 @@ export interface WorkflowGraph {
    * workflow.
    */
   begin(): Promise<{ id: string; trigger: string }>;
-  /** A request with the secret key of the project. */
+  /** Sends a request with the secret key of the project. */
   call(
     method: string,
     path: string,

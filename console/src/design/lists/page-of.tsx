@@ -1,7 +1,7 @@
 import { counted } from '../../words/numbers.ts';
 import { Pager } from '../table.tsx';
 
-/** Items of a list that is read by page. */
+/** Number of items on a page of a list. */
 export const pageSize = 50;
 
 /** The pager of a list that is read by page. `one` is the noun of its items. */

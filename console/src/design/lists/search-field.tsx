@@ -4,8 +4,8 @@ import { TextField } from '../fields.tsx';
 const pauseMs = 250;
 
 /**
- * A field whose text is in the address of the page. It holds what is typed itself, because an address
- * changes later than a field; `onChange` gets the text after a short pause.
+ * A search field whose text is also in the page's address. The field keeps the typed text itself,
+ * because the address changes later. `onChange` gets the text after a short pause.
  */
 export function SearchField({
   label,

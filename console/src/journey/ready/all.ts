@@ -17,7 +17,7 @@ const transactional = (name: string, subject: string, ...text: string[]): ReadyM
 const hello = 'Hello {{ name ?? there }},';
 const day = 86_400;
 
-/** The journeys that are offered when a workflow is made. */
+/** The ready-made workflows that are offered for a new workflow. */
 export const readyJourneys: readonly Ready[] = [
   {
     name: 'Welcome series',

@@ -1,12 +1,12 @@
 import { type Config, type Journey, type StepType, triggerKey } from '../graph.ts';
 import { placed } from '../layout.ts';
 
-/** A mail of a ready-made journey. Its template is made together with the workflow. */
+/** A mail of a ready-made workflow. Its template is created together with the workflow. */
 export interface ReadyMail {
   name: string;
   subject: string;
   type: 'MARKETING' | 'TRANSACTIONAL';
-  /** Its paragraphs, in HTML. */
+  /** The paragraphs of the mail, in HTML. */
   text: readonly string[];
 }
 
@@ -19,14 +19,14 @@ export interface ReadyStep {
   mail?: ReadyMail;
 }
 
-/** A journey that only needs a name, an event and a sender. */
+/** A ready-made workflow, which only needs a name, an event and a sender. */
 export interface Ready {
   name: string;
   description: string;
-  /** The event that starts it. */
+  /** The suggested event that starts the workflow. */
   eventName: string;
   steps: readonly ReadyStep[];
-  /** From, to, and the branch. The first step follows the trigger. */
+  /** Transitions between steps. The trigger leads to the first step. */
   ways: readonly (readonly [from: string, to: string, branch?: string])[];
   settings?: Partial<Pick<Journey, 'reentry' | 'allowReentry' | 'executionKey'>>;
 }
@@ -37,8 +37,8 @@ export const afterEnd = {
 } as const;
 
 /**
- * Returns the graph of a ready-made journey.
- * @param templates its templates, by the keys of their steps
+ * Returns the graph of a ready-made workflow.
+ * @param templates the created templates, by the keys of the steps that send them
  */
 export function journeyOf(
   { name: readyName, steps, ways, settings }: Ready,

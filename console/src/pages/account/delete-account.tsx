@@ -10,7 +10,10 @@ import { Form, useForm } from '../../design/form.tsx';
 import { Card } from '../../design/parts.tsx';
 import { useUser } from '../../shell/user.ts';
 
-/** An owner of projects deletes these first, so that no project is left without an owner. */
+/**
+ * Deletes the account. An owner must delete the owned projects first, so that none is left without
+ * an owner.
+ */
 export function DeleteAccount() {
   const { data: projects } = useRead(['projects'], () => accountApi.get('/users/@me/projects'));
   const [isAsking, setAsking] = useState(false);

@@ -6,7 +6,7 @@ import { Table } from '../../design/table.tsx';
 import { useAction } from '../../design/use-action.ts';
 import type { SignInMethods } from '../../sign-in/methods.ts';
 
-/** The identity providers by which the user signs in. Left out where the server has none. */
+/** The identity providers by which the user signs in. Nothing is shown if there are none. */
 export function Identities({ providers }: { providers: SignInMethods['oidc'] }) {
   const identities = useRead(['identities'], () => accountApi.get('/users/@me/identities'));
   if (providers.length === 0 && !identities.data?.length) return null;
@@ -44,7 +44,7 @@ export function Identities({ providers }: { providers: SignInMethods['oidc'] }) 
   );
 }
 
-/** The link begins here, and the provider leads to the page that shows its result. */
+/** Begins to link the account. The provider then leads to the page with the result. */
 function LinkTo({ provider: { id, name } }: { provider: SignInMethods['oidc'][number] }) {
   const link = useAction(async () => {
     const { url } = await accountApi.post('/users/@me/identities', { body: { provider: id } });

@@ -16,7 +16,7 @@ const factors: Record<NonNullable<Session['secondFactor']>, string> = {
   provider: 'second factor of the provider',
 };
 
-/** How a session was begun: `Password, authenticator app`. */
+/** Returns the method of a session's sign-in: `Password, authenticator app`. */
 export function textOfMethod({ method, provider, secondFactor }: Session): string {
   const first = method === 'oidc' && provider !== null ? provider : methods[method];
   const isAlone = secondFactor === null || method === 'passkey' || method === 'break_glass';
@@ -40,7 +40,10 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const;
 
-/** A browser and its system: `Firefox on Linux`. Another program is named by its own text. */
+/**
+ * Returns a browser and its system: `Firefox on Linux`. An unknown user agent is returned
+ * unchanged.
+ */
 export function textOfBrowser(userAgent: string | null): string {
   if (userAgent === null) return 'Unknown';
   const nameIn = (list: readonly (readonly [string, string])[]) =>

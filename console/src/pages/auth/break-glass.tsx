@@ -7,7 +7,7 @@ import { useAddress } from '../../shell/address.ts';
 import { enter } from './log-in.tsx';
 
 /**
- * Logs in by a link of the operator. It asks first, because programs that scan mail also open
+ * Logs in by a link of the operator. The page asks first, because programs that scan mail also open
  * links.
  */
 export function Page() {

@@ -22,7 +22,10 @@ async function verify(token: string): Promise<'verified' | 'another account'> {
   return 'verified';
 }
 
-/** Verifies the address of the user, by the link of a mail. It works once, so it is sent once. */
+/**
+ * Verifies the user's address by a link from a mail. The link works once, so its token is sent
+ * once.
+ */
 export function Page() {
   const [{ token }] = useAddress({ token: '' });
   const { data, error, refetch } = useQuery({
@@ -54,7 +57,7 @@ export function Page() {
   );
 }
 
-/** The link is good, but the user of the session did not get it. */
+/** Shown if the link is valid, but for another account than that of the session. */
 function AnotherAccount() {
   const { email } = useUser();
   const next = pageAddress();

@@ -14,7 +14,7 @@ import { counted } from '../../words/numbers.ts';
 import { SecondPass } from './second-pass.tsx';
 import '../../mail/mail.css';
 
-/** Everything that can be done with a campaign in its state. */
+/** The actions that the state of a campaign allows. */
 export function CampaignActions({ campaign }: { campaign: Campaign }) {
   const { api, project, path } = useProject();
   const navigate = useNavigate();

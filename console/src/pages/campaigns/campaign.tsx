@@ -22,7 +22,7 @@ import { Recipients } from './recipients.tsx';
 import type { Stats } from './stats.ts';
 import './look/campaigns.css';
 
-/** A campaign: how far it is, and what became of its mail. */
+/** A campaign with its progress and the results of its mail. */
 export function Page() {
   const { api, project } = useProject();
   const id = useParam('campaignId');

@@ -32,7 +32,7 @@ export function ExperimentCard({ campaignId: id }: { campaignId: string }) {
   );
 }
 
-/** The version that was chosen, with the numbers of that moment. They do not change any more. */
+/** The chosen version, with the numbers at the time of the decision. */
 function Decision({ experiment: { decision, arms } }: { experiment: Experiment }) {
   if (!decision) return null;
   const { arm: id, by, decidedAt, actor, numbers } = decision;

@@ -6,7 +6,7 @@ import { useAddress } from '../../shell/address.ts';
 import { useProject } from '../../shell/project.ts';
 import { count } from '../../words/numbers.ts';
 
-/** The links of a campaign with their clicks. Each shows who clicked it. */
+/** The links of a campaign with their clicks. Each link shows the contacts who clicked it. */
 export function LinksCard({ campaignId: id }: { campaignId: string }) {
   const { api, project } = useProject();
   const [{ link: shown }, set] = useAddress({ link: '', cursor: '' });

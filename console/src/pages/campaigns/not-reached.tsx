@@ -5,7 +5,10 @@ import { count, counted, percent } from '../../words/numbers.ts';
 import { textOfReason } from '../../words/reasons.ts';
 import type { Stats } from './stats.ts';
 
-/** How many did not get the mail, and why. Each reason shows its recipients in the table. */
+/**
+ * The number of recipients who did not get the mail, by reason. A click on a reason shows its
+ * recipients in the table.
+ */
 export function NotReached({ stats }: { stats: Stats }) {
   const [{ reason: chosen }, set] = useAddress({ reason: '', result: '' });
   const all = Object.entries({ ...stats.reasons, ...stats.leftOut }).filter(([, n]) => n > 0);

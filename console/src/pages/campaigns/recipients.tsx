@@ -18,7 +18,7 @@ const resultOptions = [
   ...Object.entries(results).map(([value, text]) => ({ value, text })),
 ];
 
-/** Who gets a campaign, and what became of each mail. */
+/** The recipients of a campaign, and the result of each mail. */
 export function Recipients({ campaign }: { campaign: Campaign }) {
   const { id, status, experiment } = campaign;
   const { api, project } = useProject();

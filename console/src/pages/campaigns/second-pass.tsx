@@ -14,7 +14,10 @@ import { count, counted } from '../../words/numbers.ts';
 import { textOfReason } from '../../words/reasons.ts';
 import type { Stats } from './stats.ts';
 
-/** Second passes of a campaign that has ended: for those who did not react, or did not get it. */
+/**
+ * Actions on a campaign that has ended: a follow-up to recipients who did not react, and a retry of
+ * failed mail.
+ */
 export function SecondPass({ campaign }: { campaign: Campaign }) {
   const [open, setOpen] = useState<'follow-up' | 'retry' | null>(null);
   const close = () => setOpen(null);
@@ -95,7 +98,9 @@ function FollowUp({ campaign, onClose }: { campaign: Campaign; onClose: () => vo
 
 type Reason = NonNullable<RetryFailedCampaignRequest['reasons']>[number];
 
-/** Reasons that may have gone. The last one is only retried when it is chosen. */
+/**
+ * Reasons for failure that may have passed. `frequency_cap` is retried only if the user chooses it.
+ */
 const retriable: readonly Reason[] = [
   'provider_refused',
   'provider_unavailable',

@@ -18,7 +18,7 @@ import { bounceScopes, consentSentence } from '../../words/settings/consent.ts';
 import { ConfirmationTemplate } from './confirmation-template.tsx';
 import './consent.css';
 
-/** How contacts confirm that they want mail. */
+/** The rules by which contacts confirm that they want mail. */
 export function Page() {
   const { api, project } = useProject();
   const policy = useRead([project.id, 'consent-policy'], () => api.get('/consent-policy'));
@@ -59,7 +59,7 @@ const bodyOf = (values: Values) => ({
   from: orNull(values.from),
   fromName: orNull(values.fromName),
   remindAfter: secondsOf(values.remindAfter),
-  // 0 is refused at its field, like an amount that is missing.
+  // The API refuses 0, so a missing amount shows an error at its field.
   expireAfter: secondsOf(values.expireAfter) ?? 0,
   bounceScope: values.bounceScope,
 });

@@ -59,7 +59,9 @@ export function ContactActions({ contact }: { contact: Contact }) {
   );
 }
 
-/** Asks for the address first, because erasing leaves nothing. */
+/**
+ * Erases a contact. The user must type the address to confirm, because erasing cannot be undone.
+ */
 function useErase({ id, email }: Contact): () => void {
   const { project, api, path } = useProject();
   const confirm = useConfirm();

@@ -27,7 +27,7 @@ const sources: Record<ConsentLine['source'], string> = {
   double_opt_in: 'by the link in the mail',
 };
 
-/** Every consent and withdrawal, with what proves it. */
+/** Every consent and withdrawal, with its evidence. */
 export function ConsentLog({ id }: { id: string }) {
   const { api, project } = useProject();
   const log = useRead([project.id, 'contacts', 'consent', id], () =>

@@ -13,7 +13,7 @@ const valuesOf = ({ email, subscribed, data }: Contact) => ({
   data: rowsOf(data),
 });
 
-/** The keys that have changed; null for those that are gone. */
+/** Returns the changed data by key; null: the key was removed. */
 function changeOf(before: Contact['data'], rows: readonly DataRow[]): Record<string, unknown> {
   const after = dataOf(rows);
   const gone = Object.keys(before ?? {}).filter((key) => !(key in after));
@@ -24,8 +24,8 @@ function changeOf(before: Contact['data'], rows: readonly DataRow[]): Record<str
 }
 
 /**
- * The dialog that changes a contact. `contact` is a response of the API itself, so that its tag is
- * known: a change by another person in between is noticed.
+ * The dialog that changes a contact. `contact` must be a response of the API, because its ETag
+ * reveals a change by another user.
  */
 export function EditContact({
   contact,

@@ -68,8 +68,9 @@ export function SegmentsCard({ id }: { id: string }) {
 }
 
 /**
- * Returns the entry of an address. Browsers print an error for each 404, so the address itself is
- * asked for only if the project keeps entries as hashes, which a search does not find.
+ * Returns the suppression entry of an address. A search does not find entries that are kept as
+ * hashes. The address itself is requested only if such entries exist, because browsers print an
+ * error for each 404.
  */
 async function findSuppression(api: Everpost, email: string): Promise<Suppression | null> {
   const list = (query: { search: string } | { reason: 'erased' | 'opt_out' }) =>

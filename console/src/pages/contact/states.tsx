@@ -28,7 +28,7 @@ const emails: Record<EmailSummary['status'], [Tone, string]> = {
   RECEIVED: ['neutral', 'Received'],
 };
 
-/** The state of a mail; why it was not sent is its title. */
+/** The state of a mail. Its tooltip gives the reason why the mail was not sent. */
 export function EmailState({
   email: { status, outcome, reasonCode },
 }: {

@@ -7,7 +7,7 @@ import { useProject } from '../../shell/project.ts';
 import { shownValue } from '../../values/kinds.ts';
 import { textOfReason } from '../../words/reasons.ts';
 
-/** The events, mail and executions of the contact, and the mail that did not come with its reason. */
+/** The contact's events, mail and executions. Mail that was not sent is shown with the reason. */
 export function Timeline({ id }: { id: string }) {
   const { api, project } = useProject();
   const pages = useInfiniteQuery({
@@ -129,7 +129,7 @@ function About({ to, children }: { to: string | undefined; children: string }) {
   return to ? <Link to={to}>{children}</Link> : <strong>{children}</strong>;
 }
 
-/** The data of an event, short. */
+/** The data of an event, shortened. */
 function Data({ data }: { data: unknown }) {
   if (typeof data !== 'object' || data === null) return null;
   const all = Object.entries(data);

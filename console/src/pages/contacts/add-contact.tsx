@@ -7,7 +7,7 @@ import { useProject } from '../../shell/project.ts';
 import { DataDialog } from './data-dialog.tsx';
 import { type DataRow, dataOf } from './data-rows.tsx';
 
-/** The dialog that adds one contact. An address that is there already gets the new data. */
+/** The dialog that adds one contact. A contact that exists already gets the new data. */
 export function AddContact({ onClose }: { onClose: () => void }) {
   const { api, path, project } = useProject();
   const { say } = useNotify();

@@ -16,16 +16,14 @@ function bodyOf(chosen: Chosen) {
     : { mode: 'query' as const, filter: chosen.filter };
 }
 
-/**
- * The bar of what can be done with the chosen contacts. `children`: how to choose more.
- */
+/** The actions on the chosen contacts. `children` offers to choose more. */
 export function BulkActions({
   chosen,
   onDone,
   children,
 }: {
   chosen: Chosen | null;
-  /** The work has begun: nothing is chosen any more. */
+  /** Called when an action has begun, to clear the choice. */
   onDone: () => void;
   children: ReactNode;
 }) {

@@ -11,7 +11,7 @@ import { isEnded, textOfJobState } from '../../words/jobs.ts';
 const doing = { subscribe: 'Subscribing', unsubscribe: 'Unsubscribing', delete: 'Deleting' };
 const done = { subscribe: 'subscribed', unsubscribe: 'unsubscribed', delete: 'deleted' };
 
-/** How far a bulk action is and, at its end, what it did. */
+/** The progress of a bulk action, and its result at the end. */
 export function BulkProgress({ jobId, onClose }: { jobId: string; onClose: () => void }) {
   const { api, project } = useProject();
   const job = useLive<BulkJob>({

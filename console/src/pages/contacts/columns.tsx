@@ -6,7 +6,10 @@ import { useProject } from '../../shell/project.ts';
 
 const shownFirst = 3;
 
-/** The data fields that the table shows: by default the most common ones. Kept in the browser. */
+/**
+ * The data fields that the table shows, by default the most common ones. The choice is kept in the
+ * browser.
+ */
 export function useColumns() {
   const { api, project } = useProject();
   const key = `everpost-columns-${project.id}`;

@@ -9,7 +9,7 @@ import { useProject } from '../../shell/project.ts';
 
 export const pageSize = 50;
 
-/** The contacts that a list shows; what a bulk action and an export take, too. */
+/** The filter of a list of contacts. Bulk actions and exports use the same one. */
 export type ContactFilter = Pick<QueryContactsRequest, 'search' | 'subscribed'> & {
   condition?: Condition;
 };
@@ -42,14 +42,14 @@ export function useContactAddress() {
   return { address, set, condition, setCondition, filter };
 }
 
-/** The condition as it is typed: the address follows a moment later. */
+/** The condition while it is edited. The page's address follows a moment later. */
 interface Draft {
   condition: Condition;
   text: string;
   before: string;
 }
 
-/** The filter in an address may be written by hand. A wrong one counts as none. */
+/** Returns the filter in the page's address; null: it is absent or invalid. */
 function readCondition(text: string): Condition | null {
   if (text === '') return null;
   try {

@@ -8,7 +8,7 @@ import { useFields, useKnownValues } from '../../filter/fields.ts';
 export interface DataRow {
   key: string;
   kind: ValueKind;
-  /** Undefined: it is still to be typed. */
+  /** undefined: the user has not typed the value yet. */
   value: unknown;
 }
 
@@ -21,7 +21,9 @@ export function rowsOf(data: Record<string, unknown> | null): DataRow[] {
   }));
 }
 
-/** The data of rows. Rows without key are left out; a text that was not typed is ''. */
+/**
+ * Returns the data of rows. Rows without a key are left out, and a text that was not typed is ''.
+ */
 export function dataOf(rows: readonly DataRow[]): Record<string, unknown> {
   return Object.fromEntries(
     rows
@@ -33,7 +35,7 @@ export function dataOf(rows: readonly DataRow[]): Record<string, unknown> {
   );
 }
 
-/** Says which row has no value yet; null: all have. */
+/** Returns a sentence about the first row without a value; null: all rows have one. */
 export function openRow(rows: readonly DataRow[]): string | null {
   const open = rows.find(
     ({ key, kind, value }) => key.trim() !== '' && value === undefined && kind !== 'text',

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { Contact } from '../../api/api.ts';
 import type { ContactFilter } from './contact-list.ts';
 
-/** Chosen contacts: these, or all that match. */
+/** Chosen contacts: a list of them, or all that match a filter. */
 export type Chosen =
   | { kind: 'these'; ids: readonly string[]; emails: readonly string[] }
   | { kind: 'matching'; filter: ContactFilter; total: number };
@@ -11,7 +11,7 @@ export const numberOf = (chosen: Chosen): number =>
   chosen.kind === 'these' ? chosen.ids.length : chosen.total;
 
 interface Choice {
-  /** The list that they were chosen in. In another one, nothing is chosen. */
+  /** The list in which the contacts were chosen. In other lists, nothing is chosen. */
   list: string;
   emails: ReadonlyMap<string, string>;
   isAll: boolean;

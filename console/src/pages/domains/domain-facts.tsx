@@ -4,7 +4,7 @@ import { State, Time } from '../../design/parts.tsx';
 import { recordStates, signers } from '../../words/settings/domains.ts';
 import { fullDay } from '../../words/times.ts';
 
-/** Who signs the mail of a domain, and where bounces, links and mail to it go. */
+/** The signer of a domain's mail, the hosts of its bounces and links, and its incoming mail. */
 export function DomainFacts({ domain }: { domain: Domain }) {
   const facts = factsOf(domain);
   if (facts.length === 0) return null;

@@ -22,7 +22,7 @@ const valuesOf = ({ domain, signing, ed25519, inbound, tracking }: Domain): Valu
   trackingSubdomain: tracking ? tracking.host.slice(0, -domain.length - 1) : '',
 });
 
-/** The changed values, so that what was never set stays so. */
+/** Returns only the changed values, so that settings without a value keep none. */
 function changesOf(domain: Domain, values: Values): UpdateDomainRequest {
   const before = valuesOf(domain);
   const changed = Object.entries(values).filter(
@@ -38,7 +38,7 @@ function changesOf(domain: Domain, values: Values): UpdateDomainRequest {
 
 const signerOptions = Object.entries(signers).map(([value, text]) => ({ value, text }));
 
-/** Who signs the mail of a domain, which mail to it is taken, and the host of its links. */
+/** The settings of a domain: the signer of its mail, incoming mail, and the host of its links. */
 export function DomainSettings({ domain, onClose }: { domain: Domain; onClose: () => void }) {
   const { api, project } = useProject();
   const { say } = useNotify();

@@ -4,7 +4,7 @@ import { Button } from '../../design/button.tsx';
 import { useAction } from '../../design/use-action.ts';
 import { useProject } from '../../shell/project.ts';
 
-/** Makes the next key of the signature. The present one signs until DNS shows the next one. */
+/** Creates the next DKIM key. The current key signs until DNS has the next one. */
 export function RotateKey({ domain: { id, dkim } }: { domain: Domain }) {
   const { api, project, adminOnly } = useProject();
   const rotate = useAction(async () => {

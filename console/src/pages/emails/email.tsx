@@ -15,7 +15,7 @@ import { Trace } from './trace.tsx';
 
 const isUnderWay = ({ status }: Email) => status !== 'FAILED' && status !== 'RECEIVED';
 
-/** One mail: what became of it, and how it looks. */
+/** One mail: its states, and its content. */
 export function Page() {
   const { project, api, path } = useProject();
   const id = useParam('emailId');

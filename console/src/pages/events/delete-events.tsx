@@ -10,7 +10,7 @@ import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
 import { type EventUsage, EventUsers } from './event-users.tsx';
 
-/** Deletes all events of a name. If something uses the name, that is listed with links. */
+/** Deletes all events of a name. If the name is in use, links to its uses are shown. */
 export function DeleteEvents({ name }: { name: string }) {
   const { api, project } = useProject();
   const { say } = useNotify();
@@ -46,7 +46,7 @@ export function DeleteEvents({ name }: { name: string }) {
   );
 }
 
-/** Says why the events of a name stay. */
+/** Shown if the events of a name cannot be deleted, because the name is in use. */
 function Kept({ name, usage, onClose }: { name: string; usage: EventUsage; onClose: () => void }) {
   return (
     <Dialog title={`${name} cannot be deleted`} onClose={onClose}>

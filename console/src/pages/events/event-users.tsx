@@ -10,7 +10,7 @@ export interface EventUsage {
   usedInSegments: readonly Use[];
   usedInWorkflows: readonly Use[];
   usedInCampaigns: readonly Use[];
-  /** Numbers of those that are not listed. */
+  /** Numbers of further uses that the lists leave out. */
   more?: Record<string, number>;
 }
 

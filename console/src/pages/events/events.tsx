@@ -19,7 +19,10 @@ interface CountedName {
   count: number;
 }
 
-/** The names of all events with their numbers; of the chosen one its last events and its users. */
+/**
+ * The names of all events with their numbers. The chosen name also shows its last events and its
+ * uses.
+ */
 export function Page() {
   const { project } = useProject();
   const [{ search, page, event }, set] = useAddress({ search: '', page: '', event: '' });
@@ -69,7 +72,7 @@ export function Page() {
   );
 }
 
-/** Reads all names, those of the last 30 days with their numbers first. */
+/** Reads all names. Names with recent events come first, with their numbers. */
 function useEventNames() {
   const { api, project } = useProject();
   const all = useRead([project.id, 'events', 'names'], () => api.get('/events/names'));

@@ -63,7 +63,7 @@ function objectOf(text: string): Record<string, unknown> {
       return value as Record<string, unknown>;
     }
   } catch {
-    // The error below says what is expected.
+    // Invalid JSON gets the error below.
   }
   const fault = { field: 'data', code: 'invalid_type', message: 'Must be a JSON object.' } as const;
   throw new EverpostError(fault.message, {

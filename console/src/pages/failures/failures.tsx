@@ -14,7 +14,7 @@ const kinds = [
   { value: 'warning', text: 'Warnings' },
 ];
 
-/** Executions that need a look, one region for each step and error. */
+/** Executions that need attention, in one region for each step and error. */
 export function Page() {
   const { project, api } = useProject();
   const [{ show }, set] = useAddress({ show: '' });

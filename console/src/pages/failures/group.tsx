@@ -22,7 +22,10 @@ export const groupKey = ({ kind, workflow, step, error }: ExecutionGroup): strin
 export const groupName = ({ workflow, step }: ExecutionGroup): string =>
   step ? `${workflow.name}: ${step.name}` : workflow.name;
 
-/** Names of groups, which differ: two reasons at the same step are `Orders: Pay` and `Orders: Pay (2)`. */
+/**
+ * Returns distinct names of groups. Two errors at the same step get `Orders: Pay` and `Orders: Pay
+ * (2)`.
+ */
 export function groupLabels(groups: readonly ExecutionGroup[]): string[] {
   const names = groups.map(groupName);
   return names.map((name, at) => {
@@ -51,7 +54,7 @@ export function RetryAll({ group: { workflow, step, error } }: { group: Executio
   );
 }
 
-/** Executions with one reason: how many, since when, and what can be done with all of them. */
+/** Executions with the same problem, with their number, their times and common actions. */
 export function Group({ group, label }: { group: ExecutionGroup; label: string }) {
   const { api, project } = useProject();
   const [isOpen, setOpen] = useState(false);

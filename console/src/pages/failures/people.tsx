@@ -10,7 +10,7 @@ import { useProject } from '../../shell/project.ts';
 /** Number of executions that are shown of a group. */
 const shownMax = 50;
 
-/** The newest executions of a group, each of which can be retried or sent past its step. */
+/** The newest executions of a group, each of which can be retried or skip its step. */
 export function People({ group, label }: { group: ExecutionGroup; label: string }) {
   const { kind, workflow, step, error, count } = group;
   const { api, project, path } = useProject();

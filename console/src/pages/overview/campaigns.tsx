@@ -7,9 +7,9 @@ import { statuses } from '../../words/campaigns.ts';
 import { count, counted, percent } from '../../words/numbers.ts';
 import { fullTime } from '../../words/times.ts';
 
-/** Number of campaigns among which the shown ones are looked for. */
+/** Number of campaigns that are read, from which the shown ones are taken. */
 const readMax = 10;
-/** Number of campaigns that are shown of those that are sent. */
+/** Maximum number of sent campaigns that are shown. */
 const sentMax = 3;
 
 /** The campaigns that run or are scheduled, and the last ones that were sent. */

@@ -6,7 +6,7 @@ import { limits } from '../../words/campaigns.ts';
 import { count } from '../../words/numbers.ts';
 import { textOfReason } from '../../words/reasons.ts';
 
-/** The mail that waits, and why. */
+/** The mail that waits, with the reasons. */
 export function DeliveryCard() {
   const { project, api } = useProject();
   const delivery = useLive({

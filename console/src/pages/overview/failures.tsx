@@ -6,7 +6,7 @@ import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
 import { groupKey, groupName, groupStates, RetryAll } from '../failures/group.tsx';
 
-/** Number of groups that are shown. */
+/** Maximum number of groups that are shown. */
 const shownMax = 4;
 
 /** The largest groups of failures, each with its reason. */

@@ -18,7 +18,7 @@ const periods = [
   { value: '90', text: '90 days' },
 ];
 
-/** Returns the day (`2026-11-25`) that was so many days ago in the zone of the browser. */
+/** Returns the day (`2026-11-25`) that was `days` days ago in the browser's zone. */
 function daysAgo(days: number): string {
   const date = new Date();
   date.setDate(date.getDate() - days);

@@ -8,7 +8,7 @@ import { useNotify } from '../../design/notices.tsx';
 import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
 
-/** A request takes so many addresses. */
+/** Maximum number of addresses in a request. */
 const batch = 500;
 
 /** Adds contacts to a segment by their addresses. */

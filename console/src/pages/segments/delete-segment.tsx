@@ -14,7 +14,7 @@ const kinds = [
   ['workflows', 'Workflow'],
 ] as const;
 
-/** Deletes a segment. If something uses it, that is listed with links. */
+/** Deletes a segment. If the segment is in use, links to its uses are shown. */
 export function DeleteSegment({
   segment: { id, name },
   onDeleted,

@@ -13,7 +13,7 @@ import { AddMembers } from './add-members.tsx';
 
 const pageSize = 50;
 
-/** The contacts that are in the segment now. Those of a segment with chosen members can be removed. */
+/** The contacts in the segment now. Hand-picked members can be removed. */
 export function Members({ id, isChosen }: { id: string; isChosen: boolean }) {
   const { api, project } = useProject();
   const [address, set] = useAddress({ page: '1', sort: 'createdAt', dir: 'desc' });

@@ -23,8 +23,8 @@ export function Page() {
 }
 
 /**
- * Reads the segment once: the form is about this version, and the tag of the response tells if
- * another one was saved since.
+ * Reads the segment once, because the form edits the version that was read. The ETag reveals a
+ * later version.
  */
 function Read({ id }: { id: string }) {
   const { api } = useProject();

@@ -5,7 +5,7 @@ import type { TypedCap } from './policy-values.ts';
 
 const limitsMax = 5;
 
-/** How many marketing mails a contact gets at most; all limits hold together. */
+/** The maximum numbers of marketing mails per contact. All limits apply together. */
 export function Limits({
   caps,
   onChange,

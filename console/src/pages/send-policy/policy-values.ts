@@ -10,10 +10,10 @@ export interface TypedCap {
 
 export interface PolicyValues {
   timeZone: string;
-  /** Empty: all contacts are in the zone of the project. */
+  /** Contact field with a time zone; empty: all contacts are in the project's zone. */
   contactTimeZoneField: string;
   isQuiet: boolean;
-  /** The hours are kept while they are off. */
+  /** The hours, which stay in the form while quiet hours are off. */
   quietHours: Hours;
   caps: readonly TypedCap[];
   onCap: SendPolicy['onCap'];

@@ -14,7 +14,7 @@ import { bodyOf, type PolicyValues, valuesOf } from './policy-values.ts';
 import { QuietHours } from './quiet-hours.tsx';
 import './send-policy.css';
 
-/** When marketing mail may reach contacts, and how often. */
+/** The rules for the times and the number of marketing mails. */
 export function Page() {
   const { api, project } = useProject();
   const policy = useRead([project.id, 'send-policy'], () => api.get('/send-policy'));

@@ -6,7 +6,7 @@ import { useProject } from '../../shell/project.ts';
 
 const readConfig = () => accountApi.get('/config');
 
-/** Layout of the settings: their own navigation is above each page. */
+/** Layout of the settings, with their own navigation above each page. */
 export function SettingsLayout() {
   const { path } = useProject();
   const { data: config } = useRead(['config'], readConfig);

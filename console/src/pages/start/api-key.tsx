@@ -41,7 +41,7 @@ export function ApiKey({ isDone }: { isDone: boolean | undefined }) {
   );
 }
 
-/** The request tracks an event for the user's own address. It needs no domain. */
+/** A first request, which tracks an event for the user's own address and needs no domain. */
 function FirstRequest({ apiKey }: { apiKey: string }) {
   const { email } = useUser();
   const snippets = snippetsOf({ url: location.origin, key: apiKey, email });

@@ -8,7 +8,7 @@ import { AddDomain } from '../domains/add-domain.tsx';
 import { CheckNow, DnsRecords, DomainState } from '../domains/dns-records.tsx';
 import { StepCard } from './step-card.tsx';
 
-/** Reads the sender domains of the project, again and again until one is verified. */
+/** Reads the sender domains of the project repeatedly until one is verified. */
 export function useDomains() {
   const { api, project } = useProject();
   return useLive({

@@ -13,7 +13,7 @@ import { useDomains } from './domain.tsx';
 import { useServer } from './server.ts';
 import { StepCard } from './step-card.tsx';
 
-/** A mail to the user, and what becomes of it. */
+/** Sends a mail to the user, and shows the states of the mail. */
 export function FirstEmail({ isDone }: { isDone: boolean | undefined }) {
   const [sent, setSent] = useState<string | null>(null);
   return (

@@ -1,4 +1,4 @@
-/** The first request in several languages. Each runs as it stands, without any package. */
+/** The first request in several languages. Each snippet runs unchanged, without any package. */
 
 interface Given {
   url: string;

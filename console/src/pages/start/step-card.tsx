@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Card, State } from '../../design/parts.tsx';
 
-/** A step of the first hour. `isDone` undefined: not known yet. */
+/** A step on the page `Get started`. `isDone` is undefined until it is known. */
 export function StepCard({
   label,
   isDone,

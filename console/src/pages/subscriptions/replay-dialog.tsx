@@ -13,7 +13,7 @@ import { timeZone } from '../../words/times.ts';
 
 const dayMs = 86_400_000;
 
-/** Returns a typed time. A text that is none is refused at its field. */
+/** Returns a typed time in ISO 8601. The API refuses any other text at its field. */
 function timeOf(text: string): string {
   const time = valueOf(text, 'moment');
   return typeof time === 'string' ? time : text;

@@ -6,12 +6,12 @@ import { type Row, Rows } from '../workflows/forms/parts/rows.tsx';
 
 export interface SubscriptionValues {
   url: string;
-  /** One name a line. */
+  /** Event names, one per line. */
   events: string;
   description: string;
-  /** null: they stay as they are. */
+  /** null: the headers stay unchanged. */
   headers: readonly Row[] | null;
-  /** Empty: one event per request. */
+  /** Maximum number of events per request; empty: one. */
   batch: string;
 }
 
@@ -60,7 +60,7 @@ export function SubscriptionFields({ form }: { form: FormState<SubscriptionValue
   );
 }
 
-/** The values of headers are never shown again, so those that exist are replaced as a whole. */
+/** Header values are never returned, so a change replaces all headers. */
 function Headers({ form }: { form: FormState<SubscriptionValues> }) {
   const { headers } = form.values;
   return (

@@ -10,7 +10,7 @@ import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
 import { suppressionScopes } from '../../words/reasons.ts';
 
-/** A request takes so many addresses. */
+/** Maximum number of addresses in a request. */
 const batch = 1000;
 const dayMs = 86_400_000;
 
@@ -23,11 +23,11 @@ const ends = [
 interface Values {
   emails: string;
   scope: Suppression['scope'];
-  /** Empty: the entries do not end. */
+  /** Days until the entries end; empty: they do not end. */
   days: string;
 }
 
-/** Adds addresses to the list. What is no address stays in the field. */
+/** Adds addresses to the list. Texts that are not addresses stay in the field. */
 export function AddAddresses({ onClose }: { onClose: () => void }) {
   const { api, project } = useProject();
   const { say } = useNotify();

@@ -10,8 +10,8 @@ import { suppressionScopes, textOfSuppression } from '../../words/reasons.ts';
 import { fullDay } from '../../words/times.ts';
 
 /**
- * Entries of the suppression list. Removing one can be undone for some seconds; meanwhile it is
- * hidden.
+ * Entries of the suppression list. A removed entry is hidden at once, and the removal can be undone
+ * for some seconds.
  */
 export function Entries({
   entries,
@@ -66,7 +66,7 @@ export function Entries({
   );
 }
 
-/** Removes an address from the list. No contact is subscribed by that. */
+/** Removes an address from the list. The removal subscribes no contact. */
 function useRemove(
   onHide: (email: string) => void,
   onShow: (email: string) => void,

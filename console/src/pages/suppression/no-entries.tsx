@@ -7,8 +7,8 @@ import { useProject } from '../../shell/project.ts';
 import { Entries } from './entries.tsx';
 
 /**
- * An empty list. The address of an erased contact is kept as a hash only, which no search finds;
- * its entry can be looked up by the whole address.
+ * Shown if the list is empty. Of an erased contact, the list keeps only a hash of the address. Such
+ * an entry is found only by the whole address.
  */
 export function NoEntries({ search, isFiltered }: { search: string; isFiltered: boolean }) {
   if (search.includes('@')) return <LookUp key={search} email={search} />;

@@ -14,8 +14,8 @@ interface User {
 }
 
 /**
- * Deletes a template, with `Undo`. If something uses it, a dialog leads there, and nothing is
- * deleted.
+ * Deletes a template, with `Undo`. If the template is in use, a dialog links to its uses, and
+ * nothing is deleted.
  */
 export function useDeleteTemplate({ hide, show }: { hide: () => void; show: () => void }): {
   run: (template: Pick<Template, 'id' | 'name'>) => Promise<boolean>;

@@ -79,7 +79,7 @@ function useTemplateForm(opened: Opened | null) {
   };
 }
 
-/** The form of a template beside the mail that it makes. */
+/** The form of a template beside a preview of its mail. */
 export function TemplateEditor({ opened }: { opened: Opened | null }) {
   const { project, path, api } = useProject();
   const navigate = useNavigate();

@@ -1,7 +1,7 @@
 import { useRead } from '../../api/queries.ts';
 import { useProject } from '../../shell/project.ts';
 
-/** As many workflows are looked at, so that a page stays quick. */
+/** Maximum number of workflows that are read, so that the page stays fast. */
 const most = 20;
 
 /** The names of the enabled workflows that send a template. */

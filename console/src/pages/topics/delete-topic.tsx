@@ -11,7 +11,10 @@ interface StepUse {
   workflowName: string;
 }
 
-/** Deletes a topic with the choices of contacts. If something uses it, a dialog leads there. */
+/**
+ * Deletes a topic and the contacts' choices of it. If the topic is in use, a dialog links to its
+ * uses.
+ */
 export function DeleteTopic({ topic: { id, name } }: { topic: Topic }) {
   const { api, project, path } = useProject();
   const { ask, dialog } = useDeletion();

@@ -10,7 +10,7 @@ import { topicDefaults, topicVisibilities } from '../../words/settings/topics.ts
 const optionsOf = (texts: Record<string, string>) =>
   Object.entries(texts).map(([value, text]) => ({ value, text }));
 
-/** Creates or changes a topic. Its key and default are chosen once. */
+/** Creates or changes a topic. The key and the default of a topic cannot be changed later. */
 export function TopicDialog({ topic, onClose }: { topic: Topic | null; onClose: () => void }) {
   const { api, project } = useProject();
   const form = useForm(

@@ -25,7 +25,7 @@ export function Search({
     onOpen(page);
   };
   const chosen = results[at];
-  // Enter may be pressed before the results have come: the first one is opened as soon as it is known.
+  // If Enter is pressed before the results arrive, the first result opens when it is known.
   useEffect(() => {
     if (!isEntered || !(isSettled || error)) return;
     setEntered(false);

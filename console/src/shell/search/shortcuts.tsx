@@ -35,7 +35,7 @@ export function useShortcuts(project: SearchedProject | null, onOpen: (page: str
       const wanted = wantedBy(event);
       if (wanted === null || event.defaultPrevented || isInDialog()) return;
       event.preventDefault();
-      // At once, because the next letter is already meant for the field of the dialog.
+      // The dialog opens synchronously, because the next letter belongs in its field.
       flushSync(() => setOpen(wanted));
     };
     addEventListener('keydown', press);

@@ -12,7 +12,7 @@ export interface SearchedProject {
 export interface Result {
   kind: 'Contact' | 'Workflow' | 'Campaign' | 'Template' | 'Segment' | 'Page';
   name: string;
-  /** Path of its page in the project. */
+  /** Path of the result's page in the project. */
   page: string;
 }
 

@@ -20,7 +20,7 @@ export const activityTypes: Record<ActivityItem['type'], string> = {
   'workflow.waiting': 'Waits in workflows',
 };
 
-/** Types of what is still to come. The feed of what has happened does not list them. */
+/** Types of planned activity, which the feed of past activity does not list. */
 export const upcomingTypes: readonly ActivityItem['type'][] = [
   'campaign.scheduled',
   'workflow.email.scheduled',

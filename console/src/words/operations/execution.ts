@@ -13,7 +13,7 @@ export const executionStates: Record<Execution['status'], { text: string; tone: 
   CANCELLED: { text: 'Cancelled', tone: 'warning' },
 };
 
-/** Reasons for an exit that workflows do not name themselves, one sentence per code. */
+/** Exit reasons that Everpost sets itself, one sentence per code. */
 const exitReasons: Record<string, string> = {
   date_past: 'the date of a delay had passed.',
   date_missing: 'the contact has no date for a delay.',
@@ -26,8 +26,8 @@ export const isActive = ({ status }: Pick<Execution, 'status'>): boolean =>
   status === 'RUNNING' || status === 'WAITING';
 
 /**
- * Returns when the wait of an execution ends at the latest: what follows a delay has its time, a wait
- * has its own; null: it does not wait, or without an end.
+ * Returns the latest end of an execution's wait; null: it does not wait, or waits without an end. A
+ * waiting step has its own end. After a delay, the next step has the time.
  */
 export function endOfWait({
   status,
@@ -42,7 +42,7 @@ export function endOfWait({
   return next?.scheduledFor ?? (typeof resumeAt === 'string' ? resumeAt : null);
 }
 
-/** The state of an execution, and why, in one sentence. */
+/** Returns a sentence about the state of an execution, with the reason. */
 export function executionSentence(execution: ExecutionDetails): string {
   const { status, stuck, exitReason, warnings, workflow, stepExecutions } = execution;
   const failed = stepExecutions.findLast((step) => step.status === 'FAILED');

@@ -19,11 +19,11 @@ export const stepStates: Record<StepExecution['status'], { text: string; tone: T
 export interface StepFacts {
   /** The settings of the step in the version of the execution. */
   config: Record<string, unknown>;
-  /** In words: what it waits for, or why it took its branch. */
+  /** Explanation in words: what the step waits for, or why it took its branch. */
   explanation: string | null;
   /** When the wait of the execution at this step ends; null: it does not wait there. */
   waitsUntil: string | null;
-  /** When the step after it began; null: not yet. */
+  /** When the next step began; null: not yet. */
   leftAt: string | null;
 }
 

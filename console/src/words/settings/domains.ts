@@ -39,7 +39,7 @@ export const purposes: Record<DnsRecord['purpose'], string> = {
   tracking: 'Links and opens',
 };
 
-/** Who signs the mail of a domain. */
+/** The signers of a domain's mail. */
 export const signers: Record<NonNullable<Domain['signing']>, string> = {
   own: 'Everpost',
   provider: 'The mail provider',

@@ -11,7 +11,7 @@ export const providerStates: Record<SmtpProvider['state'], { text: string; tone:
   disabled: { text: 'Disabled', tone: 'neutral' },
 };
 
-/** How a provider reports what became of mail. */
+/** The ways in which providers report the results of mail. */
 export const feedbackNames: Record<SmtpProvider['feedback'] | 'mailbox', string> = {
   dsn: 'By mail to the return path',
   postmark: 'Postmark',
@@ -25,7 +25,7 @@ export const feedbackNames: Record<SmtpProvider['feedback'] | 'mailbox', string>
   none: 'Not at all',
 };
 
-/** How a connection is encrypted. */
+/** Kinds of encryption of a connection. */
 export const securityNames: Record<SmtpProvider['security'], string> = {
   starttls: 'STARTTLS',
   tls: 'TLS from the beginning',

@@ -1,7 +1,7 @@
 import { encodeQR } from 'qr';
 import './qr-code.css';
 
-/** A QR code. It is dark on light in every theme, because cameras need that. */
+/** A QR code, dark on light in every theme, because cameras need this contrast. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const rows = encodeQR(text, 'raw');
   const squares = rows.flatMap((row, y) =>

@@ -4,7 +4,7 @@ import { useNotify } from '../../../design/notices.tsx';
 import { useAction } from '../../../design/use-action.ts';
 import { useUser } from '../../../shell/user.ts';
 
-/** Sends the mail again with which the user verifies the address. */
+/** A button that sends the mail with the verification link again. */
 export function SendAgain() {
   const { say } = useNotify();
   const again = useAction(async () => {
@@ -18,7 +18,7 @@ export function SendAgain() {
   );
 }
 
-/** Shown until the address of the user is verified. Projects can be used only then. */
+/** Shown until the user's address is verified, which is required to use projects. */
 export function Unverified() {
   const { email, emailVerified } = useUser();
   if (emailVerified) return null;

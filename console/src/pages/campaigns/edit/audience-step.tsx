@@ -17,7 +17,7 @@ const types = [
   { value: 'FILTERED', text: 'Filter' },
 ];
 
-/** Who gets a campaign. */
+/** The choice of a campaign's recipients. */
 export function AudienceStep({
   form,
   campaign,
@@ -76,7 +76,7 @@ export function AudienceStep({
   );
 }
 
-/** The number of recipients, and who is left out and why. */
+/** The number of recipients, and the numbers of contacts who are left out, with the reasons. */
 export function Counted({ values }: { values: CampaignValues }) {
   const { data, error } = useAudience(values);
   const heldOut = useHeldOut(values);
@@ -110,7 +110,10 @@ export function Counted({ values }: { values: CampaignValues }) {
   );
 }
 
-/** The share of contacts that gets no such mail, so that it can be compared; null: none. */
+/**
+ * Returns the percentage of contacts in the hold-out, who get no such mail for comparison; null:
+ * none.
+ */
 function useHeldOut({ messageType, topicId }: CampaignValues): string | null {
   const { api, project } = useProject();
   const { data } = useRead([project.id, 'holdout'], () => api.get('/holdout'));

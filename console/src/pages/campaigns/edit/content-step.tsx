@@ -17,7 +17,7 @@ import { useVersion } from './experiment/use-version.tsx';
 import { TemplateField } from '../form/template-field.tsx';
 import { UtmFields } from './utm-fields.tsx';
 
-/** The mail of a campaign, and how its success is measured. */
+/** The mail of a campaign, and the settings that measure its success. */
 export function ContentStep({ form }: { form: FormState<CampaignValues> }) {
   const { goal, utm } = form.values;
   return (

@@ -4,7 +4,7 @@ import { fullTime } from '../../../words/times.ts';
 import type { CampaignValues } from '../form/campaign-form.ts';
 import { utmKeys } from '../form/utm-form.ts';
 
-/** When a campaign is sent, in words. */
+/** Returns in words when a campaign is sent. */
 export function whenText({ time, at }: CampaignValues): string {
   if (time === 'now') return 'Now';
   if (at === '') return 'No time is chosen yet';

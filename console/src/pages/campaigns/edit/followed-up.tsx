@@ -5,7 +5,10 @@ import { followUpRecipients } from '../../../words/campaigns.ts';
 import { counted } from '../../../words/numbers.ts';
 import { fullTime } from '../../../words/times.ts';
 
-/** The recipients of a follow-up: those of another campaign, as it was at one time. */
+/**
+ * The recipients of a follow-up, who are chosen by their results in another campaign at a fixed
+ * time.
+ */
 export function FollowedUp({ campaign: { followUp, totalRecipients } }: { campaign: Campaign }) {
   const { path } = useProject();
   if (!followUp) return null;

@@ -18,7 +18,7 @@ import { useVersion } from './experiment/use-version.tsx';
 import { Facts, whenText } from './facts.tsx';
 import { useAudience } from '../form/use-audience.ts';
 
-/** All of a campaign before it is sent. */
+/** All settings of a campaign, for review before it is sent. */
 export function ReviewStep({
   form,
   campaign,

@@ -5,7 +5,7 @@ import { duration, timeZone } from '../../../words/times.ts';
 import type { CampaignValues } from '../form/campaign-form.ts';
 import { useAudience } from '../form/use-audience.ts';
 
-/** When a campaign is sent, and how quickly. */
+/** The time and the speed of sending a campaign. */
 export function TimeStep({ form }: { form: FormState<CampaignValues> }) {
   const { time, maxPerMinute, experiment } = form.values;
   const { data } = useAudience(form.values);

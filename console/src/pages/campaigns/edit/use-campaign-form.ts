@@ -13,8 +13,8 @@ export interface Opened {
 }
 
 /**
- * The form of a campaign. `form.send` saves it, unless another user has saved it meanwhile, and then
- * does what `whenSaved` says.
+ * The form of a campaign. `form.send` saves the campaign and then calls `whenSaved`. It fails if
+ * another user has saved the campaign meanwhile.
  */
 export function useCampaignForm(
   opened: Opened | null,

@@ -16,17 +16,17 @@ export interface CampaignValues {
   topicId: string;
   audienceType: Campaign['audienceType'];
   segmentId: string;
-  /** The segment whose members do not get it. */
+  /** Id of the segment whose members do not get the campaign. */
   withoutSegmentId: string;
   audienceCondition: Condition | null;
   maxPerMinute: string;
   time: 'now' | 'at' | 'local';
-  /** A day and a time without zone, as the field has it. */
+  /** Date and time without a zone, in the format of the input field. */
   at: string;
   late: 'send' | 'skip';
   /** null: all recipients get the same mail. */
   experiment: ExperimentValues | null;
-  /** null: no event is counted. */
+  /** null: there is no goal. */
   goal: GoalValues | null;
   utm: UtmValues;
 }
@@ -40,7 +40,7 @@ type Audience = Pick<
   'audienceType' | 'segmentId' | 'withoutSegmentId' | 'audienceCondition'
 >;
 
-/** Returns the audience for the API. A segment that is left out makes a condition of it. */
+/** Returns the audience for the API. If a segment is left out, the audience becomes a condition. */
 export function audienceRequest(values: Audience) {
   const { audienceType, segmentId, withoutSegmentId, audienceCondition } = values;
   if (audienceType === 'FOLLOW_UP') return {};
@@ -90,7 +90,7 @@ function audienceOf(campaign: Campaign): Audience {
   return { audienceType: 'SEGMENT', segmentId: id, withoutSegmentId, audienceCondition: null };
 }
 
-/** A time as a field of the type `datetime-local` has it, in the zone of the browser. */
+/** Returns a time in the format of a `datetime-local` field, in the browser's zone. */
 function fieldTime(at: string): string {
   const time = new Date(at);
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
@@ -147,7 +147,7 @@ export function requestOf(values: CampaignValues): CreateCampaignRequest {
   };
 }
 
-/** Returns when it is sent, for the API. */
+/** Returns the part of a send request that sets the time. */
 export function sendRequestOf({ time, at, late }: CampaignValues) {
   if (time === 'now') return {};
   if (time === 'local') return { localTime: at, late };

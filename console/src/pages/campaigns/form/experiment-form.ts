@@ -14,7 +14,7 @@ export interface ExperimentValues {
   onTie: CampaignExperiment['onTie'];
 }
 
-/** One version. Parts without a value are those of the campaign. */
+/** One version of the mail. Empty parts are those of the campaign. */
 export interface ArmValues {
   id: string;
   name: string;

@@ -3,7 +3,7 @@ import type { CampaignUtm, UtmInput } from '../../../api/api.ts';
 export const utmKeys = ['source', 'medium', 'campaign', 'term', 'content'] as const;
 export type UtmKey = (typeof utmKeys)[number];
 
-/** A UTM parameter of a campaign. Without a text it is that of the project. */
+/** A UTM parameter of a campaign. If the text is empty, the project's parameter is used. */
 export interface UtmValue {
   text: string;
   /** True: the links of the campaign do not get the parameter of the project. */

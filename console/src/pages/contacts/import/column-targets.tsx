@@ -17,7 +17,7 @@ export function ColumnTargets({
   onChange: (targets: Target[]) => void;
 }) {
   const { types } = useFields();
-  // Cells become keys in lower case, so others cannot be a target.
+  // The import turns column names into lower case, so other keys cannot be targets.
   const known = [...types.keys()]
     .map((field) => field.slice(5))
     .filter((key) => key === key.toLowerCase());

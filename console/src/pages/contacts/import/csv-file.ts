@@ -28,10 +28,10 @@ export type Target = string | null;
 
 const encoder = new TextEncoder();
 
-/** The server takes 5 MiB a file. */
+/** Maximum bytes of a part, below the server's limit of 5 MiB. */
 const partBytes = 4.5 * 1024 * 1024;
 
-/** @throws CsvFault if it is not CSV in UTF-8 */
+/** @throws CsvFault if the file is not CSV in UTF-8 */
 export async function readContactFile(file: File): Promise<ContactFile> {
   const lines: CsvLine[] = [];
   for await (const some of readCsvLines(chunksOf(file))) lines.push(...some);
@@ -48,7 +48,7 @@ async function* chunksOf(file: File): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The targets of the columns until the user chooses others: as the server reads their names. */
+/** Returns the initial targets of the columns, by the rules with which the server reads names. */
 export function firstTargets(columns: readonly string[]): Target[] {
   const isAddress = (name: string) => /^(e-?mail|mail)([ _-]?address)?$/i.test(name);
   const named = columns.findIndex((name) => name.toLowerCase() === 'email');
@@ -60,7 +60,7 @@ export function firstTargets(columns: readonly string[]): Target[] {
   });
 }
 
-/** Says why the targets cannot be used; null: they can. */
+/** Returns why the targets cannot be used; null: they can. */
 export function faultOfTargets(targets: readonly Target[]): string | null {
   const used = targets.filter((target) => target !== null);
   if (!used.includes('email')) return 'Choose the column that holds the email address.';
@@ -69,7 +69,7 @@ export function faultOfTargets(targets: readonly Target[]): string | null {
   return twice === undefined ? null : `Two columns become ${twice}. Leave one out.`;
 }
 
-/** A column that is left out has no name, so that it is ignored as the server would. */
+/** A column that is left out gets an empty name, which the server ignores. */
 const headerOf = (targets: readonly Target[]): CsvHeader =>
   readHeader(targets.map((target) => target ?? ''));
 
@@ -94,8 +94,8 @@ interface Part {
 }
 
 /**
- * The files to send: with the new names, without the columns that are left out, each small enough.
- * Lines that are no CSV are not sent: they are in `faults`.
+ * Returns the parts to send, with renamed columns and without those left out. Lines that are not
+ * valid CSV are returned in `faults`.
  */
 export function partsOf(
   { lines }: ContactFile,
@@ -129,7 +129,10 @@ export function partsOf(
   return { parts, faults };
 }
 
-/** A line of CSV. Quotes around a single empty cell keep the line from being an empty one. */
+/**
+ * Returns a line of CSV. Each cell is quoted, so that a single empty cell does not make an empty
+ * line.
+ */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\r\n`;
 }

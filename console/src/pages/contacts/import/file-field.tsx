@@ -36,7 +36,7 @@ export function FileField({
           onChange={({ target }) => {
             const [file] = target.files ?? [];
             if (file) onChoose(file);
-            // The same file can be chosen again after it was mended.
+            // An empty value lets the user choose the same file again after a correction.
             target.value = '';
           }}
         />

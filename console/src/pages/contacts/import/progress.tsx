@@ -12,7 +12,7 @@ import { isEnded, textOfJobState } from '../../../words/jobs.ts';
 import { count, counted } from '../../../words/numbers.ts';
 import { type ContactFile, csvLine, partsOf, type RowFault, type Target } from './csv-file.ts';
 
-/** An import of one or more parts, and what came of it so far. */
+/** The progress and the result so far of an import in one or more parts. */
 interface ImportState {
   percent: number;
   created: number;
@@ -20,14 +20,14 @@ interface ImportState {
   failed: number;
   faults: readonly RowFault[];
   isDone: boolean;
-  /** Why it has stopped, as the server says it; null: it has not. */
+  /** The server's reason why the import stopped; null: it did not. */
   stopped: string | null;
   error: unknown;
 }
 
 const pollMs = 1_000;
 
-/** Waits until a part is imported. The server goes on by itself, also if this page is closed. */
+/** Waits until the server has imported a part. The server continues if the page is closed. */
 async function ended(
   api: Everpost,
   jobId: string,
@@ -41,7 +41,7 @@ async function ended(
   }
 }
 
-/** Sends a file part by part; the next one when the one before is done, so that rows keep their order. */
+/** Sends a file part by part. Each part waits for the one before, so that rows keep their order. */
 export function useImport() {
   const { api, project } = useProject();
   const [state, setState] = useState<ImportState | null>(null);
@@ -95,7 +95,7 @@ function added(sum: ImportState, result: ImportJobResult, rows: readonly number[
   };
 }
 
-/** The browser asks before the page is left, because then the parts still to come are not sent. */
+/** Makes the browser ask before the page is left, because the remaining parts would not be sent. */
 function useStayed(isRunning: boolean): void {
   useEffect(() => {
     if (!isRunning) return undefined;
@@ -110,7 +110,7 @@ function saveErrors(faults: readonly RowFault[]): void {
   saveFile('import-errors.csv', new Blob([csvLine(['row', 'email', 'error']), ...lines]));
 }
 
-/** How far the import is and, at its end, what it did. */
+/** The progress of an import, and its result at the end. */
 export function ImportProgress({
   state,
   onAgain,

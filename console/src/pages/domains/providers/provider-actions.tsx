@@ -9,7 +9,7 @@ import { useProject } from '../../../shell/project.ts';
 import { providerUses, testSentence } from '../../../words/settings/providers.ts';
 import type { OwnProvider } from './provider-values.ts';
 
-/** Throws the error of a deletion. If the provider is in use, its message says by what. */
+/** Throws the error of a deletion. If the provider is in use, the message names its uses. */
 function refuseInUse(error: unknown): never {
   if (!(error instanceof EverpostError) || error.code !== 'PROVIDER_IN_USE') throw error;
   const { code, status, requestId } = error;

@@ -2,7 +2,7 @@ import type { CreateProviderRequest, SesProvider, SmtpProvider } from '../../../
 
 export type OwnProvider = SmtpProvider | SesProvider;
 
-/** A provider as it is typed. Secrets that are empty stay as they are. */
+/** The values of the form of a provider. An empty secret stays unchanged. */
 export interface ProviderValues {
   name: string;
   kind: 'smtp' | 'ses';
@@ -18,7 +18,7 @@ export interface ProviderValues {
   snsTopicArn: string;
   feedback: SmtpProvider['feedback'];
   feedbackSecret: string;
-  /** One a line. Empty: all. */
+  /** Sender domains that the provider may serve, one per line; empty: all. */
   domains: string;
   ratePerSecond: string;
   maxMessageMb: string;
@@ -107,7 +107,7 @@ export function bodyOf(values: ProviderValues): CreateProviderRequest {
   };
 }
 
-/** The fields of a provider that are changed. A changed address needs the password again. */
+/** Returns the changed fields of a provider. */
 export function changesOf(provider: OwnProvider, values: ProviderValues): object {
   const before: Record<string, unknown> = { ...bodyOf(valuesOf(provider)) };
   return Object.fromEntries(

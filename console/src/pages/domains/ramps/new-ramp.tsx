@@ -123,7 +123,7 @@ function Subject({ form }: { form: FormState<Values> }) {
   );
 }
 
-/** The rates at which the warm-up stops by itself. */
+/** The rates at which the warm-up stops automatically. */
 function Threshold({ form }: { form: FormState<Values> }) {
   const { stopWhen } = form.values;
   const field = (key: keyof Values['stopWhen']) => ({

@@ -1,6 +1,6 @@
 import { CheckField } from '../../../design/fields.tsx';
 
-/** Check boxes; none chosen is all. */
+/** Check boxes. Choosing none means all. */
 export function Choices<Id extends string>({
   legend,
   options,

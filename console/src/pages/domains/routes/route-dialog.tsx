@@ -26,7 +26,7 @@ const whenDown = [
   { value: 'next', text: 'The next one gets the mail' },
 ];
 
-/** Adds a route at the end, or changes the one at a place. */
+/** Changes the route at index `at`, or adds a route at the end. */
 export function RouteDialog({
   routes,
   at,

@@ -3,7 +3,7 @@ import type { Route, SetRoutingRequest } from '../../../api/api.ts';
 export type RouteInput = SetRoutingRequest['routes'][number];
 export type MessageClass = NonNullable<Route['match']['messageClass']>[number];
 
-/** A route as it is typed. Empty lists: all mail. */
+/** The values of the form of a route. An empty list means all mail. */
 export interface RouteValues {
   messageClass: readonly MessageClass[];
   domains: string;

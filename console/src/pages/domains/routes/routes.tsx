@@ -13,7 +13,7 @@ import type { RouteInput } from './route-values.ts';
 
 type Put = (routes: readonly RouteInput[]) => Promise<void>;
 
-/** Which mail leaves by which provider: the first route that fits decides. */
+/** The routes, which choose the provider of each mail. The first route that fits decides. */
 export function Routes() {
   const { api, project, adminOnly } = useProject();
   const routing = useRead([project.id, 'routing'], () => api.get('/routing'));

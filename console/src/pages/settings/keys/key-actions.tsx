@@ -88,7 +88,10 @@ const overlaps = [
   { value: '604800', text: 'Works for another 7 days' },
 ];
 
-/** Replaces the value of a key. For a while both can work, so that no program is cut off. */
+/**
+ * Replaces the value of a key. For a while, the old value can work as well, so that no program is
+ * cut off.
+ */
 function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const { api, project } = useProject();
   const [made, setMade] = useUntilLeft<ApiKey>();

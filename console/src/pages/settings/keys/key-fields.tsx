@@ -9,7 +9,7 @@ const kinds = [
   { value: 'public', text: 'Public, only to track events' },
 ];
 
-/** The settings of a named key. The kind is chosen once. */
+/** The settings of a named key. Its kind cannot be changed later. */
 export function KeyFields({ form, isNew }: { form: FormState<KeyValues>; isNew: boolean }) {
   const { kind } = form.values;
   return (
@@ -56,7 +56,7 @@ export function KeyFields({ form, isNew }: { form: FormState<KeyValues>; isNew: 
   );
 }
 
-/** When a key ends. */
+/** The time when a key expires. */
 export function EndField(field: {
   value: string;
   onChange: (value: string) => void;

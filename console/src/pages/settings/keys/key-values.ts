@@ -44,13 +44,16 @@ export function valuesOfKey(key: ApiKey): KeyValues {
   };
 }
 
-/** Returns a typed time as the API has it; null: none. A text that is no time stays as it is. */
+/**
+ * Returns a typed time in the API's format; null: none. Other text is returned unchanged, so that
+ * the API refuses it.
+ */
 export function endOf(typed: string): string | null {
   if (typed === '') return null;
   return (valueOf(typed, 'moment') as string | undefined) ?? typed;
 }
 
-/** Returns the settings as the API has them: only those that this kind of key has. */
+/** Returns the settings in the API's format, and only those that the kind of key has. */
 export function bodyOfKey(values: KeyValues): CreateApiKeyRequest {
   const { kind } = values;
   return {
@@ -65,8 +68,7 @@ export function bodyOfKey(values: KeyValues): CreateApiKeyRequest {
 }
 
 /**
- * Returns only the settings that were changed, because the API refuses an expiry that has passed even
- * if it is the present one.
+ * Returns only the changed settings, because the API refuses an expiry in the past, changed or not.
  */
 export function changedSettings(
   values: KeyValues,

@@ -11,12 +11,12 @@ import { Requests } from '../records/requests.tsx';
 import { SecurityEvents } from '../records/security-events.tsx';
 import { useUntilLeft } from '../shared/use-until-left.ts';
 
-/** The keys of the project, and the records of what was done with them. */
+/** The keys of the project, the requests with them, and the security events. */
 export function Page() {
   const { project } = useProject();
   const navigate = useNavigate();
   const [{ tab }] = useAddress({ tab: 'Keys' });
-  // The new secret key is only here, in memory: leaving the page forgets it.
+  // The new secret key is only in memory and is forgotten when the page is left.
   const [made, setMade] = useUntilLeft<ProjectWithNewKeys>();
   return (
     <>

@@ -33,7 +33,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Shows the value of a key that was just made or rotated. Nothing can show it again. */
+/** Shows the value of a key that was just made or rotated. The value cannot be shown again. */
 export function NewValue({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   return (
     <Dialog

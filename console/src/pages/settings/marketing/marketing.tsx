@@ -13,7 +13,10 @@ import { counted } from '../../../words/numbers.ts';
 import { timeZone } from '../../../words/times.ts';
 import { typedOf, valueOf } from '../../../values/kinds.ts';
 
-/** Who gets no marketing mail, so that its effect can be measured; and the parameters of its links. */
+/**
+ * The hold-out, which gets no marketing mail so that its effect can be measured, and the UTM
+ * parameters.
+ */
 export function Page() {
   const { project, api, path } = useProject();
   const holdout = useRead([project.id, 'holdout'], () => api.get('/holdout'));

@@ -8,7 +8,7 @@ import { Card } from '../../../design/parts.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { Losses } from './losses.tsx';
 
-/** The two actions that take everything along. */
+/** The two actions that delete the data of a project: reset and deletion. */
 export function DangerZone() {
   const { project, api, adminOnly } = useProject();
   const confirm = useConfirm();

@@ -58,8 +58,8 @@ function queryOf(filter: Filter) {
 }
 
 /**
- * The requests of the project. They are read only when the user asks, because each read is a request
- * of the list itself.
+ * The requests of the project. They are read only when the user asks, because each read also
+ * becomes a request in the list.
  */
 export function Requests() {
   const { api, project } = useProject();

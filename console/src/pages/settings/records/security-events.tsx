@@ -29,7 +29,7 @@ function filterOf({ event, by, target, from, to }: Filter) {
   };
 }
 
-/** Who changed what in the project. Only administrators see it. */
+/** The changes in the project, and who made them. Only administrators see the changes. */
 export function SecurityEvents() {
   const { adminOnly } = useProject();
   return adminOnly === null ? (

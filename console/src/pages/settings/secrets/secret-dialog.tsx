@@ -8,7 +8,7 @@ import { useProject } from '../../../shell/project.ts';
 
 const hostsOf = (text: string) => text.split(/[\s,]+/).filter((host) => host !== '');
 
-/** @throws EverpostError that the form shows at the field */
+/** @throws EverpostError with an error that the form shows at the field `name` */
 function refuseName(message: string): never {
   throw new EverpostError(message, {
     code: 'VALIDATION_ERROR',

@@ -7,9 +7,9 @@ import { useNotify } from '../../../design/notices.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { UsedIn } from './used-in.tsx';
 
-/** Deletes a secret, with `Undo`. If something uses it, a dialog leads there. */
+/** Deletes a secret, with `Undo`. If the secret is in use, a dialog links to its uses. */
 export function useDeleteSecret(): {
-  /** Names of the secrets that are deleted, unless the user takes it back. */
+  /** Names of secrets whose deletion the user can still undo. */
   hidden: ReadonlySet<string>;
   run: (secret: Secret) => void;
   dialog: ReactNode;

@@ -4,7 +4,7 @@ import { useRead } from '../../../api/queries.ts';
 import { useProject } from '../../../shell/project.ts';
 import { counted } from '../../../words/numbers.ts';
 
-/** Items of a list that are named; the others are counted. */
+/** Maximum number of uses that are named. Further uses are counted. */
 const namedUses = 5;
 
 /** The workflows and event subscriptions that use a secret, as links. */

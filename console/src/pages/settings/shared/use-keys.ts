@@ -12,7 +12,10 @@ export function useKeys({ revoked = false, isLive = false } = {}) {
   });
 }
 
-/** Returns the keys that this key has made, at any depth. They end with it. */
+/**
+ * Returns the keys that a key has made, directly or through other keys. All of them end with that
+ * key.
+ */
 export function madeBy(id: string, keys: readonly ApiKey[]): readonly ApiKey[] {
   const own = keys.filter(({ createdBy }) => createdBy?.type === 'key' && createdBy.id === id);
   return own.flatMap((key) => [key, ...madeBy(key.id, keys)]);

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'react';
 import { flushSync } from 'react-dom';
 
 /**
- * State that is forgotten when the page is left: a new key. Without this, the Back button could show
- * the page again as it was, because browsers keep pages in memory.
+ * State that is forgotten when the page is left, for a new key. Otherwise the Back button could
+ * show the key again, because browsers keep pages in memory.
  */
 export function useUntilLeft<T>(): [T | null, (value: T | null) => void] {
   const [value, setValue] = useState<T | null>(null);

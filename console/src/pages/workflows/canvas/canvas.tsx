@@ -38,12 +38,12 @@ interface CanvasProps {
   journey: Journey;
   chosen: string;
   findings: readonly Finding[];
-  /** Keys of the steps that a simulation has passed. */
+  /** Keys of the steps that a simulation has visited. */
   lit: ReadonlySet<string>;
   dispatch: Dispatch<EditAction>;
 }
 
-/** The graph as boxes and arrows. Everything in it can also be done in the outline. */
+/** The graph as boxes and arrows. All edits are also possible in the outline. */
 export function Canvas(props: CanvasProps) {
   return (
     <ReactFlowProvider>
@@ -172,7 +172,7 @@ type Sizes = Readonly<Record<string, { width: number; height: number }>>;
 
 const none = ' ';
 
-/** A handle has a name; the way of a step without branches has this one. */
+/** Returns the branch of a handle. Every handle has a name, so `none` stands for no branch. */
 const branchOfHandle = (handle: string | null | undefined) =>
   handle === none || !handle ? null : handle;
 

@@ -1,7 +1,10 @@
 import type { Everpost, WorkflowGraphInput } from '../../../../../client/everpost.ts';
 import { bodyOf, journeyOf, type Ready } from '../../../journey/ready/ready.ts';
 
-/** Makes the templates and the workflow of a ready-made journey, disabled; all of them or none. */
+/**
+ * Creates a ready-made workflow, disabled, with its templates. If one creation fails, the templates
+ * are deleted again.
+ */
 export async function createReady(
   api: Everpost,
   ready: Ready,
@@ -23,7 +26,7 @@ export async function createReady(
     return await api.post('/workflows', { body: { name, graph } });
   } catch (error) {
     const ids = [...templates.values()].map(({ id }) => id);
-    // If this fails as well, the templates stay and can be deleted by hand.
+    // If the deletion fails as well, the templates stay, and the user can delete them.
     if (ids.length > 0) {
       await api.post('/templates/bulk-update', { body: { ids, delete: true } }).catch(() => {});
     }

@@ -9,8 +9,8 @@ export interface MenuChoice {
 }
 
 /**
- * A menu of two parts: first the branch, if there are several, then one of its choices. Without
- * `choicesOf` choosing a branch is all.
+ * A menu in two steps: first a branch, then one of the branch's choices. A single branch skips the
+ * first step. Without `choicesOf`, there is no second step.
  */
 export function BranchMenu({
   button,

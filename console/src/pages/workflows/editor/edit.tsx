@@ -9,7 +9,7 @@ import { useProject } from '../../../shell/project.ts';
 import { Editor } from './editor.tsx';
 import '../shared/workflows.css';
 
-/** The editor of a workflow. Unsaved work of this browser comes back. */
+/** The editor of a workflow. Restores unsaved work of this browser. */
 export function Page() {
   const { api, project } = useProject();
   const id = useParam('workflowId');
@@ -25,7 +25,7 @@ export function Page() {
       setLoaded(true);
       return { etag: etagOf(graph), journey: graph, isEnabled: workflow.enabled };
     },
-    // It is read once: what comes later must not replace what is being drawn.
+    // The graph is read once, because a later version must not replace the edited one.
     { isEnabled: !isLoaded },
   );
   return (

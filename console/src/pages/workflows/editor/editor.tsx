@@ -29,7 +29,7 @@ export function Editor({
 }: {
   id: string;
   saved: Draft<Journey>;
-  /** Unsaved work of this browser. */
+  /** Unsaved work of this browser; null: there is none. */
   draft: Draft<Journey> | null;
   isEnabled: boolean;
 }) {

@@ -5,7 +5,7 @@ import { outlineOf, type OutlineItem } from '../../../journey/outline.ts';
 import type { Finding } from '../../../journey/problems.ts';
 import { summaryOf } from '../../../journey/summary.ts';
 
-/** All steps as a list, in the order of their ways. */
+/** All steps as a list, in the order of the transitions. */
 export function OutlineView({
   journey,
   chosen,
@@ -16,7 +16,7 @@ export function OutlineView({
   journey: Journey;
   chosen: string;
   findings: readonly Finding[];
-  /** Keys of the steps that a simulation has passed. */
+  /** Keys of the steps that a simulation has visited. */
   lit: ReadonlySet<string>;
   onChoose: (key: string) => void;
 }) {

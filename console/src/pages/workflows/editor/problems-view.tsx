@@ -2,7 +2,7 @@ import { State } from '../../../design/parts.tsx';
 import type { Journey } from '../../../journey/graph.ts';
 import { type Finding, placeName } from '../../../journey/problems.ts';
 
-/** All findings of the check. Each leads to its step. */
+/** All findings of the check. Each finding links to its step. */
 export function ProblemsView({
   journey,
   findings,

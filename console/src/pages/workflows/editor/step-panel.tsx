@@ -17,7 +17,7 @@ import type { Finding } from '../../../journey/problems.ts';
 import { StepForm } from '../forms/step-form.tsx';
 import { BranchMenu } from './branch-menu.tsx';
 
-/** The form of the chosen step, and what can be done with it without a pointer. */
+/** The form of the chosen step, and the actions on it for users without a pointer. */
 export function StepPanel({
   journey,
   step,

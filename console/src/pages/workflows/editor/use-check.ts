@@ -16,7 +16,8 @@ export function useCheck(journey: Journey): readonly Finding[] | null {
       api
         .post('/workflows/check', { body: { graph }, signal: ended.signal })
         .then((checked) => setFindings(findingsOf(journey, checked)))
-        // The next change checks again. Saving shows the problems in any case.
+        // A failed check is ignored, because the next change checks again and saving shows all
+        // problems.
         .catch(() => {});
     }, pauseMs);
     return () => {

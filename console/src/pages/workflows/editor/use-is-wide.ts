@@ -1,6 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
-/** On a narrower window, outline and form take the place of the canvas. */
+/**
+ * Matches windows that are wide enough for the canvas. Narrower ones show outline and form instead.
+ */
 const wide = matchMedia('(min-width: 1000px)');
 
 function subscribe(changed: () => void): () => void {

@@ -6,7 +6,7 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest('input, textarea, select, [role="menu"]') !== null;
 
-/** True for a place whose own keys must not be taken: it is no part of the graph. */
+/** True for a place outside the graph, whose keys the editor must not handle. */
 const isElsewhere = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.closest('.simulation, [role="dialog"]') !== null;
 

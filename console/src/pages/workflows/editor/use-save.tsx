@@ -8,12 +8,12 @@ import type { EditAction } from '../../../journey/editing.ts';
 import type { Journey } from '../../../journey/graph.ts';
 import { useProject } from '../../../shell/project.ts';
 
-/** Returns the parts of a graph that are stored, in one form, so that two can be compared. */
+/** Returns a graph as text, so that two graphs can be compared. */
 const storedText = (journey: Journey) => JSON.stringify(journey);
 
 /**
- * Saves the graph. If another user has saved meanwhile, nothing is overwritten: a dialog asks.
- * `draft`: unsaved work, which may be based on an older graph than the saved one.
+ * Saves the graph. If another user has saved meanwhile, a dialog asks before that graph is
+ * overwritten. `draft`: unsaved work, which may be based on an older graph than the saved one.
  */
 export function useSave({
   id,

@@ -18,7 +18,7 @@ import { ContextCard, Facts } from './facts.tsx';
 import { StepsList } from './steps-list.tsx';
 import { useVersionGraph } from './version-graph.ts';
 
-/** One execution: how far a contact is in a workflow, why, and what can be done. */
+/** One execution: its progress, the reasons for its state, and the actions on it. */
 export function Page() {
   const { api, project } = useProject();
   const path = { id: useParam('workflowId'), executionId: useParam('executionId') };
@@ -91,7 +91,7 @@ function explanationIn(detail: unknown): string | null {
   return typeof explanation === 'string' ? explanation : null;
 }
 
-/** The history and the picture of an execution. They are read again when it has changed. */
+/** The history and the picture of an execution, which are read again when the execution changes. */
 function useWay({ id: executionId, workflowId: id, updatedAt, stepExecutions }: ExecutionDetails) {
   const { api, project } = useProject();
   const path = { id, executionId };

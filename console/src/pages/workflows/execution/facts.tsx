@@ -10,7 +10,7 @@ export function Facts({
   runUrl,
 }: {
   execution: ExecutionDetails;
-  /** Address of the run in the Temporal UI; null: it has none. */
+  /** Address of the run in the Temporal UI; null: there is none. */
   runUrl: string | null;
 }) {
   const { path } = useProject();
@@ -50,7 +50,7 @@ export function Facts({
   );
 }
 
-/** The data of the event that started the execution, with those that its steps have added. */
+/** The data of the event that started the execution, and the data that its steps have added. */
 export function ContextCard({ context }: { context: Record<string, unknown> | null }) {
   return (
     <Card label="Context">

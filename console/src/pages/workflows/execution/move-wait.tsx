@@ -65,7 +65,10 @@ export function MoveWait({
   );
 }
 
-/** An incomplete time is sent as it is: the server says what is wrong with it. */
+/**
+ * Returns the new end of the wait. An incomplete time is returned unchanged, so that the API
+ * refuses it.
+ */
 function untilOf({ end, until }: { end: End; until: string }): string {
   const time = end === 'now' ? new Date() : new Date(until);
   return Number.isNaN(time.getTime()) ? until : time.toISOString();

@@ -8,7 +8,7 @@ import { useAction } from '../../../design/use-action.ts';
 import { useExecution } from './use-execution.ts';
 import { branchesBehind, type VersionGraph } from './version-graph.ts';
 
-/** Sends an execution past its step. Where the way forks, the user chooses the branch. */
+/** Makes an execution skip its current step. If the step has branches, the user chooses one. */
 export function SkipStep({
   execution,
   graph,

@@ -16,7 +16,7 @@ export function StepsList({
 }: {
   execution: ExecutionDetails;
   graph: VersionGraph | undefined;
-  /** By id of the step: what it waits for, or why it took its branch. */
+  /** Explanation by step id: what the step waits for, or why it took its branch. */
   explanations: ReadonlyMap<string, string>;
 }) {
   const { stepExecutions, currentStepId } = execution;

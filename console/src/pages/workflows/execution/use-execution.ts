@@ -2,7 +2,7 @@ import type { ExecutionDetails } from '../../../api/api.ts';
 import { readAgain } from '../../../api/queries.ts';
 import { useProject } from '../../../shell/project.ts';
 
-/** Returns the parts of a request on an execution, and what to read again after it. */
+/** Returns the path of an execution in the API, and a function that reads its data again. */
 export function useExecution({ id: executionId, workflowId: id }: ExecutionDetails) {
   const { api, project } = useProject();
   return {

@@ -5,7 +5,10 @@ import { useProject } from '../../../shell/project.ts';
 
 export type VersionGraph = WorkflowVersionGraph['graph'];
 
-/** Reads the graph of the version on which an execution is. Versions without active executions may be deleted. */
+/**
+ * Reads the graph of an execution's workflow version; undefined: not read yet, or the version was
+ * deleted.
+ */
 export function useVersionGraph(
   { workflowId, workflowVersion: version }: ExecutionDetails,
   { isEnabled }: { isEnabled: boolean },
@@ -24,7 +27,9 @@ const outcomes = [
   { id: 'timeout', name: 'Timeout' },
 ];
 
-/** Returns the branches on which an execution can go on behind a step; empty: there is one way only. */
+/**
+ * Returns the branches by which an execution can leave a step; empty: its transitions name none.
+ */
 export function branchesBehind(
   graph: VersionGraph | undefined,
   stepId: string,

@@ -106,7 +106,10 @@ function asFilter(config: Config): Config {
   };
 }
 
-/** The branch `yes` keeps its id, so that its way stays. */
+/**
+ * Returns the condition with several branches. The branch `yes` keeps its id, so that its
+ * transition stays.
+ */
 function asMulti(config: Config): Config {
   const { operator, value, operand: valueOf } = comparisonOf(config);
   const first = without({ id: 'yes', name: 'Yes', operator, value, valueOf });
@@ -119,7 +122,10 @@ function asBinary(config: Config): Config {
   return without({ field: config['field'], operator, value, valueOf });
 }
 
-/** The branches of a condition, each with its name. `default` is for all others. */
+/**
+ * The branches of a condition, each with its name. The branch `default`, for all other contacts, is
+ * not listed.
+ */
 function Branches({
   config,
   set,
@@ -127,7 +133,7 @@ function Branches({
   first,
   fieldsOf,
 }: Pick<StepFormProps, 'config' | 'set' | 'errorOf'> & {
-  /** A new branch begins with it. */
+  /** The settings of a new branch. */
   first: Config;
   /** The fields that decide for a branch. */
   fieldsOf: (branch: BranchConfig, at: number, change: (branch: Config) => void) => ReactNode;

@@ -61,7 +61,7 @@ export function WebhookForm({ config, set, errorOf }: StepFormProps) {
 
 const jsonText = (value: unknown) => (value === undefined ? '' : JSON.stringify(value, null, 2));
 
-/** Any JSON. A text that is no JSON yet is kept in the field, and not stored. */
+/** A field for any JSON. Text that is not valid JSON stays in the field but is not stored. */
 function BodyField({ value, onChange }: { value: unknown; onChange: (value: unknown) => void }) {
   const [typed, setTyped] = useState(jsonText(value));
   const [isBroken, setBroken] = useState(false);

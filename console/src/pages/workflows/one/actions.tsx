@@ -52,7 +52,7 @@ export function WorkflowActions({
   );
 }
 
-/** Asks with the numbers of what is lost. */
+/** Asks for confirmation, with the numbers of what will be lost. */
 function useDelete(id: string, name: string) {
   const { api, path, project } = useProject();
   const navigate = useNavigate();

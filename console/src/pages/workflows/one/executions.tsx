@@ -9,7 +9,7 @@ import { useProject } from '../../../shell/project.ts';
 import { executionStates } from '../../../words/operations/execution.ts';
 import { counted } from '../../../words/numbers.ts';
 
-/** The way of each contact through the workflow, newest first. */
+/** The executions of the workflow, newest first. */
 export function Executions({ id }: { id: string }) {
   const { api, project } = useProject();
   const [address, set] = useAddress({ status: '', email: '', cursor: '' });

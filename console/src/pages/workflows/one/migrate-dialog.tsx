@@ -11,7 +11,9 @@ import { MigrationProgress } from './migration-progress.tsx';
 
 type Unmappable = 'stay' | 'cancel';
 
-/** Moves people to the current version. Steps that are gone are given another one first. */
+/**
+ * Moves people to the current version. First, the user chooses a replacement for each removed step.
+ */
 export function MigrateDialog({
   id,
   people,
@@ -84,7 +86,7 @@ export function MigrateDialog({
   );
 }
 
-/** The steps that take the place of those that are gone, and what becomes of people without one. */
+/** The replacements of removed steps, and the choice for people who cannot move. */
 function Choices({
   id,
   lost,

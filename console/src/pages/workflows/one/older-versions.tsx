@@ -10,7 +10,7 @@ import { reasonText, verdictText } from '../../../words/dry-run.ts';
 import { MigrateDialog } from './migrate-dialog.tsx';
 import { type DryRun, useDryRun } from './use-dry-run.ts';
 
-/** People who are inside on older versions. They stay there until the user moves them. */
+/** People in executions of older versions, until the user moves them to the current one. */
 export function OlderVersions({ id }: { id: string }) {
   const { api, project } = useProject();
   const [isMigrating, setMigrating] = useState(false);
@@ -21,7 +21,7 @@ export function OlderVersions({ id }: { id: string }) {
   const older = data?.data.filter(({ current, active }) => !current && active > 0) ?? [];
   const people = older.reduce((sum, { active }) => sum + active, 0);
   const versions = older.map(({ version }) => version);
-  // After the last one has moved, the dialog still shows the result.
+  // The dialog still shows the result after the last execution has moved.
   if (people === 0 && !isMigrating) return null;
   return <Region {...{ id, people, versions, isMigrating, setMigrating }} />;
 }

@@ -3,7 +3,7 @@ import { useLive } from '../../../api/queries.ts';
 import { Loaded } from '../../../design/parts.tsx';
 import { useProject } from '../../../shell/project.ts';
 
-/** The picture of a workflow, which the server draws; with the numbers of its steps, live. */
+/** The picture of a workflow, drawn by the server. It can contain live numbers of the steps. */
 export function Picture({
   id,
   name,
@@ -12,7 +12,7 @@ export function Picture({
 }: {
   id: string;
   name: string;
-  /** Absent: the current one. */
+  /** Version of the workflow; absent: the current one. */
   version?: number;
   isStats?: boolean;
 }) {
@@ -38,7 +38,7 @@ export function Picture({
   );
 }
 
-/** A picture that the server has drawn. `text` is for those who do not see it. */
+/** A picture that the server has drawn. `text` describes the picture for screen readers. */
 export function SvgPicture({ svg, text }: { svg: string; text: string }) {
   const url = useMemo(() => URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' })), [svg]);
   useEffect(() => () => URL.revokeObjectURL(url), [url]);

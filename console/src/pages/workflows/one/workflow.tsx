@@ -17,7 +17,7 @@ import { Steps } from './steps.tsx';
 import { Versions } from './versions.tsx';
 import '../shared/workflows.css';
 
-/** One workflow: its picture with numbers, and all about its steps, people and versions. */
+/** One workflow: its picture, its steps, its executions and its versions. */
 export function Page() {
   const { api, project, path } = useProject();
   const id = useParam('workflowId');

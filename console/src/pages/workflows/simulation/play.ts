@@ -9,7 +9,8 @@ const ask = (api: Everpost, id: string, body: SimulateExecutionRequest) =>
 export type Played = Awaited<ReturnType<typeof ask>>['data'];
 
 /**
- * Simulates the graph as it is drawn. An address that no contact has is that of one that is made up.
+ * Simulates the edited graph. If no contact has the address, the simulation uses an invented
+ * contact.
  */
 export async function play(
   api: Everpost,

@@ -16,7 +16,7 @@ const outcomes: Readonly<Record<Played['emails'][number]['outcome'], readonly [T
   held: ['warning', 'Held'],
 };
 
-/** The way through the graph, and its mails. */
+/** The path through the graph, and the mails on it. */
 export function Result({ played }: { played: Played }) {
   const { status, exitReason, error, path, emails, startedAt, start } = played;
   const [tone, text] = ends[status];

@@ -8,7 +8,7 @@ import { type EventRow, EventRows, givenEvent } from './simulated-events.tsx';
 import { Result } from './simulation-result.tsx';
 import { type Played, play } from './play.ts';
 
-/** Plays the graph as it is drawn, for one contact. Nothing is sent. */
+/** Simulates the edited graph for one contact. Nothing is sent. */
 export function Simulation({
   id,
   journey,
@@ -17,7 +17,7 @@ export function Simulation({
 }: {
   id: string;
   journey: Journey;
-  /** Gets the keys of the steps that were passed. */
+  /** Called with the keys of the visited steps. */
   onPlayed: (keys: ReadonlySet<string>) => void;
   onClose: () => void;
 }) {

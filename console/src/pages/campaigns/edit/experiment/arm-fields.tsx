@@ -9,7 +9,7 @@ import { TemplateField } from '../../form/template-field.tsx';
 import type { ArmValues } from '../../form/experiment-form.ts';
 import { armName } from '../../../../words/experiments.ts';
 
-/** One version of a campaign. Fields without a value show what the campaign has. */
+/** One version of a campaign. Empty fields show the campaign's value. */
 export function ArmFields({
   arm,
   campaign,
@@ -20,14 +20,14 @@ export function ArmFields({
   arm: ArmValues;
   campaign: CampaignValues;
   onChange: (arm: ArmValues) => void;
-  /** null: there must be at least two versions. */
+  /** null: the version cannot be removed, because there must be at least two. */
   onRemove: (() => void) | null;
   /** The error of a field of this version: `subject`. */
   errorOf: (field: string) => string | undefined;
 }) {
   const editor = useRef<EditorHandle>(null);
   const name = armName(arm);
-  // A changed version is no longer the one of its template.
+  // A changed version no longer equals its template.
   const set = (changes: Partial<ArmValues>) => onChange({ ...arm, templateId: '', ...changes });
   const text = (key: 'name' | 'subject' | 'fromName' | 'replyTo') => ({
     value: arm[key],

@@ -15,7 +15,7 @@ export function useVersion({ experiment, subject, body }: CampaignValues) {
     mail: { subject: arm?.subject || subject, body: arm?.body ?? body },
     /** Id of the version; undefined: there are no versions. */
     id: arm?.id,
-    /** True if it has a content of its own. */
+    /** True if the version does not use the campaign's content. */
     isOwn: typeof arm?.body === 'string',
     field: arm && (
       <SelectField

@@ -22,7 +22,10 @@ const operators = [
 
 const hasValue = (operator: unknown) => operator !== 'exists' && operator !== 'notExists';
 
-/** Returns the fields that conditions can read, with those of an event, and the type of each. */
+/**
+ * Returns the names of the fields that conditions can read, also of an event, and a test for text
+ * fields.
+ */
 export function useFields(eventName?: string) {
   const { api, project } = useProject();
   const { data } = useRead([project.id, 'workflows', 'fields', eventName ?? ''], () =>

@@ -2,7 +2,7 @@ import type { Dispatch } from 'react';
 import type { EditAction } from '../../../../journey/editing.ts';
 import type { Config, Journey, Step } from '../../../../journey/graph.ts';
 
-/** The form of a step has these, whatever its type. */
+/** Properties of the form of every type of step. */
 export interface StepFormProps {
   journey: Journey;
   step: Step;
@@ -35,7 +35,7 @@ interface Comparison {
   operand: unknown;
 }
 
-/** Returns the parts of a comparison. Every object inherits a `valueOf`, which is no part of it. */
+/** Returns the parts of a comparison. The `valueOf` that every object inherits does not count. */
 export function comparisonOf(config: Config): Comparison {
   const { operator, value } = config;
   const operand = Object.hasOwn(config, 'valueOf') ? config['valueOf'] : undefined;

@@ -4,7 +4,7 @@ import type { Settings } from '../../../../journey/editing.ts';
 type Values = Pick<Settings, 'allowReentry' | 'reentry' | 'executionKey'>;
 type Mode = Values['reentry']['mode'];
 
-/** When a contact may enter again. */
+/** Chooses when a contact may enter the workflow again. */
 export function Reentry({
   values: { reentry, executionKey },
   onChange,

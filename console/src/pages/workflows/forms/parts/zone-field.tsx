@@ -3,7 +3,7 @@ import { OfferingField } from '../../../../values/event-field.tsx';
 
 const zones = Intl.supportedValuesOf('timeZone');
 
-/** A time zone. `contact` is that of each contact, where it is allowed. */
+/** A time zone. If allowed, `contact` stands for the zone of each contact. */
 export function ZoneField({
   value,
   onChange,
