@@ -12,9 +12,10 @@ describe.runIf(browser)('the look of the console', () => {
   it('is chosen in the menu of the account, and kept', async () => {
     const { page, open } = await openShop(browser!, api, []);
     await open('/contacts');
-    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    const rowHeight = () =>
-      page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--row'));
+    const styleOf = (element: string, name: string): Promise<string> =>
+      page.evaluate(`getComputedStyle(document.${element}).getPropertyValue('${name}')`);
+    const ground = () => styleOf('body', 'background-color');
+    const rowHeight = () => styleOf('documentElement', '--row');
     expect([await ground(), await rowHeight()]).toEqual(['rgb(250, 250, 249)', '40px']);
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitemradio', { name: 'Dark' }).click();
