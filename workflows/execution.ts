@@ -38,7 +38,10 @@ const changedSignal = defineSignal('changed');
 /** Number of commands after which a run continues as new, so that its history stays short. */
 const commandsPerRun = 100;
 
-/** Milliseconds until the row is read again without a signal. */
+/**
+ * Milliseconds before the execution's row is read again when no signal has come, so that the run
+ * does not spin.
+ */
 const backOffMs = 1_000;
 
 const statusKey = defineSearchAttributeKey('CustomerWorkflowStatus', SearchAttributeType.KEYWORD);

@@ -22,6 +22,7 @@ import type { Played } from '../../domain/workflow/steps/effects.ts';
 import { stepModules } from '../../domain/workflow/steps/registry.ts';
 import { finishStep, performStep, placeOfCall, type StepCall, type StepResult } from './perform.ts';
 import { type PlayServices, RowEffects } from './row-effects.ts';
+import { bug } from '../../domain/errors.ts';
 
 /** Plays a step and ends it, in one transaction. Repeating this is harmless. */
 export function playStep(services: PlayServices, call: StepCall): Promise<StepResult> {
@@ -181,7 +182,8 @@ async function endWait(
 ): Promise<StepResult> {
   const { event } = end;
   const { afterWait } = stepModules[step.type];
-  if (!afterWait) throw new Error(`Unexpected end of a wait: a ${step.type} does not wait.`);
+  if (!afterWait)
+    throw bug(`A wait has ended at a step of the type ${step.type}, which has no such waits.`);
   await leaveWait(tx, visit.execution.id, event?.data ?? null);
   const ended = afterWait(step.config, event && { data: event.data, at: event.createdAt });
   const since = await completeWait(tx, visit.stepExecution.id, ended.output, end);

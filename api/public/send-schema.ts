@@ -85,7 +85,7 @@ const Attachment = z
       .max(255)
       .refine(
         (name) => !/[\r\n"]/.test(name),
-        fault('invalid_string', 'Must not contain line breaks or quotes.'),
+        fault('invalid_string', 'Must not contain line breaks or double quotes.'),
       ),
     content: z
       .string()

@@ -65,7 +65,7 @@ class TopicTrust {
   readonly #own: TrustedTopics | null;
   /** The mail providers of the installation. */
   readonly #shared: readonly InstallationProvider[];
-  /** The providers of the topic; null: it is a topic of this server. */
+  /** The providers of the topic; null: it is a topic of this server, or no provider has it. */
   reporters: Reporter[] | null = null;
 
   constructor({ db, config: { mail } }: Pick<Services, 'db' | 'config'>, kind: string) {

@@ -102,7 +102,7 @@ const Given = z
   })
   .refine(({ until, horizonDays: days }) => until === undefined || days === undefined, {
     path: ['horizonDays'],
-    ...fault('not_allowed', 'Send either `until` or `horizonDays`, not both.'),
+    ...fault('not_allowed', 'Send at most one of `until` and `horizonDays`.'),
     ...whenRight('until', 'horizonDays'),
   })
   .refine(({ version, graph }) => version === undefined || graph === undefined, {

@@ -59,8 +59,8 @@ export interface CampaignMail {
 
 /**
  * Counts unsent messages, up to `waitingMax` of each kind. Campaign messages are counted by chunk.
- * A chunk that is not due yet will be retried as a whole, or waits for the local send time of its
- * contacts.
+ * A chunk with a later due time counts as scheduled if it waits for the local send time of its
+ * contacts; otherwise as a retry.
  */
 export async function countWaitingMail(db: Database, projectId: string): Promise<WaitingMail> {
   const own = sql`project_id = ${projectId}`;

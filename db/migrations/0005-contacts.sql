@@ -33,7 +33,7 @@ create table segment (
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   computed_at timestamptz(3) not null default now(),
-  -- The segment's key in files; null: it has none yet.
+  -- The key that names the segment in files for version control; null until the first export.
   file_key text collate "C",
   check ((type = 'DYNAMIC') = (condition is not null))
 );

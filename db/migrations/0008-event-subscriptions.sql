@@ -66,7 +66,7 @@ create table event_subscription (
   -- When the sweep next checks if the run needs a signal, and clears old deliveries.
   next_reconcile_at timestamptz not null default now(),
   clear_at timestamptz not null default now(),
-  -- The subscription's key in files; null: it has none yet.
+  -- The key that names the subscription in files for version control; null until the first export.
   file_key text collate "C"
 );
 comment on table event_subscription is 'Addresses to which events of a project are sent, and how '

@@ -16,7 +16,7 @@ create table template (
   -- No foreign key: mail and sent campaigns keep the id of a deleted topic. Such an id counts as no
   -- topic.
   topic_id uuid,
-  -- The template's key in files; null: it has none yet.
+  -- The key that names the template in files for version control; null until the first export.
   file_key text collate "C"
 );
 comment on table template is 'Subject, body and sender of a mail.';
@@ -137,8 +137,8 @@ create table campaign (
   check ((audience_type = 'FOLLOW_UP') = (follow_up_list is not null)),
   -- {eventName, valueField?, windowDays, touch}; null: the campaign has no goal.
   goal jsonb,
-  -- The last retry of the campaign's failed mail: {reasons, after, retried}. `retry_look_at`: when
-  -- the run continues the retry, if no request does before; null: the retry is over.
+  -- The last retry of the campaign's failed mail: {reasons, after, retried}. `retry_look_at`: if
+  -- the request that retries has stopped by then, the campaign's run continues; null: no retry runs.
   retry jsonb,
   retry_look_at timestamptz(3),
   check (retry_look_at is null or retry is not null),

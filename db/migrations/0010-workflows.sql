@@ -29,7 +29,7 @@ create table workflow (
   -- {eventName, valueField?, windowDays, touch}; null: the workflow has no goal. Versions do not
   -- contain the goal.
   goal jsonb,
-  -- The workflow's key in files; null: it has none yet.
+  -- The key that names the workflow in files for version control; null until the first export.
   file_key text collate "C",
   check (reentry_mode <> 'once' or reentry_min_interval is null),
   check (execution_key is null or reentry_mode <> 'parallel')

@@ -18,7 +18,7 @@ export function momentIn(zone: string | null, projectZone: string, localTime: st
 
 /**
  * Returns when a campaign with these local moments begins, in milliseconds since 1970: now, if some
- * moments have passed and `late` is `send`; otherwise at the earliest future moment. Null: all
+ * but not all moments have passed and `late` is `send`; otherwise at the earliest future moment. Null: all
  * moments have passed.
  */
 export function firstMoment(moments: Iterable<number>, late: LateRule, now: number): number | null {

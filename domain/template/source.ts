@@ -109,8 +109,8 @@ function readKey(operand: string): { path: string[]; liquid: string } | undefine
 /**
  * Returns the index of the `}}` that ends the placeholder whose content begins at `from`; -1: none.
  * A `}}` in quotes does not end it, but the text after `??` ends at the first `}}`. A quote without
- * a closing one is an ordinary character. `unclosed` records failed searches to the end of the
- * source, so that none is repeated.
+ * a closing one is an ordinary character. `unclosed` has the delimiters (a quote, or `}}`) that
+ * were already searched to the end of the source in vain, so that no such search is repeated.
  */
 function outputEnd(source: string, from: number, unclosed: Set<string>): number {
   const first = source.indexOf('}}', from);

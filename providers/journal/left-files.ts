@@ -63,7 +63,11 @@ export async function takeLeftFiles(
     });
     await work.catch((error: unknown) => failures.push(error));
   }
-  if (failures.length > 0) throw new AggregateError(failures, 'A journal was not taken over.');
+  if (failures.length > 0)
+    throw new AggregateError(
+      failures,
+      'Journals of dead workers could not be taken over. They are tried again every five seconds.',
+    );
 }
 
 /**

@@ -44,7 +44,8 @@ export function encodeSkeleton(
     ),
     sampleRecipient,
   );
-  // The boundary keeps the sample's id, because it only needs to be the same in the whole message.
+  // The boundary has the id of the sample's mail in every message: it only has to be the same within
+  // one message.
   const start = (contentType: string) =>
     `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
   const parts = [

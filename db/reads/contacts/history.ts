@@ -69,7 +69,7 @@ interface Seen {
   /** Events that are derived from messages. */
   derived: Record<string, string | null>;
   activities: Record<string, string | null>;
-  /** Times by the name of the condition's field. */
+  /** Times of the last mail activity, by the name of the filter's field. */
   mail: Record<string, string | null>;
   memberships: string[];
 }

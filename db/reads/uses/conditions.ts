@@ -30,8 +30,8 @@ interface Named {
 }
 
 /**
- * Lists the segments, the workflows, and the campaigns with an audience that may still be fixed,
- * that use a field.
+ * Lists the segments and workflows that use a field in a condition, and the campaigns that do and may
+ * still send mail.
  */
 export async function findFieldUsers(
   db: Database,

@@ -2,7 +2,10 @@ import { useRead } from '../../api/queries.ts';
 import { SelectField } from '../../design/fields.tsx';
 import { useProject } from '../../shell/project.ts';
 
-/** The template of the confirmation mail, from the newest 100 that are transactional. */
+/**
+ * Asks for the template of the confirmation mail. It offers the newest 100 transactional templates
+ * and the chosen one.
+ */
 export function ConfirmationTemplate({
   value,
   onChange,

@@ -23,7 +23,7 @@ function fullestOf(
   return fullest && fullest.waiting > 0 ? { id: fullest.stepId, name: fullest.name } : null;
 }
 
-/** The numbers of each step, and the people at one of them. */
+/** Statistics of each step, and the people at the chosen step; at first the fullest one. */
 export function Steps({ id }: { id: string }) {
   const { api, project } = useProject();
   const [chosen, setChosen] = useState<ShownStep | null>(null);
