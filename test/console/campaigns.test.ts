@@ -140,6 +140,7 @@ describe.runIf(browser)('the campaigns in the console', () => {
     await id.fill('b');
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText('3 recipients').waitFor();
+    await page.getByText(/About 1 contact for each version/).waitFor();
     const { data: stored } = await call('GET', `/campaigns/${data.id}`);
     expect(stored).toMatchObject({
       experiment: {

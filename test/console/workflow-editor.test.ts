@@ -85,6 +85,7 @@ describe.runIf(browser)('the editor of workflows', () => {
     await add('Send email');
     await problems.getByRole('button', { name: /^Send email: / }).waitFor();
     await step.getByLabel('Template', { exact: true }).selectOption({ label: 'Welcome' });
+    await step.getByTitle('Picture of Welcome').waitFor({ state: 'attached' });
     await add('Delay');
     await step.getByLabel('Amount').fill('0');
     await problems.getByRole('button', { name: /^Delay: / }).waitFor();
@@ -118,6 +119,22 @@ describe.runIf(browser)('the editor of workflows', () => {
       { reason: 'is pro' },
       {},
     ]);
+    faults.push(...own);
+  });
+
+  it('changes a contact by the first row, and adds no blank one below it', async () => {
+    const { page, open, id, faults: own } = await start({ graph });
+    await open(`workflows/${id}/edit`);
+    const step = page.getByRole('region', { name: 'Step', exact: true });
+    await step.getByRole('button', { name: 'Add step after' }).click();
+    await page.getByRole('menuitem', { name: 'Update contact' }).click();
+    await step.getByRole('button', { name: 'Add field' }).click();
+    await step.getByLabel('Key').fill('plan');
+    await step.getByLabel('Value').fill('pro');
+    await step.getByRole('button', { name: 'Add field' }).click();
+    expect(await step.getByLabel('Key').count()).toBe(2);
+    await step.getByRole('button', { name: 'Remove' }).first().click();
+    await expect.poll(() => step.getByLabel('Key').inputValue()).toBe('');
     faults.push(...own);
   });
 
@@ -165,7 +182,7 @@ describe.runIf(browser)('the editor of workflows', () => {
     await canvas.getByRole('button', { name: 'Webhook', exact: true }).click();
     await outline.getByRole('button', { name: 'Webhook', exact: true }).waitFor();
     await canvas.getByRole('button', { name: 'Tidy up' }).click();
-    await canvas.getByRole('button', { name: 'Add a step here' }).first().click();
+    await canvas.getByRole('button', { name: '+', exact: true }).first().click();
     await page.getByRole('menuitem', { name: 'Update contact' }).click();
     expect(
       await outline.getByRole('button').evaluateAll((all) => all.map((one) => one.textContent)),

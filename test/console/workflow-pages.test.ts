@@ -146,7 +146,9 @@ describe.runIf(browser)('the pages about workflows', () => {
     await differing.getByText('2', { exact: true }).waitFor();
     await older.getByText('The settings of the step differ.').first().waitFor();
     await older.getByRole('button', { name: 'Migrate' }).click();
-    await page.getByRole('button', { name: 'Migrate 2 contacts' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Migrate' });
+    await dialog.getByText('2 contacts will go on').waitFor();
+    await dialog.getByRole('button', { name: 'Migrate', exact: true }).click();
     await page.getByText('The migration is complete.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
     await older.waitFor({ state: 'detached' });
@@ -180,17 +182,12 @@ describe.runIf(browser)('the pages about workflows', () => {
     await page.getByText('Paused', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('tab', { name: 'Versions' }).click();
-    await page
-      .getByRole('button', { name: /^Show version/ })
-      .first()
-      .click();
+    const versions = page.getByRole('table', { name: 'Versions' });
+    await versions.getByRole('button', { name: 'Show', exact: true }).first().click();
     await page.getByRole('dialog').getByText('Three days').first().waitFor();
     await page.keyboard.press('Escape');
-    await page
-      .getByRole('button', { name: /^Restore version/ })
-      .first()
-      .click();
-    await page.getByRole('button', { name: 'Restore', exact: true }).click();
+    await versions.getByRole('button', { name: 'Restore', exact: true }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Restore' }).click();
     await waitFor('the old name', async () => {
       const { steps } = await call('GET', `/workflows/${id}/graph`);
       return steps[1].name === 'Two days';
@@ -218,10 +215,30 @@ describe.runIf(browser)('the pages about workflows', () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     const dialog = page.getByRole('alertdialog');
     await dialog.getByText('2 contacts inside').waitFor();
-    await dialog.getByRole('button', { name: 'Delete workflow' }).click();
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('heading', { name: 'Workflows' }).waitFor();
     expect((await call('GET', '/workflows')).total).toBe(0);
     faults.push(...own.filter((fault) => !fault.includes('422')));
+  });
+
+  it('delete a workflow without executions after some seconds, with Undo', async () => {
+    const { page, open, call, faults: own } = await start();
+    const { id } = await call('POST', '/workflows', { name: 'Unused', graph });
+    await open(`workflows/${id}`);
+    const remove = page.getByRole('button', { name: 'Delete', exact: true });
+    const row = page.getByRole('link', { name: 'Unused', exact: true });
+    await remove.click();
+    await page.getByRole('link', { name: 'Choose a workflow' }).waitFor();
+    expect(await row.count()).toBe(0);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await row.click();
+    await remove.click();
+    await page.getByText('Unused is deleted.').waitFor();
+    const stored = async () => (await call('GET', '/workflows')).total;
+    await waitFor('the deletion', async () => (await stored()) === 0);
+    await open(`workflows/${id}`);
+    await page.getByRole('heading', { name: 'Not found', level: 1 }).waitFor();
+    faults.push(...own.filter((fault) => !fault.includes('404')));
   });
 
   it.each(looks)('have no fault that axe finds: $name', async (look) => {

@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
-import type { Email } from '../../api/api.ts';
+import { type Email, EverpostError } from '../../api/api.ts';
 import { useLive } from '../../api/queries.ts';
 import { PageHead } from '../../design/page-head.tsx';
 import { Card, Loaded, State } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
+import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
 import { emailSources, emailStates } from '../../words/emails.ts';
 import { textOfReason } from '../../words/reasons.ts';
@@ -24,6 +25,8 @@ export function Page() {
     read: () => api.get('/emails/{id}', { path: { id } }),
     isLive: isUnderWay,
   });
+  const { error } = email;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return (
     <Loaded query={email} lines={8}>
       {(mail) => (

@@ -4,7 +4,7 @@ import { useLive } from '../../api/queries.ts';
 import { PageHead } from '../../design/page-head.tsx';
 import { Card, Figures, Loaded, State, Time } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
-import { NotFoundPage } from '../../shell/not-found-page.tsx';
+import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
 import { textOfActor } from '../../words/actors.ts';
 import { subscriptionName, subscriptionState } from '../../words/settings/subscriptions.ts';
@@ -24,7 +24,7 @@ export function Page() {
     isEnabled: adminOnly === null,
   });
   const { error } = subscription;
-  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFoundPage />;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   if (adminOnly) {
     return (
       <>

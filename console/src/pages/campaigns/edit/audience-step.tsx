@@ -7,6 +7,7 @@ import { FilterBuilder } from '../../../filter/filter-builder.tsx';
 import { TopicField } from '../../../mail/mail-fields.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { counted, percent } from '../../../words/numbers.ts';
+import { Sizes } from './experiment/experiment-fields.tsx';
 import { FollowedUp } from './followed-up.tsx';
 import type { CampaignValues } from '../form/campaign-form.ts';
 import { useAudience } from '../form/use-audience.ts';
@@ -106,6 +107,11 @@ export function Counted({ values }: { values: CampaignValues }) {
         )}
         {heldOut !== null && <li>{heldOut} of them in the hold-out, not sent</li>}
       </ul>
+      {values.experiment && (
+        <p className="second">
+          <Sizes values={values} experiment={values.experiment} />
+        </p>
+      )}
     </div>
   );
 }

@@ -16,7 +16,7 @@ export function WayEdge({ data, markerEnd, ...place }: EdgeProps) {
         >
           <Menu
             button={
-              <button type="button" aria-label="Add a step here" tabIndex={-1}>
+              <button type="button" title="Add a step here" tabIndex={-1}>
                 +
               </button>
             }

@@ -1,10 +1,12 @@
 import { useState } from 'react';
 import { etagOf } from '../../../../../client/everpost.ts';
+import { EverpostError } from '../../../api/api.ts';
 import { type Draft, readDraft } from '../../../api/drafts.ts';
 import { useRead } from '../../../api/queries.ts';
 import { Loaded } from '../../../design/parts.tsx';
 import type { Journey } from '../../../journey/graph.ts';
 import { useParam } from '../../../shell/address.ts';
+import { NotFound } from '../../../shell/not-found-page.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { Editor } from './editor.tsx';
 import '../shared/workflows.css';
@@ -28,6 +30,8 @@ export function Page() {
     // The graph is read once, because a later version must not replace the edited one.
     { isEnabled: !isLoaded },
   );
+  const { error } = stored;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return (
     <Loaded query={stored}>
       {({ etag, journey, isEnabled }) => {

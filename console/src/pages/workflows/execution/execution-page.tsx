@@ -4,7 +4,7 @@ import { useLive, useRead } from '../../../api/queries.ts';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Loaded, State } from '../../../design/parts.tsx';
 import { useParam } from '../../../shell/address.ts';
-import { NotFoundPage } from '../../../shell/not-found-page.tsx';
+import { NotFound } from '../../../shell/not-found-page.tsx';
 import { useProject } from '../../../shell/project.ts';
 import {
   executionSentence,
@@ -28,7 +28,7 @@ export function Page() {
     isLive: (execution) => isActive(execution) || execution.status === 'FAILED',
   });
   const { error } = query;
-  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFoundPage />;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return (
     <Loaded query={query} lines={8}>
       {(execution) => <Execution execution={execution} />}

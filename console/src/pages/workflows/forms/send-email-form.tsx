@@ -1,7 +1,9 @@
+import '../../templates/templates.css';
 import { Link } from '@tanstack/react-router';
 import { useRead } from '../../../api/queries.ts';
 import { SelectField, TextField } from '../../../design/fields.tsx';
 import type { Config } from '../../../journey/graph.ts';
+import { MailFrame } from '../../../mail/mail-frame.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { type StepFormProps, textOf, without } from './parts/form-props.ts';
 
@@ -35,6 +37,7 @@ export function SendEmailForm({ step, config, set, errorOf, dispatch }: StepForm
         onChange={choose}
       />
       <p className="actions">
+        {template && <Picture templateId={template.id} />}
         <Link to={path('templates/new')} target="_blank">
           New template
         </Link>
@@ -75,5 +78,19 @@ export function SendEmailForm({ step, config, set, errorOf, dispatch }: StepForm
         onChange={(id) => set(without({ topicId: id === '' ? undefined : id }))}
       />
     </>
+  );
+}
+
+/** A small picture of a template. */
+function Picture({ templateId: id }: { templateId: string }) {
+  const { api, project } = useProject();
+  const { data } = useRead([project.id, 'templates', 'of step', id], () =>
+    api.get('/templates/{id}', { path: { id } }),
+  );
+  if (data?.id !== id) return null;
+  return (
+    <span className="template-picture">
+      <MailFrame key={id} title={`Picture of ${data.name}`} html={data.body} isPicture />
+    </span>
   );
 }

@@ -10,6 +10,7 @@ export function UpdateContactForm({ config, set, errorOf }: StepFormProps) {
       <Rows
         names={['Key', 'Value']}
         add="Add field"
+        hasFirst
         value={updates.map(([key, value]) => [key, value === null ? 'null' : textOfValue(value)])}
         errorOf={(key) => errorOf(`config.updates.${key}`)}
         onChange={(rows) =>

@@ -1,13 +1,15 @@
 import { Link } from '@tanstack/react-router';
 import type { CountedWorkflow } from '../../../../../client/everpost.ts';
 import { useLive } from '../../../api/queries.ts';
-import { SelectField, TextField } from '../../../design/fields.tsx';
+import { SelectField } from '../../../design/fields.tsx';
+import { SearchField } from '../../../design/lists/search-field.tsx';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Empty, Loaded, State, Time } from '../../../design/parts.tsx';
 import { Pager, Table } from '../../../design/table.tsx';
 import { useAddress } from '../../../shell/address.ts';
 import { useProject } from '../../../shell/project.ts';
 import { count, counted } from '../../../words/numbers.ts';
+import { useHidden } from '../shared/hidden.ts';
 import { WorkflowState } from '../shared/workflow-state.tsx';
 
 const pageSize = 50;
@@ -17,6 +19,7 @@ export function Page() {
   const { api, project, path } = useProject();
   const [address, set] = useAddress({ search: '', status: '', page: '1' });
   const { search, status, page } = address;
+  const hidden = useHidden();
   const list = useLive({
     key: [project.id, 'workflows', 'list', address],
     read: () =>
@@ -41,9 +44,8 @@ export function Page() {
         }
       />
       <div className="toolbar">
-        <TextField
+        <SearchField
           label="Search workflows"
-          type="search"
           value={search}
           onChange={(text) => set({ search: text }, true)}
         />
@@ -59,12 +61,13 @@ export function Page() {
         />
       </div>
       <Loaded query={list}>
-        {({ data, total, totalPages }) =>
-          data.length === 0 ? (
+        {({ data, total, totalPages }) => {
+          const rows = data.filter(({ id }) => !hidden.has(id));
+          return rows.length === 0 ? (
             <NoWorkflows isFiltered={search !== '' || status !== ''} />
           ) : (
             <>
-              <Rows workflows={data} />
+              <Rows workflows={rows} />
               <Pager
                 shown={counted(total, 'workflow')}
                 onPrevious={Number(page) > 1 ? () => set({ page: String(Number(page) - 1) }) : null}
@@ -73,8 +76,8 @@ export function Page() {
                 }
               />
             </>
-          )
-        }
+          );
+        }}
       </Loaded>
     </>
   );

@@ -3,10 +3,12 @@ import type { WorkflowGraph } from '../../../../../client/everpost.ts';
 import { readAgain } from '../../../api/queries.ts';
 import { Button } from '../../../design/button.tsx';
 import { useConfirm } from '../../../design/confirm.tsx';
+import { useNotify } from '../../../design/notices.tsx';
 import { useAction } from '../../../design/use-action.ts';
 import { useProject } from '../../../shell/project.ts';
 import { counted } from '../../../words/numbers.ts';
 import type { useEnabling } from '../shared/enabling.tsx';
+import { hide, show } from '../shared/hidden.ts';
 
 /** The actions on a workflow as a whole. */
 export function WorkflowActions({
@@ -30,7 +32,7 @@ export function WorkflowActions({
     await readAgain(project.id, 'workflows');
     await navigate({ to: path(`workflows/${copy.id}`) });
   }, 'Duplicated.');
-  const remove = useDelete(id, name);
+  const remove = useDelete({ id, name, isEnabled: enabling.isEnabled });
   return (
     <>
       <Link className="button primary" to={path(`workflows/${id}/edit`)}>
@@ -52,17 +54,32 @@ export function WorkflowActions({
   );
 }
 
-/** Asks for confirmation, with the numbers of what will be lost. */
-function useDelete(id: string, name: string) {
+/**
+ * Deletes a workflow. If it has had people, or they can enter, a dialog first says with numbers what
+ * is lost; otherwise the deletion can be undone.
+ */
+function useDelete({ id, name, isEnabled }: { id: string; name: string; isEnabled: boolean }) {
   const { api, path, project } = useProject();
   const navigate = useNavigate();
   const confirm = useConfirm();
+  const { undoable } = useNotify();
+  const reload = () => readAgain(project.id, 'workflows', 'list');
+  const toList = () => navigate({ to: path('workflows') });
+  const deleteUnused = async () => {
+    await api.delete('/workflows/{id}', { path: { id } });
+    await reload();
+  };
   return useAction(async () => {
     const { total } = await api.get('/executions', { query: { workflowId: id, limit: 1 } });
+    if (total === 0 && !isEnabled) {
+      hide(id);
+      undoable(`${name} is deleted.`, deleteUnused, () => show(id));
+      return toList();
+    }
     const active = await api.get('/executions', {
       query: { workflowId: id, status: 'RUNNING,WAITING', limit: 1 },
     });
-    confirm({
+    return confirm({
       title: `Delete ${name}?`,
       text: (
         <>
@@ -72,14 +89,14 @@ function useDelete(id: string, name: string) {
           )}
         </>
       ),
-      verb: 'Delete workflow',
+      verb: 'Delete',
       send: async () => {
         if (active.total > 0) {
           await api.post('/workflows/{id}/executions/cancel-all', { path: { id } });
         }
         await api.delete('/workflows/{id}', { path: { id } });
-        await navigate({ to: path('workflows') });
-        await readAgain(project.id, 'workflows', 'list');
+        await toList();
+        await reload();
       },
     });
   });

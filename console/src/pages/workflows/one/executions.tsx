@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { FoundExecution } from '../../../../../client/everpost.ts';
 import { useLive } from '../../../api/queries.ts';
-import { SelectField, TextField } from '../../../design/fields.tsx';
+import { SelectField } from '../../../design/fields.tsx';
+import { SearchField } from '../../../design/lists/search-field.tsx';
 import { Empty, Loaded, State, Time } from '../../../design/parts.tsx';
 import { Pager, Table } from '../../../design/table.tsx';
 import { useAddress } from '../../../shell/address.ts';
@@ -42,9 +43,8 @@ export function Executions({ id }: { id: string }) {
           value={status}
           onChange={(value) => set({ status: value })}
         />
-        <TextField
+        <SearchField
           label="Search by email"
-          type="search"
           value={email}
           onChange={(value) => set({ email: value }, true)}
         />

@@ -78,7 +78,7 @@ export function MigrateDialog({
         <Button onClick={close}>Close</Button>
         {!jobId && (
           <Button kind="primary" isBusy={isBusy} onClick={() => void migrate()}>
-            {`Migrate ${counted(people, 'contact')}`}
+            Migrate
           </Button>
         )}
       </div>

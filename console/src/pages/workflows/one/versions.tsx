@@ -50,11 +50,7 @@ export function Versions({ id }: { id: string }) {
                   hidesName: true,
                   cell: (version) => (
                     <span className="actions">
-                      <Button
-                        isSmall
-                        aria-label={`Show version ${version.version}`}
-                        onClick={() => setShown(version)}
-                      >
+                      <Button isSmall onClick={() => setShown(version)}>
                         Show
                       </Button>
                       {!version.current && <Restore id={id} version={version.version} />}
@@ -88,7 +84,6 @@ function Restore({ id, version }: { id: string; version: number }) {
   return (
     <Button
       isSmall
-      aria-label={`Restore version ${version}`}
       onClick={() =>
         confirm({
           title: `Restore version ${version}?`,

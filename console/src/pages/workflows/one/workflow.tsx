@@ -1,10 +1,12 @@
 import { Link } from '@tanstack/react-router';
+import { EverpostError } from '../../../api/api.ts';
 import { useLive } from '../../../api/queries.ts';
 import { LastDays } from '../../../mail/over-time.tsx';
 import { PageHead } from '../../../design/page-head.tsx';
 import { Loaded } from '../../../design/parts.tsx';
 import { Tabs } from '../../../design/tabs.tsx';
 import { useAddress, useParam } from '../../../shell/address.ts';
+import { NotFound } from '../../../shell/not-found-page.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { useEnabling } from '../shared/enabling.tsx';
 import { WorkflowState } from '../shared/workflow-state.tsx';
@@ -27,6 +29,8 @@ export function Page() {
     read: () => api.get('/workflows/{id}', { path: { id } }),
   });
   const enabling = useEnabling(id, query.data?.enabled ?? false);
+  const { error } = query;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return (
     <Loaded query={query}>
       {(workflow) => (

@@ -65,7 +65,7 @@ function Settings({ form, experiment, onChange }: Parts) {
         max={100}
         value={testPercent}
         error={errorOf('testPercent')}
-        hint={<Sizes form={form} experiment={experiment} />}
+        hint={<Sizes values={form.values} experiment={experiment} />}
         onChange={(text) => set({ testPercent: text })}
       />
       <div className="pair">
@@ -132,8 +132,14 @@ function Settings({ form, experiment, onChange }: Parts) {
 }
 
 /** Estimates how many contacts get each version, and how many wait for the best one. */
-function Sizes({ form, experiment }: Pick<Parts, 'form' | 'experiment'>) {
-  const { data } = useAudience(form.values);
+export function Sizes({
+  values,
+  experiment,
+}: {
+  values: CampaignValues;
+  experiment: ExperimentValues;
+}) {
+  const { data } = useAudience(values);
   const percent = Number(experiment.testPercent);
   if (!data || !(percent >= 1 && percent <= 100)) return null;
   const tested = Math.round((data.recipients * percent) / 100);

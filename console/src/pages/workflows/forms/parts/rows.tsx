@@ -7,6 +7,10 @@ export type Row = readonly [name: string, value: string];
 const mapOf = (rows: readonly Row[]) =>
   JSON.stringify(rows.filter(([name]) => name !== '').toSorted());
 
+const blank: Row = ['', ''];
+
+const isBlank = ([name, value]: Row) => name === '' && value === '';
+
 /** Rows of two texts, which are stored as an object. Rows without a name are not stored yet. */
 export function Rows({
   names: [first, second],
@@ -14,6 +18,7 @@ export function Rows({
   onChange,
   errorOf,
   add,
+  hasFirst = false,
 }: {
   /** Labels of the two fields. */
   names: readonly [string, string];
@@ -22,9 +27,12 @@ export function Rows({
   errorOf: (name: string) => string | undefined;
   /** Name of the button that adds a row. */
   add: string;
+  /** True: without rows, a blank one is shown. */
+  hasFirst?: boolean;
 }) {
   const [typed, setTyped] = useState(value);
-  const rows = mapOf(typed) === mapOf(value) ? typed : value;
+  const known = mapOf(typed) === mapOf(value) ? typed : value;
+  const rows = hasFirst && known.length === 0 ? [blank] : known;
   const change = (next: readonly Row[]) => {
     setTyped(next);
     onChange(next.filter(([name]) => name !== ''));
@@ -58,7 +66,7 @@ export function Rows({
         </div>
       ))}
       <div className="actions">
-        <Button isSmall onClick={() => change([...rows, ['', '']])}>
+        <Button isSmall onClick={() => change([...rows.filter((row) => !isBlank(row)), blank])}>
           {add}
         </Button>
       </div>
