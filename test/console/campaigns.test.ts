@@ -166,7 +166,7 @@ describe.runIf(browser)('the campaigns in the console', () => {
     await page.getByRole('button', { name: 'Send to 3 contacts' }).click();
     await page.getByText('The test group gets its mail.').waitFor();
     await page.getByRole('button', { name: 'Choose Version B' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Choose' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Choose' }).click();
     await page.getByText('It was chosen by hand.').waitFor();
     await page.getByRole('button', { name: 'Who got Version B' }).click();
     await page.waitForURL(/arm=b/);

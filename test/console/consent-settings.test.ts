@@ -87,7 +87,7 @@ describe.runIf(browser)('settings of consent in the console', () => {
     await table.getByText('Product news').waitFor();
     const remove = async () => {
       await table.getByRole('button', { name: 'Delete' }).click();
-      await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     };
     await remove();
     await page.getByRole('link', { name: 'Template Letter' }).waitFor();

@@ -67,7 +67,7 @@ describe.runIf(browser)('a contact in the console', () => {
     await region('Segments').getByRole('link', { name: 'Guests' }).waitFor();
     await region('Suppression').getByText('On the suppression list').waitFor();
     await region('Suppression').getByRole('button', { name: 'Remove' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await region('Suppression').getByText('Not on the suppression list.').waitFor();
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
     await page.getByRole('button', { name: 'Subscribe', exact: true }).waitFor();
@@ -122,7 +122,7 @@ describe.runIf(browser)('a contact in the console', () => {
     expect(exported.contact).toMatchObject(ann);
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Erase' }).click();
-    const question = page.getByRole('alertdialog');
+    const question = page.getByRole('dialog');
     const erase = question.getByRole('button', { name: 'Erase' });
     expect(await erase.getAttribute('aria-disabled')).toBe('true');
     await question.getByRole('textbox').fill(ann.email);

@@ -94,7 +94,7 @@ describe.runIf(browser)('the contacts in the console', () => {
     await page.getByText('1 contact unsubscribed').waitFor();
     await page.getByLabel('Search contacts').fill('');
     await page.getByRole('status').filter({ hasText: '3 contacts' }).waitFor();
-    await page.getByLabel('Select bob@shop.test').check();
+    await page.getByLabel('Select all').check();
     await page.getByRole('button', { name: 'All 3 matching' }).click();
     await page.getByRole('button', { name: 'Add to segment' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Guests');
@@ -104,7 +104,7 @@ describe.runIf(browser)('the contacts in the console', () => {
     await page.getByLabel('Select all').check();
     await page.getByLabel('Select cleo@shop.test').uncheck();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    const question = page.getByRole('alertdialog', { name: 'Delete 2 contacts?' });
+    const question = page.getByRole('dialog', { name: 'Delete 2 contacts?' });
     await question.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('2 contacts deleted').waitFor();
     await page.getByRole('status').filter({ hasText: '1 contact' }).waitFor();

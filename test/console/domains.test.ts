@@ -90,14 +90,14 @@ describe.runIf(browser)('domains in the console', () => {
     await open('settings/domains');
     const card = page.getByRole('region', { name: 'y.test', exact: true });
     await card.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     const uses = page.getByRole('list', { name: 'Used by' });
     await uses.getByRole('link', { name: 'Template Welcome' }).waitFor();
     await page.keyboard.press('Escape');
     await call('DELETE', `/templates/${template.id}`);
     await card.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await card.waitFor({ state: 'detached' });
     expect(await call('GET', '/domains')).toEqual([]);
   });

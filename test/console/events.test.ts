@@ -68,7 +68,7 @@ describe.runIf(browser)('the events in the console', () => {
     await kept.getByRole('link', { name: 'Orders' }).waitFor();
     await kept.getByRole('button', { name: 'Close' }).click();
     await table.getByRole('row', { name: /^paid/ }).getByRole('button', { name: 'Delete' }).click();
-    const question = page.getByRole('alertdialog');
+    const question = page.getByRole('dialog');
     await question.getByText('2 events of 1 contact are lost.').waitFor();
     await question.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('2 events deleted.').waitFor();

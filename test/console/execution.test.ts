@@ -132,7 +132,7 @@ describe.runIf(browser)('an execution in the console', () => {
     const { page } = shop;
     const { read } = await openExecution(shop, payment, 'WAITING');
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    const question = page.getByRole('alertdialog');
+    const question = page.getByRole('dialog');
     await question.getByText('ann@shop.test gets no further step of Orders.').waitFor();
     await question.getByRole('button', { name: 'Cancel execution' }).click();
     await page.getByText('It was cancelled.').waitFor();

@@ -169,7 +169,7 @@ describe.runIf(browser)('the pages of operators', () => {
     await user.open('emails?status=PENDING');
     await page.getByRole('link', { name: 'Later' }).click();
     await page.getByRole('button', { name: 'Cancel email' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel email' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel email' }).click();
     const trace = page.getByRole('list', { name: 'Trace' });
     await trace.getByText('It was not sent. The mail was cancelled.').waitFor();
     faults.push(...user.faults);

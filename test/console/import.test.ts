@@ -61,7 +61,7 @@ describe.runIf(browser)('importing contacts in the console', () => {
     const errors = await readFile(await (await file).path(), 'utf8');
     expect(errors).toContain('"3","nope","Not an email address."');
     const list = page.getByRole('list', { name: 'Imports' });
-    await list.getByText('1 created, 1 updated, 1 failed').waitFor();
+    await list.getByText('Created: 1, updated: 1, failed: 1').waitFor();
     faults.push(...found);
   });
 

@@ -52,7 +52,7 @@ describe.runIf(browser)('mail providers in the console', () => {
     expect(own).toMatchObject({ ratePerSecond: 20, enabled: false, feedback: 'postmark' });
     await row.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
-    const ask = page.getByRole('alertdialog');
+    const ask = page.getByRole('dialog');
     await ask.getByRole('button', { name: 'Delete' }).click();
     await ask.waitFor({ state: 'detached' });
     await row.waitFor({ state: 'detached' });
@@ -96,7 +96,7 @@ describe.runIf(browser)('mail providers in the console', () => {
     await trial.getByRole('row', { name: 'Second' }).getByText('Can take it').waitFor();
     await page.keyboard.press('Escape');
 
-    const ask = page.getByRole('alertdialog');
+    const ask = page.getByRole('dialog');
     const second = page
       .getByRole('table', { name: 'Mail providers' })
       .getByRole('row', { name: 'Second' });

@@ -28,7 +28,7 @@ describe.runIf(browser)('API keys in the console', () => {
     await page.getByText(before).waitFor();
     await page.getByText(/^sk_…/).waitFor();
     await page.getByRole('button', { name: 'Regenerate keys' }).click();
-    const dialog = page.getByRole('alertdialog');
+    const dialog = page.getByRole('dialog');
     const regenerate = dialog.getByRole('button', { name: 'Regenerate keys' });
     expect(await regenerate.getAttribute('aria-disabled')).toBe('true');
     await dialog.getByRole('textbox').fill('Shop');
@@ -77,7 +77,7 @@ describe.runIf(browser)('API keys in the console', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('198.51.100.0/24').waitFor();
     await page.getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('Revoked', { exact: true }).first().waitFor();
     await waitFor('the end of the key', async () => (await statusWith(second)) === 401);
     faults.push(...shop.faults);

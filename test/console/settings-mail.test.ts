@@ -62,7 +62,7 @@ describe.runIf(browser)('the settings of mail in the console', () => {
     await page.getByRole('table', { name: 'Uploaded files' }).getByText('image/gif').waitFor();
     expect((await call('GET', '/uploads')).usage.files).toBe(1);
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('Images for mails are listed here.').waitFor();
     expect((await call('GET', '/uploads')).usage.files).toBe(0);
     faults.push(...found);

@@ -72,7 +72,7 @@ describe.runIf(browser)('the settings in the console', () => {
     await page.getByRole('button', { name: 'Show secret' }).click();
     await page.getByText(before).waitFor();
     await page.getByRole('button', { name: 'Regenerate secret' }).click();
-    const dialog = page.getByRole('alertdialog');
+    const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Regenerate secret' }).click();
     await page.getByText(before).waitFor({ state: 'detached' });
     const [{ webhookSigningSecret: after }] = await call('GET', '/users/@me/projects');
@@ -85,7 +85,7 @@ describe.runIf(browser)('the settings in the console', () => {
     const { page, open, call, faults: found } = await openShop(browser!, api, people);
     await open('settings');
     await page.getByRole('button', { name: 'Reset project' }).click();
-    const dialog = page.getByRole('alertdialog');
+    const dialog = page.getByRole('dialog');
     await dialog.getByText('2 contacts').waitFor();
     const reset = dialog.getByRole('button', { name: 'Reset project' });
     expect(await reset.getAttribute('aria-disabled')).toBe('true');
@@ -122,7 +122,7 @@ describe.runIf(browser)('the settings in the console', () => {
     }
     await open('settings/members');
     await page.getByRole('button', { name: 'Leave project' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Leave project' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Leave project' }).click();
     await page.getByRole('heading', { name: 'Create a project' }).waitFor();
     const { data } = await shop.call('GET', `/projects/${shop.projectId}/members`);
     expect(data).toHaveLength(1);
@@ -151,8 +151,8 @@ describe.runIf(browser)('the settings in the console', () => {
     const members = () => call('GET', `/projects/${projectId}/members`);
     expect((await members()).data[1]).toMatchObject({ email: other, role: 'MEMBER' });
     await row.getByRole('button', { name: 'Remove' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
-    await page.locator('[role=alertdialog]').waitFor({ state: 'detached' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.locator('[role=dialog]').waitFor({ state: 'detached' });
     await row.waitFor({ state: 'detached' });
     expect((await members()).data).toHaveLength(1);
   });
@@ -175,7 +175,7 @@ describe.runIf(browser)('the settings in the console', () => {
     await open('settings/members');
     const region = page.getByRole('region', { name: 'Administrators by key' });
     await region.getByRole('button', { name: 'Allow it' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Allow it' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Allow it' }).click();
     await region.getByRole('button', { name: 'Forbid it' }).waitFor();
     expect(await call('GET', '/users/@me/projects')).toMatchObject([{ keysMayNameAdmins: true }]);
     const admin = await api.signUp();
@@ -196,12 +196,12 @@ describe.runIf(browser)('the settings in the console', () => {
     await sessionSince(api, (await call('GET', '/users/@me')).id, 121);
     await open('settings');
     await page.getByRole('button', { name: 'Regenerate secret' }).click();
-    const dialog = page.getByRole('alertdialog');
+    const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Regenerate secret' }).click();
     const proof = page.getByRole('dialog', { name: 'Confirm that it is you' });
     await proof.getByLabel('Password').fill('a password');
     await proof.getByRole('button', { name: 'Continue' }).click();
-    await page.locator('[role=alertdialog]').waitFor({ state: 'detached' });
+    await page.locator('[role=dialog]').first().waitFor({ state: 'detached' });
     const [{ webhookSigningSecret: after }] = await call('GET', '/users/@me/projects');
     expect(after).not.toBe(before);
   });
@@ -264,7 +264,7 @@ describe.runIf(browser)('the settings in the console', () => {
     await page.getByRole('table', { name: 'Members' }).getByText(email).waitFor();
     await check('members');
     await page.getByRole('button', { name: 'Remove' }).last().click();
-    await page.getByRole('alertdialog').waitFor();
+    await page.getByRole('dialog').waitFor();
     await check('removing a member');
     faults.push(...shop.faults);
   });

@@ -82,7 +82,7 @@ describe.runIf(browser)('event subscriptions in the console', () => {
     await dialog.getByRole('button', { name: 'Close' }).click();
 
     await page.getByRole('button', { name: 'Rotate secret' }).click();
-    const ask = page.getByRole('alertdialog');
+    const ask = page.getByRole('dialog');
     await ask.getByRole('button', { name: 'Rotate secret' }).click();
     await page.getByRole('dialog', { name: 'Secret' }).getByText('whsec_').waitFor();
     await page.getByRole('button', { name: 'Done' }).click();

@@ -213,7 +213,7 @@ describe.runIf(browser)('the pages about workflows', () => {
     await page.getByRole('tab', { name: 'Steps' }).click();
     await page.getByRole('region', { name: 'Goal' }).getByText('paid').waitFor();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    const dialog = page.getByRole('alertdialog');
+    const dialog = page.getByRole('dialog');
     await dialog.getByText('2 contacts inside').waitFor();
     await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('heading', { name: 'Workflows' }).waitFor();

@@ -57,7 +57,7 @@ function Confirmation({ question, onClose }: { question: Question; onClose: () =
     <Radix.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="veil" />
-        <Radix.Content className="dialog" role="alertdialog" aria-describedby="confirm-text">
+        <Radix.Content className="dialog" aria-describedby="confirm-text">
           <Radix.Title>{title}</Radix.Title>
           <div id="confirm-text">{text}</div>
           {typed !== undefined && (

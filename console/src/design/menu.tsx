@@ -1,9 +1,17 @@
 import { DropdownMenu as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 
+interface Choice {
+  text: string;
+  isChosen: boolean;
+  onChoose: () => void;
+}
+
 export type MenuItem =
   | { kind?: 'item'; text: string; onChoose: () => void; disabledBecause?: string | false | null }
-  | { kind: 'choice'; text: string; isChosen: boolean; onChoose: () => void }
+  | ({ kind: 'choice' } & Choice)
+  /** Choices that exclude each other, in a group with this name. */
+  | { kind: 'choices'; text: string; choices: readonly Choice[] }
   /** An item that is on or off, independent of others. Choosing it leaves the menu open. */
   | { kind: 'check'; text: string; isChosen: boolean; onChoose: () => void }
   | { kind: 'label'; text: string }
@@ -28,15 +36,15 @@ export function Menu({ button, items }: { button: ReactNode; items: readonly Men
 function Item({ item }: { item: MenuItem }) {
   if (item.kind === 'line') return <Radix.Separator />;
   if (item.kind === 'label') return <Radix.Label className="label">{item.text}</Radix.Label>;
-  if (item.kind === 'choice') {
+  if (item.kind === 'choice') return <ChoiceItem choice={item} />;
+  if (item.kind === 'choices') {
     return (
-      <Radix.CheckboxItem
-        role="menuitemradio"
-        checked={item.isChosen}
-        onCheckedChange={item.onChoose}
-      >
-        {item.text}
-      </Radix.CheckboxItem>
+      <Radix.Group aria-label={item.text}>
+        <Radix.Label className="label">{item.text}</Radix.Label>
+        {item.choices.map((choice) => (
+          <ChoiceItem key={choice.text} choice={choice} />
+        ))}
+      </Radix.Group>
     );
   }
   if (item.kind === 'check') {
@@ -62,5 +70,13 @@ function Item({ item }: { item: MenuItem }) {
     >
       {text}
     </Radix.Item>
+  );
+}
+
+function ChoiceItem({ choice: { text, isChosen, onChoose } }: { choice: Choice }) {
+  return (
+    <Radix.CheckboxItem role="menuitemradio" checked={isChosen} onCheckedChange={onChoose}>
+      {text}
+    </Radix.CheckboxItem>
   );
 }

@@ -111,8 +111,8 @@ interface Inner {
 }
 
 const matches = [
-  { value: 'AND', text: 'all of these' },
-  { value: 'OR', text: 'any of these' },
+  { value: 'AND', text: 'all' },
+  { value: 'OR', text: 'any' },
 ];
 
 function GroupParts({ group, root, place, fields, apply, errorOf }: Inner): ReactNode {

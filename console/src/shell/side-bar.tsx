@@ -136,13 +136,15 @@ export function AccountMenu() {
         { kind: 'label', text: email },
         { text: 'Account', onChoose: () => void navigate({ to: '/account' }) },
         { kind: 'line' },
-        { kind: 'label', text: 'Theme' },
-        ...themes.map(([theme, text]) => ({
-          kind: 'choice' as const,
-          text,
-          isChosen: readTheme() === theme,
-          onChoose: () => applyTheme(theme),
-        })),
+        {
+          kind: 'choices',
+          text: 'Theme',
+          choices: themes.map(([theme, text]) => ({
+            text,
+            isChosen: readTheme() === theme,
+            onChoose: () => applyTheme(theme),
+          })),
+        },
         { kind: 'line' },
         { kind: 'label', text: 'Table rows' },
         { kind: 'check', text: 'Compact', isChosen: isCompact, onChoose: changeRows },

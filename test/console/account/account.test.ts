@@ -100,7 +100,7 @@ describe.runIf(browser)('the account page', () => {
     const { page, region } = await open(user);
     const sessions = region('Sessions');
     await sessions.getByText('This session').waitFor();
-    await sessions.getByRole('button', { name: 'Log out', exact: true }).click();
+    await sessions.getByRole('button', { name: 'End session' }).click();
     await page.getByText('The session has ended.').waitFor();
     expect([await statusOf(other), await statusOf(user.cookie)]).toEqual([401, 200]);
     await sessions.getByRole('button', { name: 'Log out everywhere' }).click();
@@ -184,7 +184,7 @@ describe.runIf(browser)('the account page', () => {
     await page.getByRole('button', { name: 'Save' }).last().click();
     await factors.getByRole('cell', { name: 'Phone' }).waitFor();
     await factors.getByRole('button', { name: 'Remove' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await factors.getByText('None. With one, a stolen password').waitFor();
   });
 

@@ -18,7 +18,8 @@ describe.runIf(browser)('the look of the console', () => {
     const rowHeight = () => styleOf('documentElement', '--row');
     expect([await ground(), await rowHeight()]).toEqual(['rgb(250, 250, 249)', '40px']);
     await page.getByRole('button', { name: 'Account' }).click();
-    await page.getByRole('menuitemradio', { name: 'Dark' }).click();
+    const themes = page.getByRole('group', { name: 'Theme' });
+    await themes.getByRole('menuitemradio', { name: 'Dark' }).click();
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitemcheckbox', { name: 'Compact' }).click();
     await page.getByRole('menuitemcheckbox', { name: 'Compact', checked: true }).waitFor();

@@ -56,7 +56,7 @@ function End({ session: { id, current } }: { session: Session }) {
   if (current) return <State tone="good">This session</State>;
   return (
     <Button isSmall isBusy={end.isBusy} onClick={() => void end.run()}>
-      Log out
+      End session
     </Button>
   );
 }

@@ -37,9 +37,8 @@ export function Page() {
     read: async () => (await api.get('/campaigns/{id}/stats', { path })).data,
     isLive: campaign.data !== undefined && campaign.data.status !== 'DRAFT',
   });
-  if (campaign.error instanceof EverpostError && campaign.error.status === 404) {
-    return <NotFound />;
-  }
+  const { error } = campaign;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return (
     <Loaded query={campaign}>
       {(shown) => (
@@ -65,7 +64,7 @@ function Head({ campaign }: { campaign: Campaign }) {
       <PageHead
         title={campaign.name}
         project={project.name}
-        trail={<Link to={path('campaigns')}>Campaigns</Link>}
+        trail={<Link to={path('campaigns')}>All campaigns</Link>}
         state={
           <>
             <State tone={tone}>{text}</State>

@@ -69,11 +69,7 @@ export function Page() {
       <Loaded query={campaigns}>
         {({ data, total }) =>
           data.length === 0 ? (
-            <Empty>
-              {search || status
-                ? 'No campaign fits.'
-                : 'A campaign sends one mail to many contacts, at once or at a time that you choose.'}
-            </Empty>
+            <NoCampaigns isFiltered={Boolean(search || status)} />
           ) : (
             <>
               <Rows rows={data} />
@@ -88,6 +84,22 @@ export function Page() {
         }
       </Loaded>
     </>
+  );
+}
+
+function NoCampaigns({ isFiltered }: { isFiltered: boolean }) {
+  const { path } = useProject();
+  if (isFiltered) return <Empty>No campaign fits.</Empty>;
+  return (
+    <Empty
+      action={
+        <Link className="button" to={path('campaigns/new')}>
+          Make the first campaign
+        </Link>
+      }
+    >
+      A campaign sends one mail to many contacts, at once or at a time that you choose.
+    </Empty>
   );
 }
 

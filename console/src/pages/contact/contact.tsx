@@ -32,7 +32,7 @@ export function Page() {
           <PageHead
             title={data.email}
             project={project.name}
-            trail={<Link to={path('contacts')}>Contacts</Link>}
+            trail={<Link to={path('contacts')}>All contacts</Link>}
             state={<SubscriptionState contact={data} />}
             actions={<ContactActions contact={data} />}
           />

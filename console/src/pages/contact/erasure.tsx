@@ -34,7 +34,8 @@ export function Page() {
     read: () => api.get('/erasures/{id}', { path: { id } }),
     isLive: ({ state }) => state !== 'completed',
   });
-  if (erasure.error instanceof EverpostError && erasure.error.status === 404) return <NotFound />;
+  const { error } = erasure;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return (
     <Loaded query={erasure}>
       {({ at, requestedAt, counts, receiptHash }) => (
@@ -42,7 +43,7 @@ export function Page() {
           <PageHead
             title="Erasure of a contact"
             project={project.name}
-            trail={<Link to={path('contacts')}>Contacts</Link>}
+            trail={<Link to={path('contacts')}>All contacts</Link>}
             state={
               <State tone={at ? 'good' : 'neutral'}>{at ? 'Completed' : 'Being removed'}</State>
             }

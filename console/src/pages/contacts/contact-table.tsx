@@ -33,6 +33,7 @@ export function ContactTable({
   onOrder,
   chosen,
   onChoose,
+  last,
 }: {
   label: string;
   contacts: readonly Contact[];
@@ -42,6 +43,8 @@ export function ContactTable({
   onOrder: (order: Order) => void;
   chosen?: ReadonlySet<string>;
   onChoose?: (contacts: readonly Contact[], isChosen: boolean) => void;
+  /** A further column, at the end. */
+  last?: Column<Contact>;
 }) {
   const { path } = useProject();
   const sortBy = (sort: string, first: string) => ({
@@ -67,6 +70,7 @@ export function ContactTable({
       sort: sortBy('createdAt', 'desc'),
       cell: ({ createdAt }) => <Time at={createdAt} />,
     },
+    ...(last ? [last] : []),
   ];
   if (chosen && onChoose) {
     columns.unshift({

@@ -60,7 +60,7 @@ export function Page() {
         <FilterBuilder value={condition} total={total} onChange={shown.setCondition} />
       )}
       <BulkActions chosen={chosen.chosen} onDone={chosen.clear}>
-        {!chosen.isAll && total !== undefined && chosen.ids.size < total && (
+        {!chosen.isAll && total !== undefined && (
           <Button isSmall onClick={chosen.chooseAll}>
             {`All ${count(total)} matching`}
           </Button>

@@ -34,7 +34,7 @@ export function Page() {
           <PageHead
             title={mail.subject || '(no subject)'}
             project={project.name}
-            trail={<Link to={path('emails')}>Emails</Link>}
+            trail={<Link to={path('emails')}>All emails</Link>}
             state={
               <State tone={emailStates[mail.status].tone}>{emailStates[mail.status].text}</State>
             }

@@ -6,16 +6,16 @@ import { useConfirm } from '../../design/confirm.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import { useNotify } from '../../design/notices.tsx';
 import { useAction } from '../../design/use-action.ts';
+import { type Usage, Users } from '../../editing/users.tsx';
 import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
-import { type EventUsage, EventUsers } from './event-users.tsx';
 
 /** Deletes all events of a name. If the name is in use, links to its uses are shown. */
 export function DeleteEvents({ name }: { name: string }) {
   const { api, project } = useProject();
   const { say } = useNotify();
   const confirm = useConfirm();
-  const [used, setUsed] = useState<EventUsage | null>(null);
+  const [used, setUsed] = useState<Usage | null>(null);
   const path = { eventName: name };
   const ask = useAction(async () => {
     const usage = await api.get('/events/{eventName}/usage', { path });
@@ -47,13 +47,13 @@ export function DeleteEvents({ name }: { name: string }) {
 }
 
 /** Shown if the events of a name cannot be deleted, because the name is in use. */
-function Kept({ name, usage, onClose }: { name: string; usage: EventUsage; onClose: () => void }) {
+function Kept({ name, usage, onClose }: { name: string; usage: Usage; onClose: () => void }) {
   return (
     <Dialog title={`${name} cannot be deleted`} onClose={onClose}>
       {isUsed(usage) ? (
         <>
           <p>Its events can be deleted when nothing uses them any more.</p>
-          <EventUsers usage={usage} />
+          <Users usage={usage} />
         </>
       ) : (
         <p>Everpost records this event itself.</p>
@@ -65,5 +65,5 @@ function Kept({ name, usage, onClose }: { name: string; usage: EventUsage; onClo
   );
 }
 
-const isUsed = ({ usedInSegments, usedInWorkflows, usedInCampaigns }: EventUsage) =>
+const isUsed = ({ usedInSegments, usedInWorkflows, usedInCampaigns }: Usage) =>
   usedInSegments.length + usedInWorkflows.length + usedInCampaigns.length > 0;

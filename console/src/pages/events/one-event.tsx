@@ -2,9 +2,9 @@ import { Link } from '@tanstack/react-router';
 import { useLive } from '../../api/queries.ts';
 import { Card, Loaded, Time } from '../../design/parts.tsx';
 import { Table } from '../../design/table.tsx';
+import { Users } from '../../editing/users.tsx';
 import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
-import { EventUsers } from './event-users.tsx';
 
 /** Number of events that are shown of a name. */
 const shownMax = 20;
@@ -24,7 +24,7 @@ export function OneEvent({ name }: { name: string }) {
             <p>
               {counted(use.totalCount, 'event')} of {counted(use.uniqueContacts, 'contact')} in all.
             </p>
-            <EventUsers usage={use} />
+            <Users usage={use} />
           </>
         )}
       </Loaded>

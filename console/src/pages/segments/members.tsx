@@ -30,11 +30,6 @@ export function Members({ id, isChosen }: { id: string; isChosen: boolean }) {
     read: () => api.get('/segments/{id}/contacts', { path: { id }, query }),
   });
   const chosen = useChosen(`${id} ${page}`, {}, 0);
-  const remove = useAction(async (emails: readonly string[]) => {
-    await api.delete('/segments/{id}/members', { path: { id }, body: { emails: [...emails] } });
-    chosen.clear();
-    await readAgain(project.id, 'segments');
-  });
   const these = chosen.chosen?.kind === 'these' ? chosen.chosen.emails : [];
   return (
     <Card
@@ -42,11 +37,7 @@ export function Members({ id, isChosen }: { id: string; isChosen: boolean }) {
       actions={
         isChosen && (
           <>
-            {these.length > 0 && (
-              <Button isSmall isBusy={remove.isBusy} onClick={() => void remove.run(these)}>
-                Remove
-              </Button>
-            )}
+            {these.length > 0 && <Remove id={id} emails={these} onDone={chosen.clear} />}
             <Button isSmall onClick={() => setAdding(true)}>
               Add members
             </Button>
@@ -65,7 +56,16 @@ export function Members({ id, isChosen }: { id: string; isChosen: boolean }) {
                 contacts={data}
                 order={address}
                 onOrder={set}
-                {...(isChosen && { chosen: chosen.ids, onChoose: chosen.choose })}
+                {...(isChosen && {
+                  chosen: chosen.ids,
+                  onChoose: chosen.choose,
+                  last: {
+                    name: 'Remove',
+                    hidesName: true,
+                    // Chosen members are removed together, by the button above.
+                    cell: ({ email }) => these.length === 0 && <Remove id={id} emails={[email]} />,
+                  },
+                })}
               />
               {totalPages > 1 && (
                 <Pager
@@ -80,5 +80,27 @@ export function Members({ id, isChosen }: { id: string; isChosen: boolean }) {
       </Loaded>
       {isAdding && <AddMembers id={id} onClose={() => setAdding(false)} />}
     </Card>
+  );
+}
+
+function Remove({
+  id,
+  emails,
+  onDone,
+}: {
+  id: string;
+  emails: readonly string[];
+  onDone?: () => void;
+}) {
+  const { api, project } = useProject();
+  const remove = useAction(async () => {
+    await api.delete('/segments/{id}/members', { path: { id }, body: { emails: [...emails] } });
+    onDone?.();
+    await readAgain(project.id, 'segments');
+  });
+  return (
+    <Button isSmall isBusy={remove.isBusy} onClick={() => void remove.run()}>
+      Remove
+    </Button>
   );
 }

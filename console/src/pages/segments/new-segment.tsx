@@ -20,7 +20,7 @@ export function Page() {
       <PageHead
         title="New segment"
         project={project.name}
-        trail={<Link to={path('segments')}>Segments</Link>}
+        trail={<Link to={path('segments')}>All segments</Link>}
         actions={
           <Button kind="primary" isBusy={form.isBusy} onClick={() => void form.send()}>
             Save

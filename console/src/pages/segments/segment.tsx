@@ -16,6 +16,7 @@ import { useProject } from '../../shell/project.ts';
 import { DeleteSegment } from './delete-segment.tsx';
 import { Members } from './members.tsx';
 import { bodyOf, SegmentFields, valuesOf } from './segment-form.tsx';
+import { UsedBy } from './used-by.tsx';
 
 export function Page() {
   const id = useParam('segmentId');
@@ -78,7 +79,7 @@ function Shown({ segment }: { segment: Segment }) {
       <PageHead
         title={name}
         project={project.name}
-        trail={<Link to={path('segments')}>Segments</Link>}
+        trail={<Link to={path('segments')}>All segments</Link>}
         actions={
           <>
             <DeleteSegment
@@ -101,6 +102,7 @@ function Shown({ segment }: { segment: Segment }) {
         <SegmentFields form={form} />
       </Form>
       <Members id={id} isChosen={segment.type === 'STATIC'} />
+      <UsedBy id={id} />
     </>
   );
 }

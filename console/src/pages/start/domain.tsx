@@ -60,7 +60,7 @@ function OneDomain({ domain, others }: { domain: SenderDomain; others: number })
       </p>
       <DnsRecords domain={domain} />
       <div className="actions">
-        {!verified && <CheckNow id={id} />}
+        <CheckNow id={id} />
         <Link to={path('settings/domains')}>
           {others > 0 ? `All ${others + 1} domains` : 'All settings of domains'}
         </Link>

@@ -44,7 +44,7 @@ function Shown({ subscription }: { subscription: CountedEventSubscription }) {
       <PageHead
         title={subscriptionName(subscription)}
         project={project.name}
-        trail={<Link to={path('settings/subscriptions')}>Event subscriptions</Link>}
+        trail={<Link to={path('settings/subscriptions')}>All event subscriptions</Link>}
         state={<State tone={tone}>{text}</State>}
         actions={<SubscriptionActions subscription={subscription} />}
       />

@@ -102,7 +102,7 @@ export function TemplateEditor({ opened }: { opened: Opened | null }) {
       <PageHead
         title={template?.name ?? 'New template'}
         project={project.name}
-        trail={<Link to={path('templates')}>Templates</Link>}
+        trail={<Link to={path('templates')}>All templates</Link>}
         state={form.isChanged && <State tone="neutral">Not saved</State>}
         actions={
           <>

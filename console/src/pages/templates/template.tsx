@@ -14,9 +14,8 @@ export function Page() {
     const value = await api.get('/templates/{id}', { path: { id } });
     return { value, etag: etagOf(value) };
   });
-  if (template.error instanceof EverpostError && template.error.status === 404) {
-    return <NotFound />;
-  }
+  const { error } = template;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return (
     <Loaded query={template} lines={10}>
       {(opened) =>

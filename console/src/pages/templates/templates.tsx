@@ -54,7 +54,13 @@ export function Page() {
             return search ? (
               <Empty>No template has “{search}” in its name, description or subject.</Empty>
             ) : (
-              <Empty>
+              <Empty
+                action={
+                  <Link className="button" to={path('templates/new')}>
+                    Make the first template
+                  </Link>
+                }
+              >
                 A template is the content of a mail: subject, sender and HTML, with places for the
                 data of each contact. Campaigns and workflows use them.
               </Empty>

@@ -13,7 +13,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest(places) !== null;
 }
 
-const isInDialog = () => document.querySelector('[role="dialog"], [role="alertdialog"]') !== null;
+const isInDialog = () => document.querySelector('[role="dialog"]') !== null;
 
 function wantedBy(event: KeyboardEvent): Open {
   const isCommand = event.ctrlKey || event.metaKey;

@@ -57,7 +57,7 @@ export function CampaignEditor({ opened }: { opened: Opened | null }) {
       <PageHead
         title={campaign?.name ?? 'New campaign'}
         project={project.name}
-        trail={<Link to={path('campaigns')}>Campaigns</Link>}
+        trail={<Link to={path('campaigns')}>All campaigns</Link>}
         state={form.isChanged && <State tone="neutral">Not saved</State>}
       />
       <nav aria-label="Steps" className="steps">

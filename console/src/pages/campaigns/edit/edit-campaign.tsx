@@ -13,9 +13,8 @@ export function Page() {
     const answer = await api.get('/campaigns/{id}', { path: { id } });
     return { value: answer.data, etag: etagOf(answer) };
   });
-  if (campaign.error instanceof EverpostError && campaign.error.status === 404) {
-    return <NotFound />;
-  }
+  const { error } = campaign;
+  if (error instanceof EverpostError && [404, 422].includes(error.status)) return <NotFound />;
   return (
     <Loaded query={campaign} lines={10}>
       {(opened) => (opened.value.id === id ? <CampaignEditor key={id} opened={opened} /> : null)}

@@ -43,7 +43,7 @@ export function Page() {
       <PageHead
         title="Import contacts"
         project={project.name}
-        trail={<Link to={path('contacts')}>Contacts</Link>}
+        trail={<Link to={path('contacts')}>All contacts</Link>}
       />
       <FileField error={fault} onChoose={(chosen) => void read(chosen)} />
       {file && !running.state && (

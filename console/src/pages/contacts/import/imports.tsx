@@ -55,7 +55,7 @@ function Line({
       {!isEnded(state) && <Progress label={`Progress of ${data.filename}`} value={progress} />}
       {result && (
         <span>
-          {`${count(result.createdCount)} created, ${count(result.updatedCount)} updated, ${count(result.failureCount)} failed`}
+          {`Created: ${count(result.createdCount)}, updated: ${count(result.updatedCount)}, failed: ${count(result.failureCount)}`}
         </span>
       )}
       {failedReason && <span>{failedReason}</span>}

@@ -25,7 +25,7 @@ export function Page() {
       <PageHead
         title="Uploaded files"
         project={project.name}
-        trail={<Link to={path('settings')}>Project</Link>}
+        trail={<Link to={path('settings')}>Back to the project</Link>}
         actions={<Upload />}
       />
       <Loaded query={files}>

@@ -33,7 +33,7 @@ function Shown({ apiKey }: { apiKey: ApiKey }) {
       <PageHead
         title={apiKey.name}
         project={project.name}
-        trail={<Link to={path('settings/keys')}>API keys</Link>}
+        trail={<Link to={path('settings/keys')}>All API keys</Link>}
         state={<KeyState apiKey={apiKey} />}
         actions={apiKey.revokedAt === null && <KeyActions apiKey={apiKey} />}
       />

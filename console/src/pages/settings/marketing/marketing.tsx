@@ -26,7 +26,7 @@ export function Page() {
       <PageHead
         title="Hold-out and links"
         project={project.name}
-        trail={<Link to={path('settings')}>Project</Link>}
+        trail={<Link to={path('settings')}>Back to the project</Link>}
       />
       <Loaded query={holdout}>{(found) => <HoldoutForm holdout={found} />}</Loaded>
       <Loaded query={links}>{(found) => <LinkForm policy={found} />}</Loaded>

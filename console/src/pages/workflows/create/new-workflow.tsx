@@ -18,7 +18,7 @@ export function Page() {
       <PageHead
         title="New workflow"
         project={project.name}
-        trail={<Link to={path('workflows')}>Workflows</Link>}
+        trail={<Link to={path('workflows')}>All workflows</Link>}
         actions={<Button onClick={() => setChosen('blank')}>Blank workflow</Button>}
       />
       <p className="second">

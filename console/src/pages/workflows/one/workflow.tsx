@@ -38,7 +38,7 @@ export function Page() {
           <PageHead
             title={workflow.name}
             project={project.name}
-            trail={<Link to={path('workflows')}>Workflows</Link>}
+            trail={<Link to={path('workflows')}>All workflows</Link>}
             state={<WorkflowState enabled={enabling.isEnabled} pausedAt={workflow.pausedAt} />}
             actions={<WorkflowActions workflow={workflow} enabling={enabling} />}
           />

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
-import { useProject } from '../../shell/project.ts';
+import { useProject } from '../shell/project.ts';
 
 interface Use {
   id: string;
   name: string;
 }
 
-export interface EventUsage {
+export interface Usage {
   usedInSegments: readonly Use[];
   usedInWorkflows: readonly Use[];
   usedInCampaigns: readonly Use[];
@@ -20,8 +20,8 @@ const kinds = [
   ['usedInCampaigns', 'campaigns', 'Campaign'],
 ] as const;
 
-/** The segments, workflows and campaigns that use an event, with links. */
-export function EventUsers({ usage }: { usage: EventUsage }) {
+/** The segments, workflows and campaigns that use a record, with links. */
+export function Users({ usage }: { usage: Usage }) {
   const { path } = useProject();
   const users = kinds.flatMap(([key, folder, word]) =>
     usage[key].map((use) => ({ ...use, folder, word })),
