@@ -187,7 +187,7 @@ describe.runIf(browser)('the pages about workflows', () => {
     await page.getByRole('dialog').getByText('Three days').first().waitFor();
     await page.keyboard.press('Escape');
     await versions.getByRole('button', { name: 'Restore', exact: true }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Restore' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
     await waitFor('the old name', async () => {
       const { steps } = await call('GET', `/workflows/${id}/graph`);
       return steps[1].name === 'Two days';
