@@ -50,8 +50,11 @@ async function hashOfSources(): Promise<string> {
     .map(({ parentPath, name }) => join(parentPath, name))
     .filter((file) => !file.startsWith(join(root, 'console/dist')));
   const others = [
-    ...['client/api.ts', 'client/everpost.ts', 'client/error.ts'],
-    ...['dev/builds/console.ts', 'package-lock.json'],
+    'client/api.ts',
+    'client/everpost.ts',
+    'client/error.ts',
+    'dev/builds/console.ts',
+    'package-lock.json',
   ];
   const all = [...sources, ...others.map((file) => join(root, file))].toSorted();
   const hash = createHash('sha256');

@@ -84,6 +84,7 @@ describe.runIf(browser)('while the server is gone', () => {
   it('a page says so, and goes on by itself when the server answers again', async () => {
     const { page, open } = await openShop(browser!, api, [{ email: 'ann@shop.test' }]);
     await open('contacts');
+    await page.getByRole('link', { name: 'ann@shop.test' }).waitFor();
     await page.route('**/*', (route) => route.abort());
     const lost = page.getByText('No connection to the server.');
     await lost.waitFor();

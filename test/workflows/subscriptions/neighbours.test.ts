@@ -62,7 +62,7 @@ it(
     // Behind hanging requests, each would wait. Beside other tests, deliveries slow down now and
     // then.
     const median = delays.toSorted((a, b) => a - b)[Math.floor(delays.length / 2)];
-    expect(median).toBeLessThan(2_000);
+    expect(median).toBeLessThan(5_000);
     expect(Math.max(...delays)).toBeLessThan(15_000);
     await engine.call('DELETE', `/event-subscriptions/${hanging.id}`);
   },
