@@ -41,6 +41,8 @@ describe.runIf(browser)('a contact in the console', () => {
     await call('PATCH', `/contacts/${id}`, { data: { seats: 10 } });
     await dialog.getByRole('button', { name: 'Save' }).click();
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    // While the conflict is shown, the dialog below it cannot be found.
+    await conflict.waitFor({ state: 'detached' });
     await dialog.waitFor({ state: 'detached' });
     const { data } = await call('GET', `/contacts/${id}`);
     expect(data).toEqual({ plan: 'team', seats: 9, tags: ['a'] });
