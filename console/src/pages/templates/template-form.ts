@@ -1,4 +1,5 @@
 import type { CreateTemplateRequest, Template } from '../../api/api.ts';
+import { firstBody } from '../../mail/first-body.ts';
 
 /** The values of the form of a template. An empty text is no value. */
 export interface TemplateValues {
@@ -11,18 +12,6 @@ export interface TemplateValues {
   topicId: string;
   body: string;
 }
-
-/** The HTML of a new template: short, and without template warnings. */
-const firstBody = `<!doctype html>
-<html lang="en">
-  <body style="margin: 0; font-family: sans-serif; color: #1b1c1e">
-    <div style="max-width: 560px; margin: 0 auto; padding: 32px 24px">
-      <h1 style="font-size: 20px">Hello {{ name ?? there }}</h1>
-      <p style="line-height: 1.5">Write your message here.</p>
-    </div>
-  </body>
-</html>
-`;
 
 export function valuesOf(template: Template | null): TemplateValues {
   return {

@@ -1,4 +1,5 @@
 import type { Campaign, Condition, CreateCampaignRequest } from '../../../api/api.ts';
+import { firstBody } from '../../../mail/first-body.ts';
 import { goalRequest, type GoalValues, goalValues } from '../../../goals/goal.ts';
 import { experimentRequest, type ExperimentValues, experimentValues } from './experiment-form.ts';
 import { utmRequest, type UtmValues, utmValues } from './utm-form.ts';
@@ -113,7 +114,7 @@ export function valuesOf(campaign: Campaign | null): CampaignValues {
     from: campaign?.from ?? '',
     fromName: campaign?.fromName ?? '',
     replyTo: campaign?.replyTo ?? '',
-    body: campaign?.body ?? '',
+    body: campaign?.body ?? firstBody,
     messageType: campaign?.messageType ?? 'MARKETING',
     topicId: campaign?.topicId ?? '',
     ...(campaign ? audienceOf(campaign) : noAudience),
