@@ -8,6 +8,7 @@ import { useDnsServer } from '../../support/fakes/dns-server.ts';
 import { beginExecution, createTemplate } from '../../support/histories/executions.ts';
 import { act, campaignIn, createCampaign } from '../../support/projects/campaigns.ts';
 import { useEngine } from '../../support/engine.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 /** Hosts of customers for the tracked links of their mail. */
 
@@ -58,6 +59,25 @@ async function dayPasses({ id }: Sender) {
     .where('id', '=', id)
     .execute();
   await domains.CHECK_DOMAIN(id);
+}
+
+/**
+ * Makes a daily check that misses the record. The domain's own run may have read DNS before the record
+ * was gone, and then its result counts for this day: the next day is taken.
+ */
+async function dayWithoutRecord(sender: Sender) {
+  const read = () =>
+    db
+      .selectFrom('domain')
+      .select(['tracking_missed', 'tracking_active'])
+      .where('id', '=', sender.id)
+      .executeTakeFirstOrThrow();
+  const before = await read();
+  await waitFor('a check without the record', async () => {
+    await dayPasses(sender);
+    const after = await read();
+    return !after.tracking_active || after.tracking_missed > before.tracking_missed;
+  });
 }
 
 /** Sends a mail. Returns the hosts of its pixel and link, and a link. */
@@ -187,13 +207,13 @@ describe('a tracking host', () => {
     const sender = await newTracked();
     const host = `go.${sender.domain}`;
     dns.publish(host, 'CNAME');
-    await dayPasses(sender);
+    await dayWithoutRecord(sender);
     await verify(sender);
     await verify(sender);
-    await dayPasses(sender);
+    await dayWithoutRecord(sender);
     expect((await sendFrom(sender)).hosts).toContain(`${host}:${port}`);
     const { urls } = await sendFrom(sender);
-    await dayPasses(sender);
+    await dayWithoutRecord(sender);
     expect((await sendFrom(sender)).hosts).toEqual([apiHost, apiHost]);
     const link = urls.find(({ pathname }) => pathname.startsWith('/t/c/'))!;
     expect((await ask(host, link.pathname + link.search)).status).toBe(302);
