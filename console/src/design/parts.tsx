@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useState } from 'react';
+import { Fragment, type ReactNode, useEffect, useId, useState } from 'react';
 import { count } from '../words/numbers.ts';
 import type { Tone } from '../words/tone.ts';
 import { fullTime, relativeTime } from '../words/times.ts';
@@ -184,5 +184,25 @@ export function Progress({ label, value }: { label: string; value: number }) {
     >
       <span style={{ width: `${Math.min(100, Math.max(0, value))}%` }} />
     </div>
+  );
+}
+
+/** A list of names with their values. Facts without a value are left out. */
+export function FactList({
+  facts,
+}: {
+  facts: readonly (readonly [name: string, value: ReactNode])[];
+}) {
+  return (
+    <dl className="facts">
+      {facts
+        .filter(([, value]) => Boolean(value))
+        .map(([name, value]) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
+    </dl>
   );
 }

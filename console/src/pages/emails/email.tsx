@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
-import { Fragment, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { type Email, EverpostError } from '../../api/api.ts';
 import { useLive } from '../../api/queries.ts';
 import { PageHead } from '../../design/page-head.tsx';
-import { Card, Loaded, State } from '../../design/parts.tsx';
+import { Card, Loaded, State, FactList } from '../../design/parts.tsx';
 import { useParam } from '../../shell/address.ts';
 import { NotFound } from '../../shell/not-found-page.tsx';
 import { useProject } from '../../shell/project.ts';
@@ -80,16 +80,7 @@ function Facts({ email }: { email: Email }) {
   ];
   return (
     <Card label="Details">
-      <dl className="facts">
-        {facts
-          .filter(([, value]) => Boolean(value))
-          .map(([name, value]) => (
-            <Fragment key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </Fragment>
-          ))}
-      </dl>
+      <FactList facts={facts} />
     </Card>
   );
 }

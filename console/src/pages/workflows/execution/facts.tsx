@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
-import { Fragment, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import type { ExecutionDetails } from '../../../api/api.ts';
-import { Card, Time } from '../../../design/parts.tsx';
+import { Card, Time, FactList } from '../../../design/parts.tsx';
 import { useProject } from '../../../shell/project.ts';
 import { textOfActor } from '../../../words/actors.ts';
 
@@ -36,16 +36,7 @@ export function Facts({
   ];
   return (
     <Card label="Details">
-      <dl className="facts">
-        {facts
-          .filter(([, value]) => Boolean(value))
-          .map(([name, value]) => (
-            <Fragment key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </Fragment>
-          ))}
-      </dl>
+      <FactList facts={facts} />
     </Card>
   );
 }
