@@ -19,7 +19,7 @@ import {
   placedCondition,
   type PlacedCondition,
   refuseTwoMeanings,
-} from '../segments/conditions.ts';
+} from '../segments/condition-input.ts';
 import { etagOf } from '../http/etag.ts';
 import {
   Description,
@@ -34,8 +34,8 @@ import {
 } from '../http/schemas.ts';
 import { GoalInput } from '../goals/goal.ts';
 import { UtmInput } from '../projects/link-policy.ts';
-import { templateText } from '../templates/templates.ts';
-import { refuseTopic } from '../topics/references.ts';
+import { templateText } from '../templates/input.ts';
+import { refuseTopic } from '../topics/input.ts';
 import { ExperimentInput, refuseLocalTime } from './experiment/input.ts';
 import { AudienceType, ChosenAudienceType, MessageType } from './record.ts';
 

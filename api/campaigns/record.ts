@@ -14,7 +14,7 @@ import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject, Time, time } from '../http/schemas.ts';
 import { Goal } from '../goals/goal.ts';
 import { CampaignUtm } from '../projects/link-policy.ts';
-import { ConditionAnswer, FlatAnswer } from '../segments/conditions.ts';
+import { ConditionAnswer, FlatAnswer } from '../segments/condition-input.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { CampaignExperiment, presentExperiment } from './experiment/input.ts';
 import { segmentExample } from '../segments/record.ts';

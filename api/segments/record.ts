@@ -5,7 +5,7 @@ import { etagOf } from '../http/etag.ts';
 import { exampleOf, present } from '../http/record.ts';
 import { named, ofProject } from '../http/schemas.ts';
 import type { OwnerProject } from '../access/caller.ts';
-import { ConditionAnswer, FlatAnswer } from './conditions.ts';
+import { ConditionAnswer, FlatAnswer } from './condition-input.ts';
 
 const filters = [{ field: 'data.plan', operator: 'equals', value: 'pro' }];
 

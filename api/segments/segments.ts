@@ -17,15 +17,17 @@ import {
 } from '../../db/segments/segments.ts';
 import { changesBetween } from '../access/changes.ts';
 import { segmentSlug } from '../../domain/contact/segment-slug.ts';
-import { Problem, found, invalidField, whenRight, together } from '../../domain/errors.ts';
+import { Problem, found, invalidField, together } from '../../domain/errors.ts';
+import { refuseTwoMeanings } from './condition-input.ts';
 import {
-  ConditionInput,
-  type GivenCondition,
-  placedCondition,
-  type PlacedCondition,
-  refuseBadReferences,
-  refuseTwoMeanings,
-} from './conditions.ts';
+  conditionFault,
+  conditionInputs,
+  type GivenConditions,
+  givenCondition,
+  NewSegment,
+  SegmentType,
+} from './input.ts';
+import { refuseBadReferences } from './conditions.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { requireMatch, tagged } from '../http/etag.ts';
 import { listed } from '../http/uses.ts';
@@ -51,30 +53,6 @@ export const listSegments = endpoint({
     );
   },
 });
-
-const SegmentType = z.enum(['DYNAMIC', 'STATIC']);
-
-const conditionInputs = {
-  condition: ConditionInput.nullish(),
-  filters: ConditionInput.nullish().describe('Instead of condition'),
-};
-
-const NewSegment = z
-  .object({
-    name: Name,
-    description: Description.optional(),
-    type: SegmentType.default('DYNAMIC'),
-    ...conditionInputs,
-    trackMembership: z.boolean().default(false),
-  })
-  .superRefine(...refuseTwoMeanings('condition', 'filters'))
-  .superRefine(
-    (body, context) => {
-      const wrong = conditionFault(body.type, body, { isRequired: true });
-      if (wrong) context.addIssue({ code: 'custom', path: [wrong.field], ...wrong });
-    },
-    whenRight('type', 'condition', 'filters'),
-  );
 
 /** Returns the columns for a request's fields, except the condition. */
 function valuesOf<T extends { condition?: unknown; filters?: unknown }>(body: T) {
@@ -122,40 +100,6 @@ export const createSegment = endpoint({
     });
   },
 });
-
-interface GivenConditions {
-  condition?: GivenCondition | null | undefined;
-  filters?: GivenCondition | null | undefined;
-}
-
-/**
- * Returns the condition in a request. null counts as absent, so that a response can be sent back.
- */
-function givenCondition(body: GivenConditions): PlacedCondition | null {
-  return placedCondition(body, 'condition', 'filters');
-}
-
-/**
- * Returns the error of a DYNAMIC segment without a condition, or of a STATIC one with a condition;
- * null: the segment is valid.
- * @param options.isRequired false: the segment exists, and keeps its condition if the request has
- * none
- */
-function conditionFault(
-  type: SegmentRow['type'],
-  body: GivenConditions,
-  { isRequired }: { isRequired: boolean },
-) {
-  const given = givenCondition(body);
-  if (given && type === 'STATIC') {
-    const message =
-      'A STATIC segment has no condition. Add its members with POST /segments/{id}/members.';
-    return { field: given.field, message, params: { code: 'not_allowed' as const } };
-  }
-  if (given || type === 'STATIC' || (!isRequired && body.condition !== null)) return null;
-  const params = { code: 'invalid_type' as const, received: 'undefined' };
-  return { field: 'condition', message: 'Is required for a DYNAMIC segment.', params };
-}
 
 export const getSegment = endpoint({
   id: 'getSegment',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ContactSelection } from '../../db/reads/contacts/matching.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { limits } from '../../domain/limits.ts';
-import { ConditionInput, placedCondition, refuseTwoMeanings } from '../segments/conditions.ts';
+import { ConditionInput, placedCondition, refuseTwoMeanings } from '../segments/condition-input.ts';
 
 /** Selects contacts by a condition, a part of the address, or the subscription. */
 

@@ -7,7 +7,7 @@ import { textFromHtml } from '../../providers/mail/mime.ts';
 import { endpoint } from '../http/endpoint.ts';
 import type { Services } from '../services/services.ts';
 import { named, Subject, ById } from '../http/schemas.ts';
-import { TemplateType } from './record.ts';
+import { TemplateType } from './input.ts';
 import {
   contactOf,
   hasOneReader,

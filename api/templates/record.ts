@@ -4,14 +4,7 @@ import { etagOf } from '../http/etag.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject } from '../http/schemas.ts';
-
-export const TemplateType = z
-  .enum(['TRANSACTIONAL', 'MARKETING', 'HEADLESS'])
-  .describe(
-    'The message class. MARKETING goes to subscribed contacts only, and gets a footer to opt out. ' +
-      'TRANSACTIONAL goes to all contacts, without a footer. HEADLESS has no footer either; ' +
-      'unsubscribed contacts get it only with /v1/send.',
-  );
+import { TemplateType } from './input.ts';
 
 export const Template = named('Template', {
   id: z.uuid().meta({ examples: ['5d0f1c2b-3a49-4e58-9d67-7c6b5a4f3e21'] }),

@@ -19,22 +19,16 @@ import { type Database, transact } from '../../db/database.ts';
 import { changesBetween, targetOf } from '../access/changes.ts';
 import { Problem, found, foundAll, invalidField, together, Refusals } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { checkTemplate, compileTemplate } from '../../domain/template/render.ts';
+import { compileTemplate } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { requireMatch, tagged } from '../http/etag.ts';
 import { listed } from '../http/uses.ts';
+import { TemplateInput } from './input.ts';
 import {
   BulkUpdate,
   BulkUpdated,
-  Description,
-  Email,
-  Name,
-  SenderName,
-  SenderText,
   senderColumns,
-  Subject,
-  Uuid,
   answerList,
   bulkUpdate,
   bulkUpdateExample,
@@ -43,27 +37,16 @@ import {
   pageOf,
   pageQuery,
   presentPage,
-  addFault,
   ById,
 } from '../http/schemas.ts';
 import { previewStoredTemplate, previewTemplate } from './preview.ts';
-import { Template, TemplateType, presentTemplate, templateExample, templateTag } from './record.ts';
+import { TemplateType } from './input.ts';
+import { Template, presentTemplate, templateExample, templateTag } from './record.ts';
 import { getTemplateUsage } from './usage.ts';
 import { getTemplateStats, listTemplateRecipients } from './mail.ts';
-import { keptTopic, refuseTopic, requireTopics } from '../topics/references.ts';
+import { refuseTopic } from '../topics/input.ts';
+import { keptTopic, requireTopics } from '../topics/references.ts';
 import { requireVerifiedSender } from '../../db/domains/domains.ts';
-
-/**
- * Returns the schema of a text that must be a valid template. Texts that are slow to parse are
- * checked by `requireReadable`.
- */
-export function templateText(schema: z.ZodString) {
-  return schema.superRefine((source, context) => {
-    if (!compileTemplate(source).isQuicklyRead) return;
-    const checked = checkTemplate(source);
-    if (!checked.ok) addFault(context, 'invalid_template', checked.message);
-  });
-}
 
 /** Checks templates that the schema did not check. @throws Problem VALIDATION_ERROR */
 export async function requireReadable(
@@ -76,18 +59,6 @@ export async function requireReadable(
   const checked = await renderer.check(body, projectId);
   if (!checked.ok) throw invalidField(field, 'invalid_template', checked.message);
 }
-
-const TemplateInput = z.object({
-  name: Name,
-  subject: templateText(Subject),
-  body: templateText(z.string().min(1)),
-  type: TemplateType,
-  from: SenderText.nullable().optional(),
-  fromName: SenderName.nullable().optional(),
-  replyTo: Email.nullable().optional(),
-  description: Description.optional(),
-  topicId: Uuid.nullable().optional().describe('Only with the type MARKETING'),
-});
 
 function valuesOf<T extends Pick<z.output<typeof TemplateInput>, 'from' | 'fromName'>>({
   from,

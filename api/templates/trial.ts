@@ -4,7 +4,7 @@ import { limits } from '../../domain/limits.ts';
 import { sendTest } from '../emails/test-mail.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Email, senderColumns, SenderName, SenderText, Subject } from '../http/schemas.ts';
-import { TemplateType } from './record.ts';
+import { TemplateType } from './input.ts';
 import { contactOf, hasOneReader, readerFields, renderFor, twoReaders } from './rendering.ts';
 
 export const testTemplate = endpoint({

@@ -10,7 +10,7 @@ import { evidenceOf } from '../consent/evidence.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { exampleOf } from '../http/record.ts';
 import { fault, named, Time, time, ById } from '../http/schemas.ts';
-import { Visibility } from './record.ts';
+import { Visibility } from './input.ts';
 import { unknownTopic } from '../consent/input.ts';
 
 export const ContactTopicAnswer = named('ContactTopic', {

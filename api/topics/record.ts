@@ -3,14 +3,7 @@ import type { TopicRow } from '../../db/topics/topics.ts';
 import { exampleOf, present } from '../http/record.ts';
 import type { OwnerProject } from '../access/caller.ts';
 import { named, ofProject } from '../http/schemas.ts';
-
-export const Visibility = z
-  .enum(['public', 'private'])
-  .describe('private: on no preference page, and hidden from public keys');
-
-export const Default = z
-  .enum(['subscribed', 'unsubscribed'])
-  .describe('The default for contacts that have made no choice');
+import { Default, Visibility } from './input.ts';
 
 export const Topic = named('Topic', {
   id: z.uuid().meta({ examples: ['7e100000-0000-4000-8000-000000000001'] }),

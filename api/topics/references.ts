@@ -1,18 +1,8 @@
 import type { Database } from '../../db/database.ts';
 import { holdTopics } from '../../db/topics/topics.ts';
-import { foundAll, invalidField } from '../../domain/errors.ts';
+import { foundAll } from '../../domain/errors.ts';
 
 /** References to topics in templates, campaigns and steps. */
-
-/**
- * Refuses a topic for mail of another class than MARKETING.
- * @throws Problem VALIDATION_ERROR
- */
-export function refuseTopic(topicId: string | null | undefined, messageClass: string): void {
-  if (!topicId || messageClass === 'MARKETING') return;
-  const message = `Only mail of the type MARKETING can have a topic; this mail is ${messageClass}. Leave \`topicId\` out.`;
-  throw invalidField('topicId', 'not_allowed', message);
-}
 
 /**
  * Prevents the deletion of topics until the transaction ends.

@@ -19,20 +19,14 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { listed } from '../http/uses.ts';
 import { Description, Name, ById } from '../http/schemas.ts';
-import { Default, presentTopic, Topic, topicExample, Visibility } from './record.ts';
+import { Default, NewTopic, Visibility } from './input.ts';
+import { presentTopic, Topic, topicExample } from './record.ts';
 
 /**
  * Milliseconds for which `DELETE /topics/{id}` itself deletes the contacts' choices about the
  * topic. The periodic sweep deletes the rest.
  */
 const deletingMs = 5_000;
-
-const Key = z
-  .string()
-  .regex(
-    /^[a-z0-9][a-z0-9_-]{0,49}$/,
-    'Must be 1 to 50 of the characters a-z, 0-9, _ and -, and begin with a letter or digit.',
-  );
 
 const listTopics = endpoint({
   id: 'listTopics',
@@ -59,13 +53,7 @@ const createTopic = endpoint({
     'this key. TOPIC_LIMIT: it has 100 topics already.',
   access: 'secret',
   status: 201,
-  body: z.object({
-    key: Key.describe('Lower-case letters, digits, _ and -, at most 50'),
-    name: Name,
-    description: Description.optional(),
-    visibility: Visibility.default('private'),
-    default: Default,
-  }),
+  body: NewTopic,
   response: Topic,
   problems: ['TOPIC_EXISTS', 'TOPIC_LIMIT'],
   example: {

@@ -18,7 +18,8 @@ import {
   Uuid,
 } from '../../http/schemas.ts';
 import { refuseBrokenText } from '../../templates/stored.ts';
-import { requireReadable, templateText } from '../../templates/templates.ts';
+import { templateText } from '../../templates/input.ts';
+import { requireReadable } from '../../templates/templates.ts';
 
 /** The experiment of a campaign in requests, and in the record of the campaign. */
 

@@ -21,7 +21,7 @@ import { Actor, readActors } from '../../actors/actor.ts';
 import { Goal } from '../../goals/goal.ts';
 import { exampleOf, present } from '../../http/record.ts';
 import { presentStart, StartRecord } from './starts.ts';
-import { ConditionAnswer } from '../../segments/conditions.ts';
+import { ConditionAnswer } from '../../segments/condition-input.ts';
 import type { OwnerProject } from '../../access/caller.ts';
 import { named, ofProject, Time, times, Uuid } from '../../http/schemas.ts';
 

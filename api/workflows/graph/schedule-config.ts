@@ -5,7 +5,8 @@ import { findSegment, lockSegmentReferences } from '../../../db/segments/segment
 import { found, invalidField, Refusals } from '../../../domain/errors.ts';
 import { CronText, Zone } from '../../../domain/time/schemas.ts';
 import { Uuid } from '../../http/schemas.ts';
-import { ConditionInput, refuseBadReferences } from '../../segments/conditions.ts';
+import { ConditionInput } from '../../segments/condition-input.ts';
+import { refuseBadReferences } from '../../segments/conditions.ts';
 
 /** The config of the trigger SCHEDULE in requests. null means the same as an absent field. */
 export const scheduleFields = {
