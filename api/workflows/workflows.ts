@@ -1,41 +1,25 @@
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
 import { transact } from '../../db/database.ts';
-import { holdProject } from '../../db/projects/projects.ts';
 import {
-  countActiveExecutions,
   findWorkflow,
   findWorkflowGraph,
-  insertGraph,
-  insertWorkflow,
   listWorkflows as listWorkflowRows,
   lockWorkflows,
-  insertExitEvents,
-  exitRulesOf,
   updateWorkflow as updateWorkflowRow,
   type WorkflowRow,
 } from '../../db/workflows/workflows.ts';
-import { recordWorkflowEdit, storeVersion } from '../../db/workflows/versions.ts';
-import { deleteWorkflows } from '../../db/transactions/executions/delete-workflows.ts';
 import { pauseWorkflow, releaseExecutions } from '../../db/workflows/executions/pausing.ts';
-import { changeSchedule } from '../../db/schedules/schedules.ts';
-import { Problem, found, foundAll, together } from '../../domain/errors.ts';
-import { selection } from '../../domain/filter/selection.ts';
+import { found, together } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
-import { ExitRules, ExpectedEvent, TriggerWhere } from '../../domain/workflow/steps/schemas.ts';
-import { triggerKey } from '../../domain/workflow/portable/step-keys.ts';
 import { actorOf } from '../access/caller.ts';
 import { targetOf } from '../access/changes.ts';
-import { GoalInput } from '../goals/goal.ts';
 import { endpoint } from '../http/endpoint.ts';
 import {
   BulkUpdate,
   BulkUpdated,
-  Description,
-  Name,
   bulkUpdate,
   bulkUpdateExample,
-  fault,
   named,
   pageExample,
   pageOf,
@@ -48,6 +32,13 @@ import {
   findWarnings,
   refuseBroken,
 } from './graph/enabling.ts';
+import {
+  deleteIdleWorkflows,
+  requireWorkflows,
+  settleWorkflow,
+  storeNewWorkflow,
+} from './changes.ts';
+import { NewWorkflow, WorkflowChange } from './input.ts';
 import { duplicateWorkflow } from './duplicate.ts';
 import { listWorkflowFields } from './fields.ts';
 import { transitionEndpoints } from './graph/graph.ts';
@@ -61,20 +52,10 @@ import {
   workflowGraphExample,
 } from './graph/record.ts';
 import { graphEndpoints } from './portable/graph.ts';
-import { GivenGraph } from './portable/record.ts';
-import { fillWorkflow, refuseGraph } from './portable/storing.ts';
-import { changedStart, newStart, startFields, startOfNew } from './graph/starts.ts';
+import { refuseGraph } from './portable/storing.ts';
+import { changedStart, newStart } from './graph/starts.ts';
 import { stepEndpoints } from './graph/steps.ts';
-import {
-  changeExitRules,
-  changeTrigger,
-  refuseExitRules,
-  refuseTrigger,
-  settledWhere,
-  TriggerConfig,
-  triggerStep,
-  TriggerType,
-} from './graph/trigger.ts';
+import { changeExitRules, changeTrigger, refuseExitRules, refuseTrigger } from './graph/trigger.ts';
 import { readWorkflow, WholeWorkflow } from './graph/whole.ts';
 import { noteWorkflowChange, type WorkflowCall } from './graph/noting.ts';
 
@@ -136,27 +117,7 @@ export const createWorkflow = endpoint({
     'mistakes: unreachable steps, a wait without a timeout, a field that no contact has.',
   access: 'secret',
   status: 201,
-  body: z.object({
-    name: Name,
-    description: Description.optional(),
-    eventName: ExpectedEvent.nullish(),
-    triggerConfig: selection({ eventName: ExpectedEvent.nullish(), where: TriggerWhere.optional() })
-      .nullish()
-      .describe('`{eventName, where}`, instead of eventName'),
-    triggerType: z
-      .enum(['EVENT', 'MANUAL', 'SCHEDULE'])
-      .refine(
-        (type) => type === 'EVENT',
-        fault(
-          'not_allowed',
-          'Must be EVENT. To create a workflow with another type of trigger, send `graph` with such a `trigger`.',
-        ),
-      )
-      .optional(),
-    ...startFields,
-    enabled: z.boolean().nullish().describe('Used only with `graph`'),
-    graph: GivenGraph.optional().describe('The whole workflow, as returned by GET …/graph'),
-  }),
+  body: NewWorkflow,
   response: Workflow,
   problems: ['TEMPLATE_NOT_FOUND', 'TOPIC_NOT_FOUND', 'SEGMENT_NOT_FOUND', 'WORKFLOW_INVALID'],
   example: {
@@ -174,46 +135,16 @@ export const createWorkflow = endpoint({
     const { projectId, project } = caller;
     const { graph } = body;
     const causedBy = actorOf(caller);
-    const eventName = body.eventName ?? body.triggerConfig?.eventName ?? null;
-    const where = settledWhere(body.triggerConfig?.where);
     const broken =
       graph && body.enabled
         ? await findBrokenTemplates({ db, renderer }, projectId, graph.steps)
         : undefined;
     return transact(db, async (tx) => {
-      await holdProject(tx, projectId);
-      const workflow = await insertWorkflow(tx, {
-        project_id: projectId,
-        ...columnsFrom({
-          name: body.name,
-          description: body.description ?? graph?.description,
-          triggerEventName: eventName,
-        }),
-        ...startOfNew(body),
-        trigger_where: where && JSON.stringify(where),
-      });
-      const trigger = {
-        project_id: projectId,
-        workflow_id: workflow.id,
-        type: 'TRIGGER',
-        position_x: 100,
-        position_y: 100,
-        key: triggerKey,
-        ...triggerStep(workflow),
-      };
-      await insertGraph(tx, [trigger], []);
-      const target = { type: 'workflow', id: workflow.id };
+      const { row, warnings } = await storeNewWorkflow(tx, projectId, body, { broken, causedBy });
+      const target = { type: 'workflow', id: row.id };
       await note({ event: 'workflow.created', projectId, target }, tx);
-      if (!graph) {
-        await storeVersion(tx, workflow, { causedBy });
-        return presentWorkflow(tx, workflow, project);
-      }
-      const { filled, warnings } = await fillWorkflow(tx, workflow, graph, {
-        enabled: body.enabled ?? false,
-        broken,
-        causedBy,
-      });
-      return { ...(await presentWorkflow(tx, filled, project)), ...withWarnings(warnings) };
+      const shown = await presentWorkflow(tx, row, project);
+      return graph ? { ...shown, ...withWarnings(warnings) } : shown;
     });
   },
 });
@@ -234,23 +165,6 @@ const getWorkflow = endpoint({
   async handle({ db, caller, params: { id } }) {
     return readWorkflow(db, caller.project, id);
   },
-});
-
-const WorkflowChange = z.object({
-  name: Name.optional(),
-  description: Description.optional(),
-  triggerType: TriggerType.optional(),
-  triggerConfig: TriggerConfig.optional(),
-  enabled: z.boolean().optional(),
-  ...startFields,
-  exitRules: ExitRules.optional(),
-  paused: z
-    .boolean()
-    .optional()
-    .describe('true: no step of its executions begins until it is false'),
-  goal: GoalInput.nullish().describe(
-    'The event that its mail is sent for; null removes the goal. It is no part of the version',
-  ),
 });
 
 const updateWorkflow = endpoint({
@@ -309,12 +223,8 @@ const updateWorkflow = endpoint({
         ...(await presentWorkflow(tx, row, caller.project)),
         ...withWarnings(warnings),
       });
-      if (after.enabled !== before.enabled) await changeSchedule(tx, after);
       const isEdit = changes.includes(true);
-      if (!isEdit && body.enabled) await insertExitEvents(tx, id, exitRulesOf(after));
-      const edited = isEdit
-        ? await recordWorkflowEdit(tx, after, { causedBy: actorOf(caller) })
-        : after;
+      const edited = await settleWorkflow(tx, { before, after, isEdit }, actorOf(caller));
       await noteWorkflowChange(call, tx, { before, after: edited });
       return shown(edited);
     });
@@ -359,28 +269,10 @@ async function removeWorkflows(
   options = { delete: true },
 ): Promise<void> {
   await transact(db, async (tx) => {
-    foundAll('WORKFLOW', ids, await lockWorkflows(tx, projectId, ids, { for: 'delete' }));
+    await (options.delete ? deleteIdleWorkflows : requireWorkflows)(tx, projectId, ids);
     if (!options.delete) return;
-    const active = await countActiveExecutions(tx, ids);
-    if (active.length > 0) throw hasActiveExecutions(active, ids.length);
-    await deleteWorkflows(tx, ids);
     await note({ event: 'workflow.deleted', projectId, ...targetOf('workflow', ids) }, tx);
   });
-}
-
-/** Maximum number of workflows in the text of an error. */
-const namedMax = 10;
-
-function hasActiveExecutions(active: { id: string; count: number }[], asked: number): Problem {
-  const count = active.reduce((sum, workflow) => sum + workflow.count, 0);
-  const ofThem = active.slice(0, namedMax).map((workflow) => `${workflow.id} (${workflow.count})`);
-  const more = active.length > namedMax ? ` and ${active.length - namedMax} more` : '';
-  const message =
-    asked === 1
-      ? `The workflow has ${count} active ${count === 1 ? 'execution' : 'executions'}.`
-      : `These workflows have active executions: ${ofThem.join(', ')}${more}.`;
-  const details = { count, ...(asked > 1 && { workflowIds: active.map(({ id }) => id) }) };
-  return new Problem('WORKFLOW_HAS_ACTIVE_EXECUTIONS', { message, details });
 }
 
 export const bulkUpdateWorkflows = endpoint({

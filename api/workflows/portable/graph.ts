@@ -1,19 +1,15 @@
-import type { z } from 'zod';
-import { columnsFrom } from '../../../db/columns.ts';
-import type { Database } from '../../../db/database.ts';
 import { findDrawing } from '../../../db/workflows/drawing.ts';
 import { listTemplateNames } from '../../../db/templates/templates.ts';
-import { findWorkflow, updateWorkflow, type WorkflowRow } from '../../../db/workflows/workflows.ts';
+import { findWorkflow, type WorkflowRow } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';
 import { templateIdsOf } from '../../../domain/workflow/graph.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { etagOf, requireMatch, tagged } from '../../http/etag.ts';
-import { changedStart } from '../graph/starts.ts';
 import { recordEdit } from '../graph/graph.ts';
 import { WorkflowById, workflowGraphExample } from '../graph/record.ts';
 import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
 import { GivenGraph, PortableGraph, portableExample, presentPortable } from './record.ts';
-import { refuseGraph, storeGraph } from './storing.ts';
+import { refuseGraph, replaceGraph } from './storing.ts';
 
 const getWorkflowGraph = endpoint({
   id: 'getWorkflowGraph',
@@ -70,9 +66,7 @@ const setWorkflowGraph = endpoint({
     const { db, caller, params, body, request } = call;
     const { workflow: after } = await recordEdit(call, async ({ tx, workflow }) => {
       requireMatch(request, graphTag(workflow));
-      const settled = await changeSettings(tx, workflow, body);
-      const changed = await storeGraph(tx, workflow, body, []);
-      return { changed, answer: undefined, settled };
+      return { ...(await replaceGraph(tx, workflow, body)), answer: undefined };
     });
     return tagged(await readWorkflow(db, caller.project, params.id), graphTag(after));
   },
@@ -93,25 +87,6 @@ function graphTag(workflow: WorkflowRow): string {
     reentry_mode,
     reentry_min_interval,
   });
-}
-
-/**
- * Stores the settings that do not belong to a version. Returns the row if a setting has changed.
- */
-async function changeSettings(
-  tx: Database,
-  before: WorkflowRow,
-  given: z.output<typeof GivenGraph>,
-): Promise<WorkflowRow | undefined> {
-  const { name, description, trigger } = given;
-  const after = {
-    ...columnsFrom({ name, description }),
-    ...changedStart(before, given, trigger?.type),
-  };
-  const isSame = Object.entries(after).every(
-    ([column, value]) => before[column as keyof WorkflowRow] === value,
-  );
-  return isSame ? undefined : updateWorkflow(tx, before.id, after);
 }
 
 export const graphEndpoints = [getWorkflowGraph, setWorkflowGraph];

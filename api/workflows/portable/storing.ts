@@ -1,5 +1,6 @@
 import { v7 as uuidV7 } from 'uuid';
 import type { z } from 'zod';
+import { columnsFrom } from '../../../db/columns.ts';
 import type { Database } from '../../../db/database.ts';
 import { changeSchedule } from '../../../db/schedules/schedules.ts';
 import { findDrawing, redraw } from '../../../db/workflows/drawing.ts';
@@ -44,6 +45,39 @@ const fields: GraphFields = {
 };
 
 /**
+ * Stores the settings and the graph of a request in a workflow that the caller has locked for
+ * editing. Returns the row if a setting has changed, and true if the graph has changed.
+ * @throws Problem as `storeGraph`
+ */
+export async function replaceGraph(
+  tx: Database,
+  workflow: WorkflowRow,
+  given: Given,
+): Promise<{ settled: WorkflowRow | undefined; changed: boolean }> {
+  const settled = await changeSettings(tx, workflow, given);
+  return { settled, changed: await storeGraph(tx, workflow, given, []) };
+}
+
+/**
+ * Stores the settings that do not belong to a version. Returns the row if a setting has changed.
+ */
+async function changeSettings(
+  tx: Database,
+  before: WorkflowRow,
+  given: Given,
+): Promise<WorkflowRow | undefined> {
+  const { name, description, trigger } = given;
+  const after = {
+    ...columnsFrom({ name, description }),
+    ...changedStart(before, given, trigger?.type),
+  };
+  const isSame = Object.entries(after).every(
+    ([column, value]) => before[column as keyof WorkflowRow] === value,
+  );
+  return isSame ? undefined : updateWorkflow(tx, before.id, after);
+}
+
+/**
  * Stores the trigger, exit rules, steps and transitions of a request in a workflow that the caller
  * has locked for editing. Steps with a known key keep their id. Returns true if anything has
  * changed.
@@ -51,7 +85,7 @@ const fields: GraphFields = {
  * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, SEGMENT_NOT_FOUND,
  * WORKFLOW_INVALID
  */
-export async function storeGraph(
+async function storeGraph(
   tx: Database,
   workflow: WorkflowRow,
   given: Given,
