@@ -23,6 +23,7 @@ const expiring = {
   // Amazon SNS repeats a notification for hours, mail servers and Stripe for days, but none of them
   // for 30 days.
   payment_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
+  plan: { since: 'expires_at', hours: 0, rows: 10 },
   pending_sign_in: { since: 'expires_at', hours: 0, rows: 1_000 },
   report_receipt: { since: 'created_at', hours: 30 * 24, rows: 5_000 },
   session: { since: 'expires_at', hours: 0, rows: 1_000 },

@@ -942,6 +942,28 @@ export interface PendingSignIn {
   version: number;
 }
 
+export interface Plan {
+  applied_at: Timestamp | null;
+  applied_by: string | null;
+  bytes: number;
+  changes: Json;
+  created_at: Generated<Timestamp>;
+  created_by: string;
+  expires_at: Generated<Timestamp | null>;
+  files: Json | null;
+  id: Generated<string>;
+  migrate: string | null;
+  note: string | null;
+  project_id: string;
+  reads: Json | null;
+  result: Json | null;
+  state: Generated<string>;
+  summary: Json;
+  updated_at: Generated<Timestamp>;
+  variables: Json | null;
+  warnings: Json;
+}
+
 export interface Project {
   billing_limit_campaigns: number | null;
   billing_limit_inbound: number | null;
@@ -1519,6 +1541,7 @@ export interface DB {
   outbox: Outbox;
   payment_receipt: PaymentReceipt;
   pending_sign_in: PendingSignIn;
+  plan: Plan;
   project: Project;
   provider_circuit: ProviderCircuit;
   provider_message: ProviderMessage;
@@ -1632,6 +1655,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   outbox: ["action", "caused_by", "created_at", "due_at", "generation", "input", "kind", "project_id", "run_id", "summary", "tries"],
   payment_receipt: ["created_at", "event_id"],
   pending_sign_in: ["expires_at", "issuer", "method", "provider", "provider_sid", "seconds", "subject", "token_hash", "tries", "user_id", "version"],
+  plan: ["applied_at", "applied_by", "bytes", "changes", "created_at", "created_by", "expires_at", "files", "id", "migrate", "note", "project_id", "reads", "result", "state", "summary", "updated_at", "variables", "warnings"],
   project: ["billing_limit_campaigns", "billing_limit_inbound", "billing_limit_transactional", "billing_limit_workflows", "bounce_scope", "consent_policy_at", "created_at", "customer", "disabled_reason", "id", "keys_may_name_admins", "language", "last_subscription", "link_policy_at", "name", "next_reconcile_at", "opt_in_expire_after", "opt_in_from_email", "opt_in_from_name", "opt_in_remind_after", "opt_in_required", "opt_in_template_id", "public_id", "public_key", "removal", "requires_second_factor", "secret_key_hash", "secret_key_last4", "sign_in_policy_at", "subscription", "tracking", "updated_at", "utm", "utm_hosts", "webhook_signing_secret"],
   provider_circuit: ["failures", "next_probe_at", "opened_at", "probes", "provider"],
   provider_message: ["email_id", "message_id"],

@@ -228,4 +228,14 @@ export const limits = {
   fileObjects: 500,
   fileBytes: 20_000_000,
   filePatterns: 100,
+  fileVariables: 100,
+  fileVariableChars: 4096,
+  /** Open plans of a project, and their bytes. A new plan drops the oldest. */
+  openPlans: 10,
+  openPlanBytes: 64_000_000,
+  /** Applied plans that a project keeps. */
+  appliedPlans: 1000,
+  /** Fields that a change of a plan lists, and characters of their values. */
+  planFields: 100,
+  planValueChars: 200,
 } as const;

@@ -253,7 +253,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     /** Updates the segments that are due; each is due every five minutes. */
     RECOMPUTE_SEGMENTS: () => recomputeSegments(db),
     /**
-     * Deletes expired sessions, security events, links of account mails and receipts of providers.
+     * Deletes expired sessions, plans, security events, links of account mails and receipts of
+     * providers.
      */
     CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
     /** Drops the partitions of the request log that are past their retention. */
@@ -363,6 +364,7 @@ async function clearTokensAndReceipts({ db, securityLogDays }: SweepServices): P
     'account_token',
     'break_glass',
     'follow_up_list',
+    'plan',
     'pending_sign_in',
     'session',
     'used_challenge',

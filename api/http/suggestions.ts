@@ -13,6 +13,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   PROVIDER_NOT_FOUND: 'Check the id; GET /providers lists the providers.',
   SECRET_NOT_FOUND: 'Check the name; GET /secrets lists the secrets of the project.',
   SUPPRESSION_NOT_FOUND: 'Check the address; GET /suppression-list lists the entries.',
+  PLAN_NOT_FOUND:
+    'Make a new plan with POST /plan. Open plans are kept for seven days, the last ten of a project.',
   REQUEST_NOT_FOUND:
     'Check the id: the response to the request has it in the header X-Request-ID. A new request is listed within 10 seconds.',
   FILE_NOT_FOUND: 'Check the key of the file; it is the end of the URL of the file.',
@@ -176,6 +178,9 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Disable it with PATCH /providers/{id}, remove it from routes and ramps, and wait until its mail has been sent.',
   SECRET_IN_USE:
     'First remove the secret from the steps and event subscriptions that `details` lists.',
+  PLAN_STALE: 'Make a new plan with POST /plan, and apply that one.',
+  PLAN_BLOCKED:
+    'Remove what prevents the changes that `details` lists: POST /plan shows it as `blocked`. Or keep these objects, with `protect`.',
   WORKFLOW_HAS_ACTIVE_EXECUTIONS:
     'Cancel them with POST /workflows/{id}/executions/cancel-all, then delete again. Or keep the ' +
     'workflow, and disable it with PATCH /workflows/{id}.',

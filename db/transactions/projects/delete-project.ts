@@ -196,6 +196,7 @@ export const removedTables: readonly Page[] = [
   { table: 'workflow', rows: 20 },
   { table: 'template', rows: 100 },
   { table: 'topic', rows: 100 },
+  { table: 'plan', rows: 2 },
 ];
 
 /**

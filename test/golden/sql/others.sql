@@ -33,6 +33,13 @@ where expires_at < now() - make_interval(hours => $1::int) and ctid = any (array
     where expires_at < now() - make_interval(hours => $2::int)
     limit $3))
 
+delete from plan
+where expires_at < now() - make_interval(hours => $1::int) and ctid = any (array(
+    select ctid
+    from plan
+    where expires_at < now() - make_interval(hours => $2::int)
+    limit $3))
+
 delete from suppression
 where until < now() - make_interval(hours => $1::int) and ctid = any (array(
     select ctid
