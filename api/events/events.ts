@@ -15,8 +15,8 @@ import {
   TrackedEventName,
   recordTracking,
   trackExample,
-  withinEventData,
 } from '../public/track.ts';
+import { withinEventData } from './input.ts';
 import {
   answerList,
   chosenBy,

@@ -4,11 +4,11 @@ import {
   type RecordedTracked,
   recordTracked,
 } from '../../db/transactions/contacts/record-tracked.ts';
-import { eventData, jsonBytes, planContactData } from '../../domain/contact/data.ts';
+import { eventData, planContactData } from '../../domain/contact/data.ts';
 import { together } from '../../domain/errors.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
-import { limits } from '../../domain/limits.ts';
+import { withinEventData } from '../events/input.ts';
 import { requireEvent } from '../access/keys.ts';
 import {
   consentFields,
@@ -32,16 +32,6 @@ export const TrackedEventName = EventName.superRefine((name, context) => {
     params: { code: 'reserved_event', received: name },
   });
 });
-
-/** Arguments of a refinement that limits the data of an event. */
-export const withinEventData = [
-  (data: unknown) => jsonBytes(data ?? null) <= limits.eventDataBytes,
-  {
-    params: { code: 'too_big' },
-    error: ({ input }: { input?: unknown }) =>
-      `Must have at most ${limits.eventDataBytes} bytes as JSON, not ${jsonBytes(input ?? null)}.`,
-  },
-] as const;
 
 export const TrackBody = z
   .object({

@@ -8,38 +8,39 @@ import { findProject } from '../../db/projects/projects.ts';
 import { findHoldout } from '../../db/projects/holdout.ts';
 import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { readsOfSimulation } from '../../db/reads/simulation.ts';
-import { findWorkflow } from '../../db/workflows/workflows.ts';
-import { eventData, planContactData } from '../../domain/contact/data.ts';
+import { findWorkflow, triggerWhereOf, type WorkflowRow } from '../../db/workflows/workflows.ts';
 import { found, Problem, together, whenRight } from '../../domain/errors.ts';
 import { unitMs } from '../../domain/filter/filter.ts';
-import { limits } from '../../domain/limits.ts';
 import type { Inspection } from '../../domain/template/inspect.ts';
 import type { Renderer } from '../../domain/template/render.ts';
 import type { Inspector } from '../../domain/template/warnings.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import type { GraphWarning } from '../../domain/workflow/graph-rules.ts';
+import {
+  exampleContact,
+  refuseKey,
+  simulatedEvents,
+  startOf,
+} from '../../domain/simulation/given.ts';
 import { simulate } from '../../domain/simulation/simulate.ts';
 import {
   type SimulatedContact,
-  type SimulatedEvent,
   type Simulation,
   simulatedStepsMax,
   TooManySteps,
 } from '../../domain/simulation/simulation.ts';
-import { EventName } from '../../domain/workflow/steps/schemas.ts';
 import { stepTypes } from '../../domain/workflow/steps/registry.ts';
 import { GivenContact } from '../contacts/given.ts';
 import { Key } from './graph/starts.ts';
 import { ReasonCode } from '../emails/record.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { ContactData, fault, JsonObject, Moment, Time, time, Uuid } from '../http/schemas.ts';
-import { withinEventData } from '../public/track.ts';
+import { fault, JsonObject, Moment, Time, time, Uuid } from '../http/schemas.ts';
 import { TemplateWarnings } from '../templates/preview.ts';
 import { findWarnings, refuseBroken } from './graph/enabling.ts';
 import { findGraph } from './graph/versions.ts';
 import { resolveGiven, SimulatedGraph, simulatedGraph } from './portable/simulated.ts';
 import { GraphWarnings, WorkflowById } from './graph/record.ts';
-import { refuseKey, SimulatedStart, startOf } from './simulated-start.ts';
+import { SimulatedHappening, SimulatedReceiver, SimulatedStart } from './simulated-input.ts';
 
 /** Maximum milliseconds that a simulation spends on rendering. */
 const renderingMs = 5_000;
@@ -50,38 +51,14 @@ const cutChars = 1_000;
 const eventsMax = 200;
 const horizonDays = 400;
 
-const Receiver = z.object({
-  statusCode: z.int().min(100).max(599).default(200),
-  response: z.unknown().optional().describe('Any JSON; absent: no body'),
-  failures: z.int().min(0).max(10).default(0).describe('Number of 503 responses before this one'),
-});
-
-const Happening = z
-  .object({
-    name: EventName,
-    after: z
-      .number()
-      .min(0)
-      .max(limits.waitSecondsMax * 10)
-      .optional()
-      .describe('Seconds since the start'),
-    at: Moment.optional(),
-    data: ContactData.refine(...withinEventData).optional(),
-  })
-  .refine(({ after, at }) => (after === undefined) !== (at === undefined), {
-    path: ['after'],
-    ...fault('required', 'Send exactly one of `after` and `at`.'),
-    ...whenRight('after', 'at'),
-  });
-
 const Given = z
   .object({
     contactId: Uuid.optional(),
     contact: GivenContact.optional(),
     context: JsonObject.meta({ type: 'object', additionalProperties: true }).optional(),
-    events: z.array(Happening).max(eventsMax).default([]),
+    events: z.array(SimulatedHappening).max(eventsMax).default([]),
     webhooks: z
-      .record(z.string(), Receiver)
+      .record(z.string(), SimulatedReceiver)
       .default({})
       .describe('Responses of receivers, by the id or the key of the step'),
     arms: z
@@ -221,7 +198,7 @@ export const simulateExecution = endpoint({
       ? simulatedGraph(body.graph)
       : await findGraph(db, workflow, body.version);
     await together(
-      () => refuseKey(workflow, body),
+      () => refuseKey(workflow.execution_key, body.key),
       () => resolveGiven(db, workflow.id, graph, body),
     );
   },
@@ -236,8 +213,8 @@ export const simulateExecution = endpoint({
       : await findGraph(db, workflow, body.version);
     const { receivers, graph } = await resolveGiven(db, workflow.id, drawn, body);
     await refuseBroken(db, workflow, drawn);
-    refuseKey(workflow, body);
-    const { key, start } = startOf(workflow, body, contact);
+    refuseKey(workflow.execution_key, body.key);
+    const { key, start } = startOf(startRulesOf(workflow), body, contact);
     const project = found('PROJECT', projectId, await findProject(db, projectId));
     const policy = await readSendPolicy(db, projectId);
     const days = body.horizonDays ?? horizonDays;
@@ -256,7 +233,7 @@ export const simulateExecution = endpoint({
       // An example contact has a new id in each simulation, so it is in no hold-out group.
       holdout: body.contactId ? await findHoldout(db, projectId) : null,
       received: body.contactId ? await listCountedMail(db, body.contactId, policy.caps) : [],
-      events: eventsOf(body.events, startAt),
+      events: simulatedEvents(body.events, startAt),
       receivers,
       startAt,
       stopAt: body.until ?? new Date(startAt.getTime() + days * unitMs.days),
@@ -303,21 +280,11 @@ async function contactOf(
     return { ...row, createdAt: row.created_at, updatedAt: row.updated_at };
   }
   const { email = '', subscribed = true, data } = contact ?? {};
-  const { set } = planContactData(data);
-  const stored = Object.keys(set).length === 0 ? null : set;
-  return { id: randomUUID(), email, subscribed, createdAt: now, updatedAt: now, data: stored };
+  return exampleContact({ email, subscribed, data }, { id: randomUUID(), now });
 }
 
-function eventsOf(given: z.output<typeof Given>['events'], startAt: Date): SimulatedEvent[] {
-  return given
-    .map(({ name, after = 0, at, data = null }) => ({
-      name,
-      at: at ?? new Date(startAt.getTime() + after * 1000),
-      given: data,
-      data: eventData(data),
-    }))
-    .filter(({ at }) => at >= startAt)
-    .toSorted((one, other) => one.at.getTime() - other.at.getTime());
+function startRulesOf(workflow: WorkflowRow) {
+  return { where: triggerWhereOf(workflow), executionKey: workflow.execution_key };
 }
 
 class TooMuchRendering extends Error {}

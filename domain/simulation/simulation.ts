@@ -113,7 +113,7 @@ export interface SimulationServices {
   /**
    * The hosts that each secret of the project is bound to, by name of the secret; null: any host.
    */
-  secrets: ReadonlyMap<string, string[] | null>;
+  secrets: Pick<ReadonlyMap<string, string[] | null>, 'get' | 'has'>;
   /** An unguessable text (see `secretMark`). */
   mark: string;
   newId(): string;

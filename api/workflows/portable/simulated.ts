@@ -1,11 +1,8 @@
 import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { listSteps, type StepRow } from '../../../db/workflows/workflows.ts';
-import { invalidField, Refusals } from '../../../domain/errors.ts';
-import { branchesOf } from '../../../domain/workflow/graph-rules.ts';
+import { resolveBySteps } from '../../../domain/simulation/given.ts';
 import { findStep, type Graph, type GraphStep } from '../../../domain/workflow/graph.ts';
-import type { StepConfig } from '../../../domain/workflow/steps/registry.ts';
-import { forceArm } from '../../../domain/workflow/steps/split.ts';
 import { chosenBy, inputSchema } from '../../http/schemas.ts';
 import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './record.ts';
@@ -71,32 +68,9 @@ export async function resolveGiven<Receiver>(
     };
     return findStep(graph, id) ?? findStep(graph, key);
   };
-  const refusals = new Refusals();
-  const receivers = new Map<string, Receiver>();
-  for (const [name, receiver] of Object.entries(webhooks)) {
-    const step = find(name);
-    if (step) receivers.set(step.id, receiver);
-    else {
-      const message = `"${name}" is neither the id nor the key of a step of the graph.`;
-      refusals.add(invalidField(`webhooks.${name}`, 'not_found', message));
-    }
-  }
-  const forced = new Map<string, GraphStep>();
-  for (const [name, arm] of Object.entries(arms)) {
-    const step = find(name);
-    const known = step?.type === 'SPLIT' ? branchesOf(step) : null;
-    if (step && known?.includes(arm)) {
-      forced.set(step.id, { ...step, config: forceArm(step.config as StepConfig<'SPLIT'>, arm) });
-    } else {
-      const message = known
-        ? `Must be an arm of the step: ${known.join(', ')}.`
-        : `"${name}" is neither the id nor the key of a SPLIT step of the graph.`;
-      refusals.add(invalidField(`arms.${name}`, 'not_found', message));
-    }
-  }
-  refusals.throw();
-  const steps = graph.steps.map((step) => forced.get(step.id) ?? drawnAsStored(step, stored));
-  return { receivers, graph: { ...graph, steps } };
+  const resolved = resolveBySteps(graph, { webhooks, arms }, find, 'neither the id nor the key');
+  const steps = resolved.graph.steps.map((step) => drawnAsStored(step, stored));
+  return { ...resolved, graph: { ...graph, steps } };
 }
 
 /** Parts of a request for a simulation, each by step id or step key. */
