@@ -3,8 +3,8 @@ import { columns, type DB } from './tables.ts';
 
 /**
  * Lists the columns of a table for `select` and `returning`, each prefixed with the table's name.
- * `*` is not used, because a later migration may add a column, and this version must not read it.
- * @param alias the table's name in the statement, if it has another one.
+ * `*` is not used: a later migration may add a column that this version must not read.
+ * @param alias the alias of the table in the statement, if there is one.
  */
 export function columnsOf<T extends keyof DB, A extends string = T>(
   table: T,

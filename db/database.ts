@@ -91,8 +91,8 @@ function settingsOf({ lockMs, statementMs, connectionMs }: Timeouts): PoolConfig
 }
 
 /**
- * By statement text: the name of a prepared statement, or the number of uses of one that is not
- * prepared yet.
+ * For each statement text: the name of the prepared statement, or the number of uses while the
+ * statement is not prepared yet.
  */
 const statementNames = new Map<string, string | number>();
 /** A statement is prepared from this use on. */
@@ -262,7 +262,9 @@ export async function transact<T>(db: Database, work: (tx: Database) => Promise<
   }
 }
 
-/** Runs `work` in a transaction that reads one state of the data, and changes nothing. */
+/**
+ * Runs `work` in a read-only transaction, in which all statements see the same state of the data.
+ */
 export async function inSnapshot<T>(
   db: Database,
   work: (snapshot: Database) => Promise<T>,
@@ -275,7 +277,7 @@ const lockWaitsAre = 'set local lock_timeout = ';
 
 /**
  * Sets how long the following statements of a transaction wait for a lock, in milliseconds. At the
- * start of a transaction it costs no round trip: see `PreparingClient`.
+ * start of a transaction, this setting costs no round trip: see `PreparingClient`.
  */
 export async function limitLockWaits(tx: Database, lockMs: number): Promise<void> {
   await sql`${sql.raw(lockWaitsAre)}${sql.lit(lockMs)}`.execute(tx);

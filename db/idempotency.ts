@@ -46,14 +46,18 @@ export interface EarlierUse {
 interface NewUse {
   ownerId: string;
   key: string;
-  /** Method and path of the earlier request. */
+  /** Method and path of the request. */
   request: string;
   bodyHash: Buffer;
-  /** A new UUIDv7. If the response of the database is lost, the claim is recognised by it. */
+  /**
+   * A new UUIDv7. If the response of the database is lost, this id in the row shows that the claim
+   * was committed.
+   */
   useId: string;
   ttlHours: number;
   /**
-   * The only actor that may get the response; null: everyone with the right to make the request.
+   * The only actor that may get the stored response; null: everyone with the right to make the
+   * request.
    */
   shownTo: string | null;
 }

@@ -39,8 +39,9 @@ export interface Call<
     bytes: Buffer;
   };
   /**
-   * The use of the request's `Idempotency-Key`; null: the request has none, or the endpoint ignores
-   * it. A repeated request with the same key must not do the work again.
+   * Functions for the `Idempotency-Key` of the request. With them, the handler does no work again
+   * that an earlier request with this key has done. null: the request has no key, or the endpoint
+   * ignores the key.
    */
   keyUse: {
     /** The mails that earlier, unfinished requests with this key have accepted, in order. */
@@ -51,13 +52,14 @@ export interface Call<
     emailId: (index: number) => string;
     /**
      * Records that a mail was accepted, in the transaction of the mail.
-     * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken the key over.
+     * @throws Problem IDEMPOTENCY_IN_PROGRESS when another request has taken over the key
      */
     recordAccepted: (tx: Database, email: AcceptedEmail) => Promise<void>;
     /**
-     * Stores the response in the last transaction of the work. Call it last in the transaction.
+     * Stores the response in the last transaction of the work. Call this function last in the
+     * transaction.
      * @param status by default the status of the endpoint
-     * @throws Problem as `recordAccepted`
+     * @throws Problem IDEMPOTENCY_IN_PROGRESS as `recordAccepted`
      */
     completeIn: (tx: Database, data: unknown, status?: number) => Promise<void>;
   } | null;
@@ -113,9 +115,9 @@ export interface Endpoint<
    * the IP address.
    */
   limit?: 'auth' | 'none';
-  /** The path parameter that names a project. Non-members get PROJECT_NOT_FOUND. */
+  /** The path parameter with the id of a project. Non-members get PROJECT_NOT_FOUND. */
   projectParam?: M;
-  /** The key of the body that names a project. Non-members get PROJECT_NOT_FOUND. */
+  /** The field of the body with the id of a project. Non-members get PROJECT_NOT_FOUND. */
   projectField?: string;
   /**
    * Finds the project of the record that `id` in the path identifies. The caller's rights in this

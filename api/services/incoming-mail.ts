@@ -20,9 +20,10 @@ export interface IncomingServices {
 const maxDelayMs = 100;
 
 /**
- * Processes a message that arrived by SMTP. Resolves after the commit of its effects.
- * @throws Problem SERVICE_UNAVAILABLE, or an error of the database: the sending server must send
- * the message again
+ * Processes a message that arrived by SMTP or by the MIME webhook (`source`). Returns after the
+ * commit of its effects.
+ * @throws Problem SERVICE_UNAVAILABLE, or an error of the database: the sender must send the
+ * message again
  */
 export async function takeIncoming(
   { db, shares, feedback, returnPaths, reportedMails }: IncomingServices,

@@ -16,8 +16,8 @@ export async function replaceLink(tx: Database, userId: string, hash: Buffer): P
 }
 
 /**
- * Deletes a link and returns its user. Of several concurrent callers, one gets the user, the others
- * undefined.
+ * Deletes a link that is still valid and returns its user. Of several concurrent callers, one gets
+ * the user, the others undefined.
  */
 export async function useLink(tx: Database, hash: Buffer): Promise<string | undefined> {
   const { rows } = await sql<{ userId: string }>`

@@ -36,7 +36,7 @@ export async function listFactors(db: Database, userId: string): Promise<FactorR
 
 /**
  * Stores an authenticator app that is not confirmed yet, in place of an earlier unconfirmed one.
- * Returns undefined when the user has `max` factors or is deleted.
+ * Returns its id; undefined when the user has `max` factors or is deleted.
  */
 export async function insertTotp(
   tx: Database,
@@ -78,8 +78,8 @@ export async function findUnconfirmed(
 }
 
 /**
- * Confirms an authenticator app, which makes it a factor. Returns false if it is confirmed already,
- * or was replaced.
+ * Confirms an authenticator app, which makes it a factor. Returns undefined when the app is
+ * confirmed already, or was replaced.
  */
 export async function confirmFactor(
   tx: Database,
@@ -126,8 +126,8 @@ export async function renameFactor(
 }
 
 /**
- * Deletes a factor, and with the last one the recovery codes. Returns false if the user has no such
- * factor.
+ * Deletes a factor. With the last factor of a user, the recovery codes are deleted, too. Returns
+ * false if the user has no such factor.
  */
 export async function deleteFactor(tx: Database, userId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await tx

@@ -4,7 +4,10 @@ import type { Database } from '../database.ts';
 import type { Identity } from '../tables.ts';
 import type { UserRow } from './users.ts';
 
-/** A user of an OpenID provider, by the provider's address and the user's id there. */
+/**
+ * Identifies a user of an OpenID provider. `provider` is our id of the provider, `issuer` its
+ * address, and `subject` the id of the user at the provider.
+ */
 export interface IdentityKey {
   provider: string;
   issuer: string;

@@ -49,8 +49,8 @@ export async function findInvitation(
 }
 
 /**
- * Turns an invitation into a membership. Returns its current role; undefined when it was withdrawn
- * in the meantime.
+ * Turns an invitation into a membership. Returns the role of the new member; undefined when the
+ * invitation was withdrawn or the account was deleted in the meantime.
  */
 export async function acceptInvitation(
   tx: Database,

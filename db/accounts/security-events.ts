@@ -142,9 +142,9 @@ export interface SecurityEvent {
 }
 
 /**
- * Stores an event. Equal events of a project within a minute are counted in one row. If another
- * transaction has locked that row, a new row is inserted instead, so that transactions do not wait
- * for each other.
+ * Stores an event. Equal events of a project within a minute are counted in one row, except events
+ * with `changes`. If another transaction has locked that row, a new row is inserted instead, so
+ * that transactions do not wait for each other.
  */
 export async function insertSecurityEvent(db: Database, event: SecurityEvent): Promise<void> {
   const { projectId, actor, target, ip } = event;
@@ -173,8 +173,8 @@ export async function insertSecurityEvent(db: Database, event: SecurityEvent): P
 const newestMax = 10_000;
 
 /**
- * Lists IP addresses from which a user has recently signed in or reset the password by mail. The
- * user is given by email address.
+ * Lists the IP addresses from which a user has created the account, signed in or reset the
+ * password, within the user's newest `newestMax` events.
  */
 export async function listLoginAddresses(db: Database, email: string): Promise<string[]> {
   const { rows } = await sql<{ ip: string | null }>`

@@ -179,8 +179,8 @@ export async function deleteOtherSessions(
 }
 
 /**
- * Ends a session that a new one replaces. Returns its sign-in and the seconds that it had left;
- * undefined: it has ended already.
+ * Ends a session that a new session replaces. Returns how the user had signed in, and the seconds
+ * that the session had left; undefined: the session has ended already.
  */
 export async function replaceSession(
   tx: Database,
@@ -195,8 +195,8 @@ export async function replaceSession(
 }
 
 /**
- * A logout at an OpenID provider: it names a session there, a user there (for all their sessions),
- * or both.
+ * A logout that an OpenID provider reports: of one session at the provider (`providerSid`), of all
+ * sessions of a user there (`subject`), or with both ids.
  */
 export interface ProviderLogout {
   issuer: string;

@@ -195,8 +195,8 @@ export async function lockUser(tx: Database, userId: string): Promise<UserRow | 
 
 /**
  * The purpose of a link in mail about an account. `sign_up` and `verify_email` both verify an
- * address. Mail about invitations, second factors, and members changed by a key needs no token:
- * such rows are stored only to count them.
+ * address. Mail for `invitation`, `members_by_key` and `factor` has no token in its link: rows with
+ * these purposes are stored only to limit the mail per hour.
  */
 export type TokenPurpose =
   | 'sign_up'

@@ -103,8 +103,9 @@ export async function listUsage(
 
 /**
  * Uses the allowance for one message, in the transaction that stores the message. Parallel calls
- * wait for each other until their transaction ends, so none exceeds the limit; therefore call it
- * right before the insert. Returns the row's `allowance_month`; null: no limits.
+ * wait for each other until their transactions end, so that none exceeds the limit. Therefore call
+ * this function right before the insert. Returns the value for `email.allowance_month`; null: no
+ * limits.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function takeAllowance(
@@ -144,9 +145,9 @@ export async function readTaken(db: Database, projectId: string): Promise<Taken>
 }
 
 /**
- * Moves the used allowance of a waiting message to the month (UTC) of its new send time. Lock the
- * message before.
- * @param at null: now.
+ * Moves the used allowance of a waiting message, which the caller has locked, to the month (UTC) of
+ * its new send time.
+ * @param at the new send time; null: now.
  * @throws Problem BILLING_LIMIT_EXCEEDED
  */
 export async function moveAllowance(
@@ -189,7 +190,8 @@ export interface ClaimedShare {
 
 /**
  * Uses the allowance for claimed workflow and campaign mail that has not used any yet. Returns the
- * ids of messages for which none is left: they must not be sent, and fail with `billing_limit`.
+ * ids of messages for which no allowance is left: they must not be sent, and fail with
+ * `billing_limit`.
  */
 export async function takeAllowances(
   db: Database,
@@ -260,7 +262,7 @@ function refuseOver(cap: Cap, taken: Taken, category: Category, units: number): 
 
 /**
  * Locks the used allowance of a project and month until the transaction ends. The first call for a
- * month counts it from the messages.
+ * month computes the used allowance from the messages.
  */
 async function lockAllowance(
   tx: Database,
@@ -282,8 +284,9 @@ async function lockAllowance(
 }
 
 /**
- * Counts and stores the used allowance of a month: messages sent or received in the month, waiting
- * messages that have used it, and messages that the API has accepted for a send time in the month.
+ * Counts and stores the used allowance of a month. These messages count: messages sent or received
+ * in the month, waiting messages that have used the month's allowance, and messages that the API
+ * has accepted for a send time in the month.
  * @param month its first day, as SQL
  */
 async function countAllowance(
@@ -295,7 +298,8 @@ async function countAllowance(
   const end = sql`((${month})::timestamp + interval '1 month') at time zone 'UTC'`;
   const acceptedFor = sql`greatest(created_at, scheduled_for)`;
   const waits = [
-    // Both parts read the queue by an index, because the queue contains the mail of all projects.
+    // Each query reads only the mail of this project, by an index: the queue contains the mail of
+    // all projects.
     sql`(select email_id from ${waitingOf(sql`${projectId}`)})`,
     sql`(select email_id from email_queue where project_id = ${projectId} and lease_until is not null)`,
     sql`(select email_id from email_queue where lease_until is null

@@ -64,7 +64,7 @@ export async function findSubscriber(
 
 /**
  * Makes a project a customer. Returns false when its subscription is no longer `before`, or the
- * project is deleted. `publicId`: as for `findSubscriber`.
+ * project is deleted. `publicId`: the project id that was used in the checkout.
  */
 export async function updateCustomer(
   tx: Database,

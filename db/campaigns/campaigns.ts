@@ -241,8 +241,8 @@ export async function deleteCampaigns(tx: Database, ids: readonly string[]): Pro
 
 /**
  * Stores the current content of a campaign as a new version, from which its messages are made. Each
- * arm of an experiment has its own content. Without a sender name, the content has the project's
- * name, and UTM parameters that the campaign does not set are those of the project.
+ * arm of an experiment has its own content. If no sender name is set, the content gets the
+ * project's name. UTM parameters that the campaign does not set are copied from the project.
  */
 export async function insertCampaignContent(tx: Database, id: string): Promise<void> {
   await sql`
@@ -315,8 +315,9 @@ export async function signalSendingCampaigns(tx: Database, max: number): Promise
 }
 
 /**
- * Returns SQL that is true if a sending campaign has nothing to do now: all its mail is held, or is
- * due later.
+ * Returns SQL that is true if the run of a sending campaign has nothing to do now: all its mail is
+ * held, or is due later. False if no mail waits at all, because the run then completes the
+ * campaign.
  * @param campaign the table or its alias.
  */
 function isResting(campaign: string): RawBuilder<boolean> {
@@ -337,9 +338,10 @@ function isResting(campaign: string): RawBuilder<boolean> {
 }
 
 /**
- * SQL that is true if the run of a sending campaign must continue its experiment: the decision is
- * due, all test mail is sent and the decision has no time yet, or the experiment is decided and
- * other mail still waits.
+ * SQL that is true if the run of a sending campaign must continue its experiment:
+ * - the decision is due;
+ * - the decision has no time yet, but all test mail is sent, or a day has passed;
+ * - or the experiment is decided, and other mail still waits.
  */
 function needsDecision(id: RawBuilder<unknown>, experiment: RawBuilder<unknown>) {
   const isTestSent = sql`(not exists (select from campaign_chunk inner_tested
@@ -356,10 +358,11 @@ function needsDecision(id: RawBuilder<unknown>, experiment: RawBuilder<unknown>)
 }
 
 /**
- * Signals the runs of campaigns that have work and were not checked for two minutes: these runs are
- * lost, or were ended in Temporal. Each check sets the time of the next one. A cancelled campaign
- * without waiting mail is never checked again.
- * @returns the number of checked campaigns; if it is `max`, there may be more
+ * Checks campaigns whose `reconciled_at` is more than two minutes ago, for the sweep. Signals the
+ * runs of those that have work, because these runs are lost or were ended in Temporal. The check
+ * sets `reconciled_at` to now. For a cancelled campaign without waiting mail, it sets `infinity`:
+ * such a campaign is never checked again.
+ * @returns the number of checked campaigns; if this number is `max`, there may be more
  */
 export async function signalStalledCampaigns(db: Database, max: number): Promise<number> {
   return transact(db, async (tx) => {

@@ -102,7 +102,7 @@ export interface CampaignWork {
    * under way.
    */
   retryMs: number | null;
-  /** True if the outcome of some messages is still unknown. */
+  /** True if some messages are claimed, and their outcomes are not recorded yet. */
   isUnsettled: boolean;
   /** True if the project's routes choose the mail providers. */
   isRouted: boolean;

@@ -131,9 +131,9 @@ type Counted = Pick<
 /**
  * Subtracts messages from the failed ones, because they were sent although their rows had been
  * deleted with their contacts.
- * @param count how many, and how many of them were delivered at once
- * @param isClaimed true: they were counted as `contact_deleted`; false: as `delivery_unknown`,
- * because the lease of their attempt had expired.
+ * @param count number of the messages that were sent, and of those that were also delivered
+ * @param isClaimed true: the messages were counted as `contact_deleted`; false: as
+ * `delivery_unknown`, because the lease of their attempt had expired.
  */
 export async function restoreDeparted(
   tx: Database,
@@ -155,15 +155,15 @@ export async function restoreDeparted(
     .execute();
 }
 
-/** Maximum number of fresh rows that one statement merges. */
+/** Maximum number of new rows that one statement folds. */
 const foldedAtOnce = 20_000;
 
 const tally = (table: string) => references(columns.campaign_tally, table);
 
 /**
- * Merges new rows into one for each campaign and code, and deletes exactly the merged ones. Rows of
- * a deleted campaign are only deleted. Returns true if there may be more. If there are no new rows,
- * it reads nothing.
+ * Folds the tally: replaces the new rows of each campaign and code by one row with their sum. Rows
+ * of a deleted campaign are only deleted. Returns true if there may be more. If there are no new
+ * rows, it reads nothing.
  */
 export async function foldCampaignTally(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`

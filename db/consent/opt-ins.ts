@@ -47,7 +47,8 @@ interface AskedTopic {
 /**
  * Asks the owner of the contact's address to confirm that mail is wanted: all mail, if the contact
  * is unsubscribed, and those of the given topics that the contact does not get. An open request is
- * extended. If there is nothing to ask for, nothing happens.
+ * extended. Nothing happens if the contact gets all of this already, or has asked for the same a
+ * moment ago.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
 export async function requestOptIn(
@@ -210,7 +211,10 @@ export async function noteState(
     .execute();
 }
 
-/** Signals the runs of requests whose rows have changed, and starts missing runs. */
+/**
+ * Signals the runs of opt-in requests whose rows have changed, and starts missing runs. Each
+ * request may be in the list only once.
+ */
 export async function signalRuns(
   tx: Database,
   requests: readonly Pick<OptInRow, 'id' | 'project_id'>[],
@@ -222,7 +226,10 @@ export async function signalRuns(
   await enqueueAll(tx, { kind: 'optInRequest', inputs, summary });
 }
 
-/** Signals the runs of contacts that are about to be deleted together with their requests. */
+/**
+ * Signals the runs of the open requests of contacts that are about to be deleted together with
+ * these requests.
+ */
 export async function signalRunsOf(tx: Database, contactIds: readonly string[]): Promise<void> {
   const open = await tx
     .selectFrom('opt_in')
@@ -233,12 +240,12 @@ export async function signalRunsOf(tx: Database, contactIds: readonly string[]):
   await signalRuns(tx, open);
 }
 
-/** A contact whose request ends before it was confirmed. */
+/** A contact whose open request ends without a confirmation. */
 export interface EndedBefore {
   contactId: string;
   projectId: string;
   source: ConsentSource;
-  /** True if the log already says that the contact gets no more mail. */
+  /** True if the consent log already has the entry that the contact gets no more mail. */
   isLogged: boolean;
 }
 
@@ -274,7 +281,10 @@ export interface AskedFor {
   topicKeys: string[];
 }
 
-/** Closes the open requests of contacts. Their runs then end. */
+/**
+ * Closes the open requests of contacts, and signals the runs of these requests, which then end.
+ * Returns the closed requests.
+ */
 export async function closeOptIns(
   tx: Database,
   contactIds: readonly string[],

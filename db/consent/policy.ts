@@ -17,7 +17,10 @@ export function lockConsentPolicy(tx: Database, projectId: string): Promise<Stor
   return selectPolicy(tx, projectId, { isLocked: true });
 }
 
-/** @throws Problem PROJECT_NOT_FOUND */
+/**
+ * Reads the consent policy of a project; the defaults if it has set none.
+ * @throws Problem PROJECT_NOT_FOUND
+ */
 async function selectPolicy(
   db: Database,
   projectId: string,

@@ -70,9 +70,9 @@ export async function countContacts(
 }
 
 /**
- * Lists contacts in order of creation or address, from a position. A position by address needs no
- * id, because addresses are unique. By creation, the query searches only the index, even if few
- * contacts match, and then reads only the listed contacts.
+ * Lists contacts in order of creation or address, from a position. A position in the order of
+ * addresses needs no id, because addresses are unique. In the order of creation, the query searches
+ * only the index, even if few contacts match, and then reads only the listed contacts.
  */
 export async function listContacts(
   db: Database,
@@ -102,7 +102,7 @@ export function contactPlace({ sort, dir, after }: ContactPlace): RawBuilder<boo
 
 /**
  * SQL of an order of contacts.
- * @param table its name or alias
+ * @param table the table of contacts, or its alias
  */
 export function contactOrder(
   { sort, dir }: Pick<ContactPlace, 'sort' | 'dir'>,
@@ -159,7 +159,10 @@ export function mergedData(set: RawBuilder<unknown>, remove: string[]): RawBuild
   return sql`nullif((coalesce(contact.data, '{}') || ${set}) - ${remove}::text[], '{}')`;
 }
 
-/** @throws Problem VALIDATION_ERROR when the data of a contact exceed a limit after a merge. */
+/**
+ * Returns a contact whose data were merged.
+ * @throws Problem VALIDATION_ERROR when the data exceed a limit
+ */
 export function withinLimits<T extends Pick<ContactRow, 'email' | 'data'>>(contact: T): T {
   const fault = contactDataFault(contact.data, `The contact ${contact.email}`);
   if (fault)

@@ -10,8 +10,9 @@ export const newestContacts = 5000;
 
 /**
  * Lists the keys in the data of all contacts, sorted, with the number of contacts that have each.
- * The type of a key is that of most of its newest values. The query reads the data of every contact
- * once. A second query finds the types of keys that are rare among the newest contacts.
+ * The type of a key is the most frequent type of its newest values. The query reads the data of
+ * every contact once. A second query finds the types of keys that are rare among the newest
+ * contacts.
  */
 export async function listContactDataFields(
   db: Database,

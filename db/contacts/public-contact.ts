@@ -20,9 +20,9 @@ export interface PublicContact {
    */
   opt_in_required: boolean;
   /**
-   * Address that got the mail with the link, if it is not the contact's address. The page then
-   * names this address, and `subscribed` says if it may get marketing mail. Absent: the contact
-   * reads the page.
+   * Address that got the mail with the link, if this is not the contact's address. The page then
+   * names this address, and `subscribed` says if this address may get marketing mail. Absent: the
+   * contact reads the page.
    */
   reader?: string;
 }

@@ -83,7 +83,8 @@ const inMs = (ms: ReturnType<typeof sql>) =>
  * each failed probe the pause doubles, up to `retryDelayMsMax`. Returns the pause in milliseconds,
  * or null when the circuit is closed.
  * @param given.isProbe true if the failed mail was a probe of an open circuit.
- * @param given.hasAccepted true if the provider took mail shortly before.
+ * @param given.hasAccepted true if the provider took mail shortly before these failures. Earlier
+ * failures then do not count.
  */
 export async function recordProviderFailures(
   db: Database,

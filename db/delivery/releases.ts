@@ -71,7 +71,7 @@ async function releasePage(db: Database, projectId: string): Promise<boolean> {
 
 /**
  * Makes held mail due, and signals the runs that send it. Returns the number of messages.
- * @param which SQL that selects messages as rows `queued` and `email`, with a limit.
+ * @param which SQL conditions on the rows `queued` and `email`, with a limit.
  */
 async function release(tx: Database, which: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql<{ project_id: string; campaign_id: string | null }>`

@@ -16,12 +16,13 @@ export interface CampaignRate {
 }
 
 /**
- * Takes up to `wanted` sending tokens, each from the bucket of the server, the project and the
- * campaign. A full bucket has one token less than its limit per second, and at least one. Returns
- * the number of granted tokens and a wait: until a token is free, if none was granted; until the
- * tokens may be used, if `urgent` took them in advance.
+ * Takes up to `wanted` sending tokens. Each token is taken from all buckets that apply: of the
+ * server, the project and the campaign. A full bucket has one token less than its limit per second,
+ * and at least one. Returns the number of granted tokens, and a wait in milliseconds. If no token
+ * was granted, a token is free after this wait. If `urgent` has reserved tokens, they may be used
+ * after this wait.
  * @param projectId null: mail of the platform, for which only the server's limit counts.
- * @param options.urgent goes before other mail: it reserves the next tokens of an empty bucket,
+ * @param options.urgent goes before other mail: if a bucket is empty, reserves its next tokens,
  * first come, first served.
  */
 export async function takeSendingTokens(
@@ -50,8 +51,9 @@ async function takeTokens(
 }
 
 /**
- * Takes tokens for a mail provider with a rate limit. Returns how many messages may be sent, and
- * the milliseconds until they may be sent; if none, until the caller may ask again.
+ * Takes tokens for a mail provider with a rate limit. Returns the number of messages that may be
+ * sent, and the milliseconds until they may be sent. If the number is 0, the caller may ask again
+ * after this time.
  * @param limit.waitMsMax tokens that can be used only later than this are not taken
  */
 export async function takeProviderTokens(
@@ -106,8 +108,8 @@ export async function deleteCampaignBucket(tx: Database, campaignId: string): Pr
 }
 
 /**
- * Returns the milliseconds for which non-urgent mail pauses when a bucket is empty: until it is
- * full, about a second. 0: there are tokens.
+ * Returns the milliseconds for which non-urgent mail pauses when a bucket is empty: until the
+ * bucket is full, about a second. 0: each bucket has a token.
  */
 export async function findTokensDue(
   db: Database,

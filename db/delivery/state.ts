@@ -18,8 +18,8 @@ export const waitingMax = 100_000;
 /** The unsent mail of a project. */
 export interface WaitingMail {
   /**
-   * Number of messages that could be sent now, and since when the oldest could be sent. Paused
-   * campaigns have no such messages.
+   * Number of messages that could be sent now. `oldestDueAt`: since when the oldest of them could
+   * be sent. Messages of paused campaigns do not count.
    */
   due: number;
   /** The part of `due` that waits because the provider of its route cannot take mail. */
@@ -41,12 +41,12 @@ export interface WaitingMail {
   warmUp: number;
 }
 
-/** Unsent messages of one campaign, and since when the oldest could be sent. */
+/** Numbers of unsent messages of one campaign. */
 export interface CampaignMail {
   waiting: number;
   /**
-   * Waiting messages that could be sent now, and messages that wait for the local send time of
-   * their contact.
+   * `due`: messages that could be sent now. `scheduled`: messages that wait for the local send time
+   * of their contact.
    */
   due: number;
   scheduled: number;

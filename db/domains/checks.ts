@@ -29,11 +29,13 @@ import { lockDomainName } from './ses-identities.ts';
 const daily = sql`interval '24 hours'`;
 
 /**
- * Stores the result of a check. A domain whose name another project holds is not verified. A key
- * whose record was found signs from now on; a next key replaces the current one. `isScheduled`: the
- * result is stored only when the regular check is due, so that a repeated check counts once.
- * Returns undefined when the domain is deleted, and `changed` when its signing or keys have changed
- * since the check, or change with its result: the domain must then be checked again.
+ * Stores the result of a check. A domain is not verified while another project holds its name. A
+ * key whose record was found signs from now on. When the record of the next RSA key is found, the
+ * next keys replace the current ones.
+ * @param options.isScheduled true: the result is stored only when the regular check is due, so that
+ * a repeated check counts once.
+ * @returns undefined when the domain is deleted. `changed` when its signing or keys were changed
+ * since the check, or this result has replaced the keys: the domain must then be checked again.
  */
 export async function recordDomainCheck(
   db: Database,

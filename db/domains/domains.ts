@@ -148,7 +148,7 @@ export async function isTrackingHost(db: Database, host: string): Promise<boolea
 
 /**
  * Returns true if the last check found the return path of a domain.
- * @param returnPath as in `isReturnPathFound`
+ * @param returnPath `recordKey` of the MX record of the return path
  */
 export async function hasReturnPath(
   db: Database,
@@ -192,7 +192,8 @@ export async function findDomain(db: Database, id: string): Promise<DomainRow | 
 export type DomainOfRun = Pick<DomainRow, 'id' | 'project_id' | 'name'>;
 
 /**
- * Deletes a claim whose registration was not completed. Its run removes the domain at the provider.
+ * Deletes a domain whose registration was not completed. The domain's run then removes the name at
+ * the mail provider.
  */
 export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<void> {
   await transact(db, async (tx) => {
@@ -202,7 +203,7 @@ export async function abandonDomain(db: Database, domain: DomainOfRun): Promise<
   });
 }
 
-/** Deletes a claim that was not completed in time. */
+/** Deletes a domain whose registration was not completed in time. */
 export async function deleteOverdueDomain(db: Database, id: string): Promise<void> {
   await db
     .deleteFrom('domain')
@@ -227,9 +228,10 @@ export async function isHeldElsewhere(tx: Database, { id, name }: Pick<DomainRow
 }
 
 /**
- * Completes a claim and signals its run, in the caller's transaction. `verified`: no check is
- * needed. Returns `taken` when another project has the name in the meantime, and undefined when the
- * claim is deleted.
+ * Completes the registration of a domain and signals the domain's run, in the caller's transaction.
+ * @param domain.verified true: no check is needed.
+ * @returns `taken` when another project holds the name in the meantime; undefined when the domain
+ * is deleted
  */
 export async function completeDomain(
   tx: Database,

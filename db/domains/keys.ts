@@ -59,7 +59,10 @@ export async function insertKeys(
     .execute();
 }
 
-/** Deletes keys of a domain: all, those of one algorithm, or those that are no longer kept. */
+/**
+ * Deletes keys of a domain: all keys, the keys of one algorithm, or the keys that `isKept` does not
+ * keep (`dropped`).
+ */
 export async function deleteKeys(
   tx: Database,
   domainId: string,
@@ -112,7 +115,8 @@ export async function promoteNextKeys(tx: Database, domainId: string): Promise<v
 }
 
 /**
- * Deletes previous keys by selector, whose overlap is over and whose records are no longer in DNS.
+ * Deletes those of the given previous keys that are no longer needed in DNS, because their
+ * `overlap` is over. The caller has found that their records are removed.
  */
 export async function deleteRemovedKeys(
   tx: Database,
@@ -140,8 +144,8 @@ export interface SealedKey {
 /** The values of a sender domain that are needed to send its mail. */
 export interface Sender {
   /**
-   * Keys that sign the mail; empty: it is not signed. The DNS record of each key was found; an
-   * Ed25519 key never signs without an RSA key.
+   * Keys that sign the mail; empty: the mail is not signed. The DNS record of each key was found.
+   * An Ed25519 key never signs without an RSA key.
    */
   keys: SealedKey[];
   /** True if the last check found the MX record of the domain's own return path. */
@@ -150,7 +154,7 @@ export interface Sender {
 
 /**
  * SQL that is true if the last check found the return path of a domain.
- * @param returnPath `recordKey` of its MX record
+ * @param returnPath `recordKey` of the MX record of the return path
  */
 export function isReturnPathFound(returnPath: string): RawBuilder<boolean> {
   return sql`coalesce(domain.record_states -> ${returnPath} ->> 'status' = 'verified', false)`;
@@ -158,7 +162,7 @@ export function isReturnPathFound(returnPath: string): RawBuilder<boolean> {
 
 /**
  * Returns the values that are needed to send mail from a domain.
- * @param returnPath as in `isReturnPathFound`
+ * @param given.returnPath `recordKey` of the MX record of the return path
  */
 export async function findSender(
   db: Database,

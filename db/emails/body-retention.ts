@@ -8,8 +8,8 @@ export const retentionMsMin = 86_400_000;
 const pageSize = 5_000;
 
 /**
- * Makes the retention check these messages again. Their bodies are stored only now, after a long
- * wait (their campaign was paused), and the retention has already passed their ids.
+ * Makes `deleteOldBodies` check these messages again. It has already passed their ids, but their
+ * bodies are stored only now, after a long wait (their campaign was paused).
  */
 export async function reopenRetention(tx: Database, emailIds: readonly string[]): Promise<void> {
   const isYoung = (id: string) => Date.now() - timeOfId(id) < retentionMsMin;

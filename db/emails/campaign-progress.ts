@@ -7,8 +7,10 @@ import { type PlainRendering, plainRendering } from '../sql/mail-trace.ts';
 /**
  * Adds the outcomes of one attempt to the campaign's counters, at the end of the transaction.
  * Pauses the campaign when the provider has refused too many consecutive messages. If the campaign
- * has ended, messages that would be retried fail. Returns the ids of messages that still wait.
- * @param campaign.pauseOnFailures consecutive refusals that pause the campaign; 0: never.
+ * was cancelled or deleted, messages that would be retried fail. Returns the ids of messages that
+ * still wait.
+ * @param campaign.pauseOnFailures number of consecutive refusals that pauses the campaign; 0:
+ * never.
  * @param campaign.plainly the result of `recordPlainRenderings`.
  * @param outcomes in the order in which they happened.
  * @param emails the changed rows, with their new values.

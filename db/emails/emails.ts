@@ -264,9 +264,14 @@ export type ClaimedEmail = Pick<EmailRow, (typeof claimedColumns)[number]> & {
    * mail.
    */
   opt_in_state: string | null;
-  /** This field and the next are set only in a claim with `isPoliced`. */
+  /**
+   * Data of the contact. Set only if the caller applies the send policy (`EmailClaim.isPoliced`);
+   * otherwise null.
+   */
   contact_data: Record<string, unknown> | null;
-  /** The workflow whose step sent the message. */
+  /**
+   * The workflow whose step sent the message. Set only with `EmailClaim.isPoliced`; otherwise null.
+   */
   workflow_id: string | null;
   /** The setting that says which mail of the project is tracked. */
   project_tracking: TrackingSetting;

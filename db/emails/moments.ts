@@ -14,8 +14,8 @@ const momentNumbers = sql`unnest(array[${sql.join(Object.values(momentKinds).map
 const dayIsCountedAfter = sql`interval '72 hours'`;
 
 /**
- * Merges the changes of counted days, and counts the next day that is due, for all projects.
- * Returns true if there is more to do. If there is nothing to do, it reads one row.
+ * Folds the tallies of counted days, and counts the next day that is due, for all projects. Returns
+ * true if there is more to do. If there is nothing to do, it reads one row.
  */
 export async function tallyMoments(db: Database): Promise<boolean> {
   if (await foldTally(db)) return true;
@@ -66,12 +66,12 @@ async function tallyDay(tx: Database, day: Date): Promise<void> {
         where removal is null and had.count <> added.count`.execute(tx);
 }
 
-/** Maximum number of fresh rows that one statement merges. */
+/** Maximum number of new rows that one statement folds. */
 const foldedAtOnce = 20_000;
 
 /**
- * Merges new rows into one for each day, and deletes exactly the merged ones. Rows of a deleted
- * project are only deleted. Returns true if there may be more.
+ * Replaces the new rows of each day by one row with their sum. Rows of a deleted project are only
+ * deleted. Returns true if there may be more.
  */
 async function foldTally(db: Database): Promise<boolean> {
   const key = (table: string) =>

@@ -9,7 +9,10 @@ import type {
   VerdictRule,
 } from '../../domain/engagement/verdict.ts';
 
-/** Requests to open pixels and tracked links, as rows of `engagement`. */
+/**
+ * Requests for the open pixels and tracked links of messages, as rows of `engagement`. The column
+ * `settle_at` is the time at which a request is due to be judged; null: it is judged.
+ */
 
 /** Seconds after which a request is judged: by then, most of the evidence is known. */
 const settleSeconds = 6;
@@ -35,8 +38,8 @@ export interface NewEngagement {
 const mayBeRevised = sql<boolean>`at > now() - make_interval(secs => ${sql.lit(revisionSeconds)})`;
 
 /**
- * SQL that inserts requests, in a transaction that has locked their messages. Clicks all count, so each
- * has a row.
+ * Returns SQL that inserts requests. The transaction has locked their messages. Each click has a
+ * row of its own, because all clicks count.
  */
 export function insertingEngagement(rows: readonly NewEngagement[]): RawBuilder<unknown> {
   const given = withoutRepeats(rows).map((row) => ({
@@ -81,8 +84,8 @@ function withoutRepeats(rows: readonly NewEngagement[]): NewEngagement[] {
 }
 
 /**
- * Makes recent requests for messages due for another judgement, because the delivery of the
- * messages was reported. The caller has locked the messages.
+ * Makes recent requests due for another judgement, because the delivery of their messages was
+ * reported. Requests by machines keep their verdict. The caller has locked the messages.
  */
 export async function judgeAgain(tx: Database, emailIds: readonly string[]): Promise<void> {
   await sql`
@@ -91,7 +94,7 @@ export async function judgeAgain(tx: Database, emailIds: readonly string[]): Pro
         and ${mayBeRevised}`.execute(tx);
 }
 
-/** A message of which requests must be judged. */
+/** A message with requests that are due to be judged. */
 export interface DueMail {
   id: string;
   contactId: string;
@@ -183,8 +186,8 @@ const judged = [
 ];
 
 /**
- * Maximum number of requests for one message that are judged together; also the maximum number of
- * due ones among them.
+ * Maximum number of requests for one message that are judged together. `dueMax`: maximum number of
+ * due requests among them.
  */
 const judgedMax = 500;
 const dueMax = 100;

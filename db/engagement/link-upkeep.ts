@@ -4,15 +4,14 @@ import { references } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { columns } from '../tables.ts';
 
-/** Maximum number of fresh rows that one statement merges. */
+/** Maximum number of new rows that one statement folds. */
 const foldedAtOnce = 20_000;
 
 const tally = (table: string) => references(columns.link_tally, table);
 
 /**
- * Merges new rows into one for each link, and deletes exactly the merged ones. Rows of a deleted
- * project are only deleted. Returns true if there may be more. If there are no new rows, it reads
- * nothing.
+ * Replaces the new rows of each link by one row with their sums. Rows of a deleted project are only
+ * deleted. Returns true if there may be more. If there are no new rows, it reads nothing.
  */
 export async function foldLinkTally(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
@@ -41,9 +40,10 @@ export async function foldLinkTally(db: Database): Promise<boolean> {
 const versionsMax = 5;
 
 /**
- * Stores the addresses of links as their author wrote them, for an owner whose links still have the
- * targets of clicks. So the target of one recipient is shown only if the content no longer has the
- * link. Returns true if there may be more. If there are no new links, it reads nothing.
+ * A new row of `tracked_link` has the target of the first click, which may be made from the data of
+ * one recipient. For one owner with such rows, this function replaces the targets by the addresses
+ * as the author wrote them. A link that is no longer in the content keeps its target. Returns true
+ * if there may be more. If there are no new links, it reads nothing.
  */
 export async function readAddresses(
   db: Database,

@@ -22,8 +22,8 @@ export interface JudgedClick {
 }
 
 /**
- * Counts the clicks of messages that the caller has locked. Call it last in the transaction,
- * because it locks each owner whose link is clicked for the first time.
+ * Counts the clicks of messages that the caller has locked. Call this function last in the
+ * transaction, because it locks each owner whose link is clicked for the first time.
  */
 export async function countLinkClicks(tx: Database, clicks: readonly JudgedClick[]): Promise<void> {
   if (clicks.length === 0) return;

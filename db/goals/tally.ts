@@ -19,12 +19,12 @@ export async function readGoalSums(db: Database, ownerId: string): Promise<GoalS
   return { ...row, value: finite(Number(row.value)) };
 }
 
-/** Maximum number of fresh rows that one statement merges. */
+/** Maximum number of new rows that one statement folds. */
 const foldedAtOnce = 20_000;
 
 /**
- * Merges new rows into one for each campaign and workflow, and deletes exactly the merged ones.
- * Rows of a deleted one are only deleted. Returns true if there may be more. If there are no new
+ * Replaces the new rows of each campaign and workflow by one row with their sums. Rows of a deleted
+ * campaign or workflow are only deleted. Returns true if there may be more. If there are no new
  * rows, it reads nothing.
  */
 export async function foldGoalTally(db: Database): Promise<boolean> {

@@ -196,8 +196,8 @@ export async function endJob(
 
 /**
  * Cancels the open jobs of a project, of workflows or of event subscriptions, in the transaction
- * that disables, resets or deletes them and has locked their row. The jobs' runs see this before
- * their next batch, without a signal. Returns their ids.
+ * that disables, resets or deletes them and has locked their rows. The runs of the jobs see this
+ * before their next batch, without a signal. Returns the ids of the cancelled jobs.
  */
 export async function cancelJobs(
   tx: Database,

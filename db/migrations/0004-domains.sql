@@ -40,8 +40,8 @@ create table domain (
   updated_at timestamptz(3) not null default now(),
   -- When the next regular check is due; null: the domain has failed, and is not checked regularly.
   next_check_at timestamptz(3) default now(),
-  -- From this time on, a regular check that finds a record missing counts against a verified
-  -- domain, at most once a day.
+  -- The next regular check at or after this time is the daily check, and moves this time to 24
+  -- hours later. Only the daily check counts a missing record against a verified domain.
   daily_check_at timestamptz(3) not null default now(),
   -- Each claim has its own token. In SES mode it is published as a TXT record.
   ownership_token text not null default replace(gen_random_uuid()::text, '-', ''),

@@ -56,7 +56,8 @@ create table event_subscription (
   probe_at timestamptz,
   -- Number of failed probes in the current back-off.
   probes integer not null default 0,
-  -- Maximum number of deliveries per request; null: each request has one event, without a list.
+  -- Maximum number of events in one request, whose body is then a list. null: the body of each
+  -- request is one event, without a list.
   batch_max smallint,
   -- Increases when `batch_max` changes: waiting batches are then split.
   batch_turn integer not null default 0,

@@ -15,7 +15,7 @@ import { anyOf } from '../expressions.ts';
 
 /**
  * The outbox: requests to Temporal as rows, committed with the changes that cause them. The process
- * that commits a row sends its request at once. If the request is not sent within the grace period,
+ * that commits a row sends its request at once. If a request is not sent before `outbox.due_at`,
  * any process sends it.
  */
 
@@ -43,8 +43,8 @@ export const replacingEarlier = sql`
     tries = 0`;
 
 /**
- * Records, in the transaction that causes it, that a run must be started, or signalled that its
- * rows have changed.
+ * Records that a run must be started. If the run is active already, it must be signalled that its
+ * rows have changed. `tx` is the transaction of these changes.
  * @param entry.causedBy the actor that the memo of the run names
  */
 export async function enqueue<K extends RunKind>(
@@ -65,7 +65,10 @@ export async function enqueue<K extends RunKind>(
   notifyAfterCommit(tx, [{ runId, projectId }]);
 }
 
-/** Like `enqueue`, for many runs of one kind in one statement. Repeated runs are recorded once. */
+/**
+ * Like `enqueue`, for many runs of one kind in one statement. Each run may be in `inputs` only
+ * once.
+ */
 export async function enqueueAll<K extends RunKind>(
   tx: Database,
   { kind, inputs, summary }: { kind: K; inputs: readonly RunInputs[K][]; summary: string },
@@ -187,8 +190,8 @@ export async function markSent(db: Database, sent: readonly SentEntry[]): Promis
 }
 
 /**
- * Maximum number of overdue entries that are claimed at once, for all projects and the platform
- * together.
+ * Maximum number of overdue entries that are claimed at once: for all projects together, and for
+ * the platform (entries without a project).
  */
 const claimMax = 500;
 const platformClaimMax = 100;

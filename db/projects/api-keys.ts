@@ -138,7 +138,7 @@ export async function isMadeBy(
 
 /**
  * Revokes keys and all keys created with them, directly or through other keys. Deletes the oldest
- * revoked keys beyond the maximum. Returns the ids of those that were valid.
+ * revoked keys beyond the maximum. Returns the ids of the newly revoked keys.
  * @param which one key, or all keys created with the project's own secret key
  */
 export async function revokeKeys(

@@ -15,7 +15,10 @@ export interface LinkPolicy {
 /** A stored policy. `updatedAt` null: the project has set none. */
 export type StoredLinkPolicy = LinkPolicy & { updatedAt: Date | null };
 
-/** @throws Problem PROJECT_NOT_FOUND */
+/**
+ * Reads the link policy of a project.
+ * @throws Problem PROJECT_NOT_FOUND
+ */
 export async function readLinkPolicy(db: Database, projectId: string): Promise<StoredLinkPolicy> {
   const row = await db
     .selectFrom('project')
@@ -28,8 +31,8 @@ export async function readLinkPolicy(db: Database, projectId: string): Promise<S
 }
 
 /**
- * Changes a policy, in the caller's transaction. Absent fields keep their values. Returns the
- * policy before and after the change.
+ * Changes the link policy of a project, in the caller's transaction. Absent fields keep their
+ * values. Returns the policy before and after the change.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateLinkPolicy(

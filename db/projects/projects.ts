@@ -71,9 +71,10 @@ export async function holdProject(tx: Database, id: string): Promise<void> {
 }
 
 /**
- * Like `holdProject`, and also prevents disabling: the work that the caller starts is refused, or a
- * later disabling finds it. Call it before any contact is locked, and not for frequent operations,
- * because a change of the project waits until no transaction holds it.
+ * Like `holdProject`, but also prevents that the project is disabled until the transaction ends. A
+ * later disabling then finds the work that the caller starts. Call this function before any contact
+ * is locked, and not for frequent operations, because a change of the project waits until no
+ * transaction holds it.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED.
  */
 export async function holdEnabledProject(tx: Database, id: string): Promise<void> {

@@ -47,8 +47,9 @@ export async function findFeedback(db: Database, projectId: string): Promise<Fee
 }
 
 /**
- * Returns one measure by time window. Sent mail is counted only up to `sentThatMatters`, because
- * this runs at every bounce and complaint.
+ * Returns the number of bounces or of complaints (`measure`), and of sent mail, by time window.
+ * Sent mail is counted only up to `sentThatMatters`, because this function runs at every bounce and
+ * complaint.
  */
 export async function findMeasure(
   db: Database,

@@ -109,7 +109,8 @@ export async function recordSecret(
 }
 
 /**
- * Deletes an unused secret. Returns its uses if it has any; null: there is no such secret.
+ * Deletes a secret that is not used. Returns the uses of the secret: if there are any, the secret
+ * is not deleted. Returns null when there is no such secret.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function deleteSecret(

@@ -25,8 +25,9 @@ export async function readSendPolicy(db: Database, projectId: string): Promise<S
 }
 
 /**
- * Changes a project's policy, in the caller's transaction. Absent fields keep their values. The
- * caller must make mail due that is held at that time: see `requestRelease`.
+ * Changes a project's send policy, in the caller's transaction. Absent fields keep their values.
+ * The changed policy may allow mail that is held. So the caller must call `requestRelease` in the
+ * same transaction.
  * @throws Problem PROJECT_NOT_FOUND
  */
 export async function updateSendPolicy(

@@ -28,8 +28,8 @@ const removingSeconds = 20;
 const retryMinutes = 5;
 
 /**
- * Counts a file that is about to be stored. Returns null; if the file would exceed the quota, the
- * bytes that the project already uses.
+ * Counts a file that is about to be stored, and returns null. If the file would exceed the quota,
+ * it is not counted, and the result is the number of bytes that the project already uses.
  * @param file.limit bytes of the project; null: without limit.
  * @throws Problem PROJECT_NOT_FOUND
  */

@@ -24,7 +24,7 @@ export async function listProviders(db: Database, projectId: string): Promise<Pr
     .execute();
 }
 
-/** Lists the providers of a project for the pool of mailers. */
+/** Lists the providers of a project, with the fields from which their mailers are made. */
 export async function listStoredProviders(
   db: Database,
   projectId: string,
@@ -97,7 +97,10 @@ export async function insertProvider(
     .executeTakeFirstOrThrow();
 }
 
-/** Changes a locked provider. `isNewServer`: its address or credentials may have changed. */
+/**
+ * Changes a locked provider. `isNewServer`: the address or the credentials of its server may have
+ * changed, so its `revision` increases.
+ */
 export async function updateProvider(
   tx: Database,
   id: string,

@@ -109,9 +109,9 @@ async function lockOpenRamps(
 }
 
 /**
- * Moves a claimed message from its provider to the next one in the counts. Returns the time until
- * which the message must wait, because a ramp of the next provider lets no more pass; null: it may
- * be sent.
+ * Moves a claimed message in the counts of ramps from its previous provider to the next one
+ * (`providerId`). Returns the time until which the message must wait, because a ramp of the next
+ * provider lets no more pass; null: the message may be sent.
  */
 export async function moveInRamps(
   tx: Database,

@@ -12,10 +12,11 @@ import type { RampPeriod } from '../../domain/sender/ramp.ts';
  */
 
 /**
- * SQL that is true if the attempt in a row of `ramp_mail` still has its message: it is being given
- * to the mail provider, or the provider may have accepted it. Messages of a claimed chunk are still
- * PENDING.
- * @param mail the row's alias. @param email the alias of its message.
+ * SQL that is true if the attempt in a row of `ramp_mail` still has its message: the message is
+ * being given to the mail provider, or the provider may have accepted it. Messages of a claimed
+ * chunk are still PENDING.
+ * @param mail the alias of the row in `ramp_mail`
+ * @param email the alias of the message
  */
 function isUnderWay(mail: string, email: string): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${email}.${name}`);
@@ -124,8 +125,8 @@ export async function deleteRampMail(
 }
 
 /**
- * Counts messages that were claimed before the ramp existed and are being sent, or have an unknown
- * outcome.
+ * Adds messages to the counts of a new ramp that were claimed before the ramp existed, and are
+ * being sent or have an unknown outcome.
  */
 export async function adoptMail(
   tx: Database,

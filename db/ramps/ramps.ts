@@ -193,13 +193,13 @@ export interface RampProgress extends Pick<RampRow, 'status' | 'day' | 'days'> {
   cap: number;
   /** Milliseconds since the current day began, or since the ramp was resumed on this day. */
   sinceMs: number;
-  /** Milliseconds until its next day; null: the ramp is not running. */
+  /** Milliseconds until the next day of the ramp; null: the ramp is not running. */
   dueMs: number | null;
   /** Seconds in a day of the ramp. */
   daySeconds: number;
 }
 
-/** Begins the due days of a ramp. Returns its state; null: it is deleted. */
+/** Begins the due days of a ramp. Returns the state of the ramp; null: the ramp is deleted. */
 export async function advanceRamp(db: Database, id: string): Promise<RampProgress | null> {
   return transact(db, async (tx) => {
     const locked = await lockRamp(tx, id);

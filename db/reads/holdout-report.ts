@@ -24,7 +24,7 @@ export interface HoldoutQuery {
   event: string;
   /** The keys that lead to the value in the data of an event; null: events have no values. */
   valuePath: readonly string[] | null;
-  /** Start of the period, included like its end. */
+  /** Start of the period. Start and end (`to`) are both included. */
   from: Date;
   to: Date;
 }

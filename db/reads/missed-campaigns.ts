@@ -88,11 +88,11 @@ interface Candidate extends Omit<MissedCampaign, 'reason'> {
   audience_condition: unknown;
   follow_up_list: string | null;
   message_class: string;
-  /** The contact got no mail from the campaign. */
+  /** True if the contact got no mail from the campaign. */
   hasNone: boolean;
-  /** The contact was unsubscribed at that time. */
+  /** True if the contact was unsubscribed at the time `judgedAt`. */
   isOut: boolean;
-  /** The contact was not subscribed to the campaign's topic at that time. */
+  /** True if the contact was not subscribed to the campaign's topic at the time `judgedAt`. */
   hadLeft: boolean;
 }
 

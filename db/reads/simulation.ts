@@ -8,8 +8,8 @@ import type { Condition } from '../../domain/filter/filter.ts';
 import { findTemplateMail, type TemplateMail } from './step-mail.ts';
 
 /**
- * Creates the functions by which a simulation reads the database, for one contact, which need not
- * exist. Each row is read once.
+ * Creates the functions by which a simulation reads the database for one contact, which need not
+ * exist. Each template and each suppression is read once.
  */
 export async function readsOfSimulation(db: Database, contact: { id: string; project_id: string }) {
   const { project_id: projectId } = contact;

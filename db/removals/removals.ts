@@ -39,8 +39,8 @@ const belongings: Readonly<Record<string, readonly Belonging[]>> = {
 };
 
 /**
- * Requests that the members of a segment are deleted while the segment stays. Lock the segment
- * before.
+ * Requests that the members of a segment are deleted while the segment stays. The caller has locked
+ * the segment.
  */
 export async function insertSegmentRemoval(
   tx: Database,

@@ -22,8 +22,9 @@ export interface DerivedEvent {
   /** The field of the event's data that has its time. */
   field: 'sentAt' | 'deliveredAt';
   /**
-   * Version of the event's id, a UUID (RFC 9562); the message's id has 7 there. Events of the same
-   * moment are ordered by id: sent, then delivered.
+   * Version of the event's id, a UUID (RFC 9562). Apart from the version, this id equals the id of
+   * the message, which has version 7. Events of the same moment are ordered by id: sent, then
+   * delivered.
    */
   version: '6' | '8';
   /** SQL that is true for messages that have the time of the event. */

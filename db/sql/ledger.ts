@@ -4,9 +4,10 @@ import { tallying } from './derived-events.ts';
 import { countingMoments, momentKinds, momentsIn } from './mail-moments.ts';
 
 /**
- * The tables that follow the ledger: their rows are determined by the rows of `email`. Each statement
- * that changes messages also changes these tables, with the parts that `following` returns. So a
- * reader of the statement sees all that it does, and a rollback takes back all of it.
+ * The ledger is the table `email`. The rows of other tables (queue, moments, tallies, allowance and
+ * more) follow from its rows. Each statement that changes messages also changes these tables, by
+ * the parts that `following` returns. So a reader never sees one change without the other, and a
+ * rollback undoes both.
  */
 
 /** The columns of a message that determine the rows of the other tables. */
@@ -45,14 +46,18 @@ const determining = [
 ];
 
 /**
- * SQL of the columns that `was` and `now` of `following` must have.
- * @param more columns that the statement needs beside them; those that are known are not repeated.
+ * Returns SQL of the columns that the queries `LedgerChange.was` and `LedgerChange.now` must have.
+ * @param more columns that the caller needs in addition; columns that are already in the list are
+ * not repeated.
  */
 export function ledgerColumns(email: string, more: readonly string[] = []): RawBuilder<unknown> {
   return references([...new Set([...determining, ...more])], email);
 }
 
-/** Names of queries in the same statement, with the columns `ledgerColumns`. */
+/**
+ * Names of two queries in the statement that changes messages. Both have the columns of
+ * `ledgerColumns`.
+ */
 export interface LedgerChange {
   /**
    * The messages before the change. Absent if the messages are new or were still waiting: then they
@@ -322,15 +327,16 @@ const followers = {
     return parts;
   },
 
-  /** The counts of events that are not stored, because the messages have their data. */
+  /** The counts of derived events. The events of deleted messages are subtracted. */
   derivedEvents({ was, now }: LedgerChange): Part[] {
     if (now) return [];
     return [['events_counted', tallying(was!, -1)]];
   },
 
   /**
-   * The links that were clicked. The sums of all messages stay. A link address made from data may
-   * identify a contact, so it is deleted with the last message in which it was clicked.
+   * The clicked links of deleted messages. Their sums in `link_tally` stay. A link address made
+   * from data may identify a contact, so it is deleted with the last message in which it was
+   * clicked.
    */
   links({ was, now }: LedgerChange): Part[] {
     if (now) return [];
@@ -366,7 +372,7 @@ const followers = {
     return [['engagement_gone', sql`delete from engagement where email_id = any(array(${ids}))`]];
   },
 
-  /** The events that messages have led to. Their sums stay. */
+  /** The conversions of deleted messages. Their sums in `goal_tally` stay. */
   conversions({ was, now }: LedgerChange): Part[] {
     if (now) return [];
     const ids = sql`select id from ${sql.table(was!)}`;

@@ -44,8 +44,8 @@ export function armOf(email: string): RawBuilder<string | null> {
 }
 
 /**
- * SQL that returns the arm whose content a message gets, as `campaign_content.arm` has it. All messages
- * of a chunk have the same.
+ * SQL that returns the arm whose content a message gets, as `campaign_content.arm` has it. All
+ * messages of a chunk have the same arm.
  * @param campaign the table or its alias.
  */
 export function contentArm(campaign: string, emailId: RawBuilder<unknown>): RawBuilder<string> {
@@ -59,9 +59,9 @@ export function contentArm(campaign: string, emailId: RawBuilder<unknown>): RawB
 }
 
 /**
- * SQL that reads the start of a message's first attempt from its trace, or of its first attempt after
- * it had failed and was retried. Use it only if this attempt was not accepted, because the trace of an
- * accepted first attempt may not have it: see `traceOf`.
+ * SQL that reads the start of a message's first attempt from its trace. If the message had failed
+ * and was retried, attempts before the retry do not count. Use this SQL only if the attempt was not
+ * accepted, because the trace of an accepted first attempt may not have its start: see `traceOf`.
  * @param email the table or its alias.
  */
 export function firstAttemptAt(email: string): RawBuilder<string | null> {
@@ -121,8 +121,9 @@ export function routedBy(attemptId: string): RawBuilder<unknown> {
 }
 
 /**
- * SQL that returns the mail provider that has a message, or has had it last; null: the default one,
- * without a route. The claimed chunk of a message has the provider before the row has it.
+ * SQL that returns the mail provider that has a message, or has had it last; null: the default
+ * provider, without a route. While a chunk is claimed, it has the providers of its messages, and
+ * their rows do not have them yet.
  * @param email the table or its alias.
  */
 export function providerOf(email: string): RawBuilder<string | null> {

@@ -99,8 +99,9 @@ const momentList = Object.entries(momentColumns).map(([name, columns]) => ({
 }));
 
 /**
- * Returns the changes of moments of a message that stays sent.
- * @param email the message before
+ * Returns the changes of the moments of a message, for a change that does not affect the moment
+ * `sent`.
+ * @param email the message before the change
  * @param changed columns that may have changed
  */
 export function momentChanges(
@@ -157,7 +158,7 @@ export function countingMoments(changes: RawBuilder<unknown>): RawBuilder<unknow
 
 /**
  * SQL that selects one kind of moment of a project's messages, as a table `moment` with `at` and
- * `email_id`. Sorted by both, it is read from the index.
+ * `email_id`. PostgreSQL reads the rows from an index in the order of these two columns.
  * @param where a condition on `at`
  */
 export function momentsOf(
@@ -208,8 +209,8 @@ export const countedTo = sql<Date>`coalesce((select inner_mark.at from watermark
   timestamptz '-infinity')`;
 
 /**
- * SQL columns of a grouped query: how many messages people, and machines alone, have opened and
- * clicked.
+ * SQL columns of a grouped query: the numbers of messages that people have opened and clicked, and
+ * that only machines have opened and clicked.
  * @param email the table or its alias.
  */
 export function humanColumns(email: string): RawBuilder<unknown> {

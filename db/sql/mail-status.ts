@@ -22,8 +22,8 @@ export function idsUnderWay(projectId: RawBuilder<unknown>): RawBuilder<unknown>
 /**
  * SQL that is true if a message is in `idsUnderWay`.
  * @param email the table or its alias.
- * @param projectId its project. PostgreSQL reads the chunks of a constant project once for all
- *   messages; by default it reads them for each.
+ * @param projectId the project of the message. If it is a constant, PostgreSQL reads the chunks of
+ * the project once for all messages; by default, once for each message.
  */
 export function isClaimedByChunk(
   email: string,
@@ -35,7 +35,8 @@ export function isClaimedByChunk(
 }
 
 /**
- * SQL that selects the status that a message is shown with. @param email the table or its alias.
+ * SQL that selects the status that a message is shown with.
+ * @param email the table or its alias.
  */
 export function statusOf(email: string): RawBuilder<string> {
   return sql<string>`case when ${isClaimedByChunk(email)} then 'SENDING'

@@ -64,8 +64,8 @@ export function plainRendering({ code, message, line }: PlainRendering): RawBuil
 }
 
 /**
- * SQL of the entry for a delay by the sending limits, to append to `email.trace`. If the trace has
- * such an entry already, it is an empty list, because a delay is noted once.
+ * SQL of the entry for a delay by the sending limits, to append to `email.trace`. The SQL gives an
+ * empty list if the trace has such an entry already, because a delay is noted once.
  * @param since ISO time: when the message was due.
  */
 export function throttled(since: string | RawBuilder<string>): RawBuilder<unknown> {

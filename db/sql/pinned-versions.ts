@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * Names of secrets, templates and other objects that versions with active executions use. The
- * current graphs of workflows may no longer have them. These objects must not be deleted while an
- * execution may use them.
+ * Finds the parts of versions with active executions. These parts may name secrets, templates and
+ * other objects that the current graphs of workflows no longer have. Such objects must not be
+ * deleted while an execution may use them.
  */
 
 /**

@@ -38,9 +38,9 @@ const candidate = (delivery: RawBuilder<unknown>, batchTurn: number) => sql`
   coalesce(${delivery}.batch_turn <> ${batchTurn}, false) as "isAlone"`;
 
 /**
- * Returns the due deliveries for requests with one delivery each: the longest due first, new ones
- * and retries alike. Each is replaced by the due delivery of its contact that was recorded first.
- * Contacts with a request in progress are left out.
+ * Returns due deliveries for requests with one delivery each, new ones and retries alike, the
+ * longest due first. If the contact of such a delivery has a due delivery that was recorded
+ * earlier, the earlier one is returned instead. Contacts with a request in progress are left out.
  * @param isHeld true: only deliveries with a requested immediate attempt
  */
 export async function listDue(

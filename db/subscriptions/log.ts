@@ -115,7 +115,8 @@ function marking({ is_begun, reading, read_earlier, earlier }: Reading) {
 }
 
 /**
- * Returns the columns for a position when all events are read: earlier settings no longer matter.
+ * Returns the columns of a position after all events up to `reading` are read. Settings from before
+ * the start of this reading are dropped, because no unread event needs them.
  */
 function passed(position: Reading) {
   const { read_earlier } = marking(position);

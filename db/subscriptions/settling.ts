@@ -40,7 +40,10 @@ export interface Settled {
   } | null;
 }
 
-/** Batch turn of a delivery that has failed and is sent alone. No subscription has this number. */
+/**
+ * Value of `event_delivery.batch_turn` for a delivery that has failed and is sent alone from now
+ * on. No subscription has this value: theirs begin at 0.
+ */
 const alone = -1;
 
 /**

@@ -69,8 +69,8 @@ export async function refuseErased(tx: Database, projectId: string, email: strin
 }
 
 /**
- * Removes an address from the list because its owner has subscribed, in the caller's transaction.
- * Entries for all mail are kept, and entries made after a complaint or by hand.
+ * Removes an address from the suppression list because its owner has subscribed, in the caller's
+ * transaction. Entries for all mail are kept, and entries made after a complaint or by hand.
  */
 export async function liftSuppression(
   tx: Database,
@@ -86,8 +86,8 @@ export async function liftSuppression(
 }
 
 /**
- * SQL that is true if a contact has opted out, according to its log; without a row in the log,
- * according to its events.
+ * SQL that is true if a contact has opted out, according to the consent log. If the log has no
+ * entry of the contact, the contact's events decide.
  */
 const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
   (select inner_last.action = 'withdrawn' from consent inner_last
@@ -99,8 +99,8 @@ const hasOptedOut = sql<boolean>`(not contact.subscribed and coalesce(
       and inner_opt_out.name = 'contact.unsubscribed')))`;
 
 /**
- * SQL that selects the newest rows of a contact's log as JSON, oldest first, without data that
- * identify the person.
+ * SQL that selects the newest rows of a contact in the consent log as JSON, oldest first, without
+ * data that identify the person.
  */
 const historyOf = sql`(
   select coalesce(jsonb_agg(jsonb_build_object('at', ${isoTime(sql`at`)}, 'action', action,

@@ -10,8 +10,8 @@ import type { DrawnVersion } from '../workflow/versions/version.ts';
 import { type FileKeys, keyOr, withFileKeys } from './references.ts';
 
 /**
- * The contents of files, as plain values in the order in which they are written. Values that equal
- * their default are left out.
+ * Builds the contents of the files for version control (see `kinds.ts`) as plain objects. Their
+ * fields are in the order in which the file has them. A field that equals its default is left out.
  */
 
 type Fields = Record<string, unknown>;

@@ -19,8 +19,8 @@ export interface RunInputs {
     at: string;
   };
   /**
-   * `name`: the domain's name, by which the mail provider knows the domain also after its row is
-   * deleted.
+   * `name`: the name of the domain. The run needs the name after the domain's row is deleted, to
+   * remove the domain at the mail provider.
    */
   domainPoller: { projectId: string; domainId: string; name: string };
   /** The run is open until the ramp is done or deleted. */

@@ -12,8 +12,9 @@ export interface Semaphore {
 
 export interface Holder {
   /**
-   * The owner of the amount. An owner can take more only while its total would not exceed what is
-   * then free for others, so a single owner gets at most half. Absent: no such limit.
+   * The owner of the amount. An owner that already holds an amount gets more only if its new total
+   * is at most what is still free afterwards. The first amount of an owner has no such limit.
+   * Absent: no limit at all.
    */
   owner?: string | undefined;
 }

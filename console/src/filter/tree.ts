@@ -88,7 +88,8 @@ function groupsOfAll(parts: readonly Part[]): ApiGroup[] {
 function groupOf(part: Part): ApiGroup {
   if (part.kind === 'filter') return { filters: [part.filter] };
   const { logic, parts } = part.group;
-  // A part as a group of its own needs one level less than as a condition inside a group.
+  // The API limits how deeply conditions are nested. If an AND group fits into one group of the
+  // API, return that group, because a nested condition would cost one more level.
   const [only, ...more] = logic === 'AND' && parts.length > 1 ? groupsOfAll(parts) : [];
   return only && more.length === 0 ? only : { filters: [], conditions: conditionOf(part.group) };
 }

@@ -3,7 +3,9 @@ import { base } from '../api/session.ts';
 
 /**
  * Shows the HTML of a mail in a frame without an origin, so that the mail cannot reach the console.
- * Scripts of the mail do not run. Images of other servers are loaded only with `hasImages`.
+ * The frame runs only our own script: the Content-Security-Policy of the page
+ * (`api/console/mail-frame.ts`) forbids scripts of the mail. Images of other servers are loaded
+ * only with `hasImages`.
  */
 export function MailFrame({
   title,

@@ -29,8 +29,8 @@ function columnOf(kind: SeriesKind): RawBuilder<unknown> {
 }
 
 /**
- * Messages counted once for each kind of moment, at its first time; and conversions, with their
- * value.
+ * Counts of one part of a series. A message counts once for each kind of moment, at the first
+ * moment of this kind. `value`: the sum of the values of the conversions.
  */
 export interface SeriesCounts extends Record<SeriesKind, number> {
   conversions: number;
@@ -137,8 +137,8 @@ async function countOfProject<Kind extends SeriesKind>(
 }
 
 /**
- * Groups the messages by the parts in which things happened to them, and then counts each kind.
- * This is faster than splitting the messages by kind first.
+ * Counts the moments of an owner's mail. Groups the messages by the parts in which their moments
+ * are, and then counts each kind. This is faster than splitting the messages by kind first.
  */
 async function countOfOwner(
   tx: Database,

@@ -34,7 +34,7 @@ const rateOf = (count: string) =>
   sql<number>`case when sent_count = 0 then 0
     else ${sql.ref(count)} * 100.0::float8 / sent_count end`;
 
-/** Returns the best campaigns among those sent on the days. */
+/** Returns the best campaigns, by `metric`, among the campaigns that were sent on these days. */
 export async function listTopCampaigns(
   db: Database,
   projectId: string,
@@ -52,7 +52,8 @@ export async function listTopCampaigns(
 }
 
 /**
- * Counts the campaigns created on the days, by status, and sums up the results of the sent ones.
+ * Counts the campaigns that were created on these days: all, active and completed ones. Also
+ * averages the open rate and the click rate of the completed ones.
  */
 export async function findCampaignStats(db: Database, projectId: string, days: Days) {
   const averageOf = (count: string) => sql`

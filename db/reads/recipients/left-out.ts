@@ -19,8 +19,9 @@ export interface LeftOutContact {
 
 /**
  * Lists the contacts that a campaign has left out because they were not subscribed when its
- * audience was fixed, newest contact first; none before that. Membership in the audience is
- * evaluated as of now, as in `GET /campaigns/{id}/recipients/{contactId}`.
+ * audience was fixed, newest contact first. Before the audience is fixed, the list is empty.
+ * Membership in the audience is evaluated as of now, as in `GET
+ * /campaigns/{id}/recipients/{contactId}`.
  * @throws Problem CONDITION_TOO_HEAVY
  */
 export async function listLeftOut(

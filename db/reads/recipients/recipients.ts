@@ -33,8 +33,8 @@ import {
 /** Lists the messages of a campaign, a template or a step, each with its contact and its outcome. */
 
 /**
- * The column by which the messages are found. For each of these columns there is an index that
- * includes the creation time.
+ * The messages of one campaign, template or step. `column`: the column by which they are found.
+ * Each of these columns has an index that includes the creation time.
  */
 export interface RecipientScope {
   projectId: string;
@@ -70,7 +70,9 @@ export interface RecipientRow extends JudgedMail {
   address: string;
   workflow_execution_id: string | null;
   created_at: Date;
-  /** The message's arm in an experiment, and true if the message belongs to the test group. */
+  /**
+   * The arm of the message in an experiment. `is_in_test`: the message belongs to the test group.
+   */
   arm: string | null;
   is_in_test: boolean;
   opens: number;
@@ -89,7 +91,7 @@ export interface RecipientRow extends JudgedMail {
 
 /**
  * Maximum number of messages that are checked for one page. So a page takes a bounded time, even if
- * few of a million messages match; the next page continues after them.
+ * few of a million messages match. The next page continues after the checked messages.
  */
 const checkedMax = 5_000;
 
@@ -167,7 +169,8 @@ const read = [
 ] as const;
 
 /**
- * A contact that is being erased no longer belongs to the project; its mail still has the address.
+ * SQL of the address of a message's contact. A contact that is being erased no longer belongs to
+ * the project, so its address is read from the message.
  */
 const address = sql<string>`coalesce(receiver.email, email.to_email)`;
 
@@ -179,7 +182,7 @@ interface Search {
   /** True if all messages of `newest` match. */
   isExact: boolean;
   readsAddress: boolean;
-  /** True if the link is the only condition. */
+  /** True if there is no condition, or the link is the only one. */
   isWhole: boolean;
   /** The event, if it is the only condition. */
   onlyEvent: RecipientEvent | undefined;

@@ -17,8 +17,8 @@ export interface TemplateMail extends OutcomeCounts {
   sent: number;
   delivered: number;
   /**
-   * Messages that a provider without reports of deliveries has accepted, and those of them without
-   * a report.
+   * `unreported`: messages that were accepted by a provider that does not report deliveries.
+   * `assumed`: those of them for which no report of a delivery or bounce has arrived.
    */
   unreported: number;
   assumed: number;

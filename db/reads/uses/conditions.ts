@@ -30,8 +30,8 @@ interface Named {
 }
 
 /**
- * Lists the segments and workflows that use a field in a condition, and the campaigns that do and may
- * still send mail.
+ * Lists the segments and workflows that use a field in a condition, and the unfinished campaigns
+ * whose audience uses it.
  */
 export async function findFieldUsers(
   db: Database,
@@ -102,8 +102,8 @@ export interface EventUsers {
 }
 
 /**
- * Lists the segments, the workflows, and the campaigns with an audience that may still be fixed,
- * that use an event.
+ * Lists the segments and workflows that use an event, and the unfinished campaigns that use it in
+ * their audience, goal or experiment.
  */
 export async function findEventUsers(
   db: Database,
@@ -282,10 +282,7 @@ export async function listSegmentUsers(
   };
 }
 
-/**
- * Lists campaigns with a condition as their audience that may still be fixed, the first time or
- * again.
- */
+/** Lists the unfinished campaigns whose audience is a condition. */
 async function listOpenAudiences(
   db: Database,
   projectId: string,

@@ -5,12 +5,12 @@ import { signalCampaign } from '../../outbox/outbox.ts';
 import type { Retry } from '../../../domain/campaign/retry.ts';
 
 /**
- * Retries the failed mail of a campaign, one page per transaction. The first page with such mail
- * stores the request in the campaign, and each page stores its position. If the process of the
- * request dies, the run of the campaign continues.
+ * Retries the failed mail of a campaign, one page per transaction. The first page that finds such
+ * mail stores the retry in `campaign.retry`, and each page stores its position there. If the
+ * process of the request dies, the run of the campaign continues the retry.
  */
 
-/** Milliseconds without a finished page after which a request counts as dead. */
+/** Milliseconds without a finished page after which the process of a request counts as dead. */
 const requestMs = 30_000;
 
 /**

@@ -86,12 +86,15 @@ export async function recordLinkChange(
   return { ...contact, topics };
 }
 
-/** Returns true if a request asks for mail that the contact may not get yet. */
+/** Returns true if a request asks for a subscription, to all mail or to a topic. */
 function asksForGrants({ subscribed, choices }: LinkRequest): boolean {
   return subscribed === true || [...(choices?.values() ?? [])].includes(true);
 }
 
-/** Returns the part of a request that takes effect at once, before it is confirmed. */
+/**
+ * Returns a request without the subscriptions that must be confirmed first. The rest takes effect
+ * at once.
+ */
 function withoutGrants({ subscribed, choices, ...request }: LinkRequest): LinkRequest {
   return {
     ...request,
@@ -136,7 +139,7 @@ async function optOutReader(
   return { ...contact, reader: email, subscribed: false, topics: [] };
 }
 
-/** Each campaign has one message per contact, so this counts each contact once. */
+/** Stores an opt-out in a message, and counts the contact once for the campaign of the message. */
 async function recordOptOut(tx: Database, emailId: string): Promise<void> {
   await sql`
     with marked as (

@@ -37,8 +37,8 @@ interface BatchOutcome {
 }
 
 /**
- * Accepts a bulk action, in the caller's transaction. `causedBy`: who requests it, for the consent
- * log.
+ * Accepts a bulk action, in the caller's transaction. `causedBy`: the actor who requests the
+ * action, for the consent log.
  */
 export async function insertBulk(
   tx: Database,
@@ -71,7 +71,7 @@ export async function insertBulk(
 }
 
 /**
- * Fixes the contacts of a job in its first time slice. Contacts created later are not included. The
+ * Fixes the contacts of a job before its first batch. Contacts created later are not included. The
  * job fails if its condition takes too long.
  */
 export async function startBulk(

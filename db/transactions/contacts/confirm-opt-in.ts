@@ -9,9 +9,9 @@ import { recordTopicChoices } from './choose-topics.ts';
 import { recordSubscription } from './record-contact.ts';
 
 /**
- * Confirms the request of a token, in the caller's transaction: the contact is subscribed, and gets
- * the requested topics. Confirming again changes nothing. Returns the new state of the request;
- * undefined when there is none, or it is over.
+ * Confirms the opt-in request of a token, in the caller's transaction: the contact is subscribed,
+ * and gets the requested topics. Confirming again changes nothing. Returns the new state of the
+ * request; undefined when there is no such request, or it is over.
  */
 export async function confirmOptIn(
   tx: Database,

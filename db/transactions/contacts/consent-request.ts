@@ -3,10 +3,13 @@ import { type AskingContact, requestOptIn } from '../../consent/opt-ins.ts';
 import type { Database } from '../../database.ts';
 import { joinTopics } from './choose-topics.ts';
 
-/** Topics that a request asks for, beside the contact's own subscription. */
+/**
+ * The wishes of an API request for a contact: the topics to join, and if the contact must confirm.
+ */
 export interface ConsentRequest {
   /**
-   * True if subscription and topics begin only after the owner of the address has confirmed them.
+   * True if the contact is subscribed and joins the topics only after the owner of the address has
+   * confirmed this.
    */
   isOptIn: boolean;
   /** The ids of the requested topics. */
@@ -16,8 +19,8 @@ export interface ConsentRequest {
 }
 
 /**
- * Applies the request to a contact that was just written: it starts an opt-in request, or the
- * contact joins the topics.
+ * Applies a `ConsentRequest` to a contact that was just written. With `isOptIn`, an opt-in request
+ * begins. Otherwise the contact joins the topics at once.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
 export async function applyConsentRequest(

@@ -38,9 +38,10 @@ const history = [
 ];
 
 /**
- * Deletes the history of contacts that are about to be deleted, page by page, until one transaction
- * can delete the rest with them. Most contacts have little history. One may have a million events:
- * deleting these together would take longer than a statement may.
+ * Deletes the finished rows of contacts that are about to be deleted, page by page, until one
+ * transaction can delete the rest together with the contacts. Most contacts have few rows. One
+ * contact may have a million events: deleting these together would take longer than a statement may
+ * take.
  */
 export async function deleteContactHistory(
   db: Database,

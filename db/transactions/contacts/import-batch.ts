@@ -42,8 +42,8 @@ interface LockedContact {
 }
 
 /**
- * Accepts a file for import, in the caller's transaction. `causedBy`: who asks for it, for the consent
- * log.
+ * Accepts a file for import, in the caller's transaction. `causedBy`: the actor who requests the
+ * import, for the consent log.
  */
 export async function insertImport(
   tx: Database,

@@ -75,9 +75,9 @@ export async function recordContact(
 /**
  * Updates a contact, in the caller's transaction. If two requests want the same new address, one of
  * them fails. Returns undefined when the project has no such contact.
- * @param requireState refuses the change by an error, with the contact locked
+ * @param requireState called with the locked contact; refuses the change by throwing an error
  * @throws Problem PROJECT_NOT_FOUND, CONTACT_EXISTS; CONTACT_SUPPRESSED when it would be subscribed
- *   although its address is erased; VALIDATION_ERROR when the merged data exceeds a limit.
+ * although its address is erased; VALIDATION_ERROR when the merged data exceeds a limit.
  */
 export async function updateContact(
   tx: Database,

@@ -18,7 +18,8 @@ export interface TrackedEvent {
   subscribed: boolean | undefined;
   subscribedWhenNew: boolean;
   /**
-   * True if subscription and topics begin only after the owner of the address has confirmed them.
+   * True if the contact is subscribed and joins the topics only after the owner of the address has
+   * confirmed this.
    */
   isOptIn: boolean;
   change: ContactDataChange;

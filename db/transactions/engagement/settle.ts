@@ -44,12 +44,16 @@ interface VerdictChange {
 /** Returns true when the caller wants to stop. */
 type Stop = () => boolean;
 
-/** Called for a project whose requests could not be settled; the requests stay due. */
+/**
+ * Called with the messages of a project whose opens and clicks could not be judged, because their
+ * transaction failed. These opens and clicks stay due.
+ */
 export type ReportFailure = (error: unknown, emailIds: readonly string[]) => void;
 
 /**
- * Settles all requests that are due, in transactions of up to 500 requests: an equal number of each
- * project that has some. Messages and contacts that others have locked are left for the next call.
+ * Gives all due opens and clicks their verdicts, in transactions of at most 500: an equal number
+ * for each project that has some. If another transaction has locked a message or its contact, the
+ * opens and clicks of this message wait for the next call.
  */
 export async function settleDue(db: Database, fail: ReportFailure, isLate: Stop): Promise<void> {
   for (let settled = 1; settled > 0 && !isLate();) {
@@ -63,7 +67,10 @@ export async function settleDue(db: Database, fail: ReportFailure, isLate: Stop)
   }
 }
 
-/** Settles requests of many projects together; if that fails, each project apart. */
+/**
+ * Judges opens and clicks of many projects in one transaction. If this transaction fails, each
+ * project gets a transaction of its own.
+ */
 async function settlePage(
   db: Database,
   mails: readonly DueMail[],
@@ -87,10 +94,10 @@ async function settlePage(
 }
 
 /**
- * Settles the due requests of messages in one transaction. Locks are taken in the order of
- * `recordFeedback`: contacts, messages, campaigns. The lock of a message also protects its
- * requests.
- * @returns number of settled requests
+ * Gives the due opens and clicks of messages their verdicts in one transaction. Locks are taken in
+ * the order of `recordFeedback`: contacts, messages, campaigns. The lock of a message also protects
+ * its opens and clicks.
+ * @returns number of verdicts that were due
  */
 function settleMails(db: Database, due: readonly DueMail[], lockMs: number): Promise<number> {
   return transact(db, async (tx) => {
@@ -129,7 +136,7 @@ async function lockMails(tx: Database, mails: readonly DueMail[]) {
 }
 
 /**
- * Returns the changed verdicts of a message: on its due requests, and on recent requests that now
+ * Returns the changed verdicts of a message: on due opens and clicks, and on recent ones that now
  * turn out to be by machines.
  */
 function changesOf(mail: LockedMail, rows: readonly EngagementRow[]): VerdictChange[] {
@@ -144,7 +151,7 @@ function changesOf(mail: LockedMail, rows: readonly EngagementRow[]): VerdictCha
   });
 }
 
-/** Returns the rows to store: the changes, and due requests whose verdict stays. */
+/** Returns the rows to store: the changes, and due opens and clicks whose verdict stays. */
 function verdictsOf(due: readonly EngagementRow[], changes: readonly VerdictChange[]) {
   const changed = new Map(changes.map(({ row, after }) => [row.id, { ...row, ...after }]));
   const same = due.filter(({ id }) => !changed.has(id));
@@ -194,7 +201,10 @@ function clickOf({ row, before, after }: VerdictChange): JudgedClick[] {
   return [{ emailId, linkId, link, at, was: before, verdict: after.verdict }];
 }
 
-/** @param revised verdicts that were human, and are no longer */
+/**
+ * Returns the columns of a message after its verdicts have changed.
+ * @param revised verdicts that were human, and are no longer
+ */
 function stateOf(
   mail: LockedMail,
   summaries: readonly VerdictSummary[],
@@ -242,7 +252,7 @@ async function updateMails(tx: Database, changes: readonly MailChange[]): Promis
     select`.execute(tx);
 }
 
-/** Returns an event for each open or click of a message that was settled as a person's. */
+/** Returns an event for each open or click of a message that was judged to be by a person. */
 function eventsOf(changes: readonly VerdictChange[]): ProjectEvent[] {
   const first = { open: true, click: true };
   return changes

@@ -43,8 +43,8 @@ const settlingMs = 500;
 const again = '';
 
 /**
- * The tasks in their order: first the rows that mail under way may still write, last the rows that
- * only contain the address.
+ * The tasks in their order. Mail comes first, because the other rows may still change while mail is
+ * being sent. Rows that only contain the address come last.
  */
 const tasks: Record<string, Task> = {
   emails: deleteEmails,
@@ -289,7 +289,10 @@ async function eraseJobErrors(tx: Database, erasure: Open): Promise<Page> {
   return { counts: { jobErrors }, next: page.length === rows ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** Stored responses are encrypted, so they are read one by one. */
+/**
+ * Erases the address in stored responses of the API. They are encrypted, so they are read one by
+ * one.
+ */
 async function eraseResponses(tx: Database, erasure: Open, cipher: KeyCipher): Promise<Page> {
   const rows = 200;
   const { rows: page } = await sql<{ key: string; response: Buffer | null }>`

@@ -29,8 +29,7 @@ export interface Computation {
 }
 
 /**
- * Maximum number of contacts that enter or leave and are found by one query, because their ids are
- * in memory together.
+ * Maximum number of changed contacts that one query returns. All their ids are in memory at once.
  */
 const changesMax = 100_000;
 

@@ -43,9 +43,10 @@ async function recordPage(tx: Database, eventIds: readonly string[]): Promise<vo
 
 /**
  * SQL that selects the message with the latest touch before a `happened` event, over all goals of
- * the project that have this event. If two touches have the same time, the younger message is
- * selected. The search starts from the contact's mail, because a project may have thousands of
- * goals with the same event.
+ * the project that have this event. A touch is the sending, an open or a click of a message: each
+ * goal says which. If two touches have the same time, the younger message is selected. The search
+ * starts from the contact's mail, because a project may have thousands of goals with the same
+ * event.
  */
 const latestTouch = sql`
   select mail.id as email_id, mail.owner_id,

@@ -45,17 +45,19 @@ export interface RecordedEvent {
 }
 
 /**
- * Records events with all their effects, in the caller's transaction. Goals get their conversions.
- * Then the events end executions by exit rules. At last they end waits, or are taken by digests, and start executions: each
- * event starts at most one of each enabled workflow that it triggers.
+ * Records events with all their effects, in the caller's transaction. First, goals get their
+ * conversions. Then the events end executions by exit rules. Last, they end waits, are taken by
+ * digests, and start executions: each event starts at most one execution of each enabled workflow
+ * that it triggers.
  *
- * In a disabled project nothing starts; events still occur there, because people can opt out and
- * providers report. An execution at the end of a long chain of causes fails as soon as it starts.
+ * In a disabled project, no execution starts. Events still occur there, because people can opt out
+ * and providers report. An execution at the end of a long chain of causes fails as soon as it
+ * starts (`chainFault`).
  *
  * The contacts are locked first and in order, unless the caller holds them. So a wait that is being
  * registered (see `registerWait`) comes before or after these events, never in between.
  * @param options.executionId the execution whose step caused the events. Events of mail do not need
- *   it, because the row of the mail has its execution.
+ * it, because the row of the mail has its execution.
  */
 export async function recordEvents(
   tx: Database,
@@ -160,8 +162,8 @@ interface InsertedEvent extends RecordedEvent {
   projectId: string;
   name: string;
   /**
-   * Number of waits with conditions and digests that may use the event; 0: only waits without
-   * conditions may end; null: none.
+   * Number of waits with conditions, and of digests, that may use the event. 0: only waits without
+   * conditions may end. null: no wait or digest may use the event.
    */
   chosenWaits: number | null;
   /**
@@ -347,10 +349,10 @@ function recordsOf(events: readonly ProjectEvent[]): string {
 }
 
 /**
- * SQL that selects the chain depth of an execution that a `recorded` event starts, and the actor
- * that caused the chain. The depth is 0, or one more than that of the execution that caused the
- * event: by its mail, by a step (`executionId`), or by a change that moved its contact into or out
- * of a segment.
+ * SQL that selects the actor and the depth of the chain of causes of an execution that a `recorded`
+ * event starts. The depth is 0, or one more than the depth of the execution that caused the event:
+ * by its mail, by a step (`executionId`), or by a change that moved its contact into or out of a
+ * segment.
  */
 function causeOf(executionId: string | null) {
   return sql`(

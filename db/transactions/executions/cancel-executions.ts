@@ -58,9 +58,11 @@ const pageSize = 500;
 const workMs = 15_000;
 
 /**
- * Cancels all executions of a workflow that are active now, page by page. If the request dies, the
- * sweep cancels the rest. Returns their number, including those that the sweep will cancel.
- * @param note records the request, in the transaction that makes it certain
+ * Cancels all executions of a workflow that are active now, page by page, for at most 15 seconds.
+ * The sweep cancels the rest, also if the request dies. Returns the number of executions, including
+ * those that the sweep will cancel.
+ * @param note writes to the security log. It runs in the first transaction: after the commit of
+ * this transaction, the cancellation is completed in any case.
  */
 export async function cancelAllExecutions(
   db: Database,

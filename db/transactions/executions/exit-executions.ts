@@ -95,8 +95,8 @@ export interface ExitingExecution {
 
 /**
  * Ends the given executions that are active, in the transaction of a caller who has locked their
- * contacts. An execution with a running step ends with this step, for the first reason (only a
- * webhook is committed as running). Returns the executions that have ended.
+ * contacts. An execution with a running step ends with this step, for the reason that was met
+ * first. Only a webhook step is committed as running. Returns the executions that have ended.
  */
 export async function exitExecutions(
   tx: Database,

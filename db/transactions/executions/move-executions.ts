@@ -210,7 +210,10 @@ function isAtWork({ marks }: MoveInput): boolean {
   return marks.some(({ status }) => status === 'RUNNING' || status === 'PENDING');
 }
 
-/** @param detail JSON about the move, for the history */
+/**
+ * Moves executions to the version `to`: changes their rows, steps and waits.
+ * @param detail JSON about the move, for the column `execution.history`
+ */
 async function applyMoves(
   tx: Database,
   moves: readonly PlannedMove[],

@@ -12,10 +12,10 @@ import { type FindGraph, graphReader } from '../../workflows/graphs.ts';
 import { invalidField, notFound, Problem } from '../../../domain/errors.ts';
 
 export interface Retry {
-  /** Version on which the execution continues; absent: its current one. */
+  /** Version on which the execution continues; absent: the current version of the execution. */
   version?: number;
   graphs?: FindGraph;
-  /** True if the caller starts its run itself after the commit (`startNow`). */
+  /** True if the caller starts the run itself after the commit (`startNow`). */
   isAwaited?: boolean;
 }
 
@@ -23,8 +23,8 @@ export interface Retry {
  * Makes a failed execution active again at its failed step, in the caller's transaction; the outbox
  * then starts its run. If this throws a Problem, nothing was written.
  * @throws Problem PROJECT_NOT_FOUND, PROJECT_DISABLED, EXECUTION_NOT_FOUND, WORKFLOW_NOT_FOUND,
- *   EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active one,
- *   VALIDATION_ERROR with the field `version` when that version has no counterpart of the step.
+ * EXECUTION_NOT_FAILED, EXECUTION_EXISTS while the contact has another active execution,
+ * VALIDATION_ERROR with the field `version` when that version has no counterpart of the step.
  */
 export async function retryExecution(
   tx: Database,
@@ -92,7 +92,10 @@ function noSuchStep(version: number): Problem {
   return invalidField('version', 'not_allowed', message);
 }
 
-/** @throws Problem VALIDATION_ERROR when the version has no counterpart of the failed step */
+/**
+ * Refuses a version on which a failed execution cannot be retried.
+ * @throws Problem VALIDATION_ERROR when the version has no counterpart of the failed step
+ */
 export async function refuseVersion(
   db: Database,
   execution: ExecutionRow,

@@ -18,11 +18,11 @@ import { passOver, type StepMark } from '../../../domain/workflow/place.ts';
 
 /**
  * Skips a step of an execution, in the caller's transaction: the step at which the execution waits,
- * the next step, or the failed step. The execution continues after this step, along `branch`. If it
- * had failed, the caller starts its run after the commit (`startNow`).
- * @returns its row, and true if it had failed
+ * the next step, or the failed step. The execution continues after this step, along `branch`. If
+ * the execution had failed, the caller starts its run after the commit (`startNow`).
+ * @returns the row of the execution, and true if the execution had failed
  * @throws Problem EXECUTION_NOT_FOUND, EXECUTION_NOT_SKIPPABLE, PROJECT_DISABLED; EXECUTION_EXISTS
- *   when it has failed and the contact has another active one; VALIDATION_ERROR
+ * when it has failed and the contact has another active execution; VALIDATION_ERROR
  */
 export async function skipStep(
   tx: Database,
@@ -114,7 +114,10 @@ function skippable(
   }
 }
 
-/** @throws Problem VALIDATION_ERROR when the step needs another branch. */
+/**
+ * Checks the branch along which the execution continues after a skipped step.
+ * @throws Problem VALIDATION_ERROR when the step needs another branch.
+ */
 function checkBranch(graph: Graph, step: GraphStep, branch: string | null): void {
   const branches = resultsOf(graph, step);
   if (branches.length > 0 && branch === null) {

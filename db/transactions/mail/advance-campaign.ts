@@ -149,7 +149,11 @@ async function sendingPhase(
   return { phase: 'over', ...counts, ...rows[0] };
 }
 
-/** Returns the phase of a campaign to check again after `waitMs`; null if `waitMs` is null. */
+/**
+ * Returns `phase`, or a phase that waits for `waitMs` if the campaign must be checked earlier than
+ * `phase` would check it. `phase` null: there is no other reason to check. `waitMs` null: no such
+ * check is needed.
+ */
 function waitUntil(
   phase: CampaignPhase | null,
   { waitMs, ...wait }: Omit<WaitingPhase, 'phase' | 'waitMs'> & { waitMs: number | null },

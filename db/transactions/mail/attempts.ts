@@ -51,8 +51,8 @@ export type DeliveryOutcome = {
 );
 
 /**
- * The attempts of one batch, one id for each claimed chunk or message, and the outcomes of its messages
- * in the order in which they happened. The two lists are not parallel.
+ * The attempts of one batch, one id for each claimed chunk or message, and the outcomes of its
+ * messages in the order in which they happened. The two lists do not correspond by index.
  */
 export interface Attempt {
   projectId: string;

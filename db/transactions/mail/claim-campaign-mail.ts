@@ -48,9 +48,9 @@ export interface CampaignEmail {
   contact_data: Record<string, unknown> | null;
   project_disabled: boolean;
   sender_gone: boolean;
-  /** The contact is being erased. */
+  /** True if the contact is being erased. */
   contact_gone: boolean;
-  /** Entry of the suppression list for its address. */
+  /** Entry of the suppression list for `to_email`; null: there is none. */
   suppression: Suppression | null;
   topic_left: boolean;
   topic_id: string | null;
@@ -152,7 +152,9 @@ function dateOrNull(milliseconds: number | null): Date | null {
 export interface ClaimedChunk {
   /** The attempt that has claimed the chunk. */
   attemptId: string;
-  /** When the chunk was due, and when it was claimed: ISO times. */
+  /**
+   * `dueAt`: when the chunk was due. `claimedAt`: when the chunk was claimed. Both are ISO times.
+   */
   dueAt: string;
   claimedAt: string;
   shared: SharedByChunk;
@@ -186,7 +188,10 @@ interface SharedByChunk {
   hasSuppressions: boolean;
 }
 
-/** @param emailId one of the messages of the chunk */
+/**
+ * SQL of the values that the messages of a claimed chunk share.
+ * @param emailId one of the messages of the chunk
+ */
 function sharedBy(campaignId: string, emailId: RawBuilder<unknown>): RawBuilder<SharedByChunk> {
   return sql`(select jsonb_build_object('maxPerMinute', inner_campaign.max_per_minute,
       'refusedInRow', inner_campaign.refused_in_row, 'contentVersion', inner_content.version,
@@ -217,7 +222,10 @@ interface ClaimedMessage {
   from_email: string;
   message_class: MessageClass;
   attempts: number;
-  /** This time and the next two are in milliseconds since 1970; null if the column is null. */
+  /**
+   * `created_at`, `scheduled_for` and `held_until` are in milliseconds since 1970; null if the
+   * column is null.
+   */
   created_at: number;
   scheduled_for: number | null;
   held_until: number | null;

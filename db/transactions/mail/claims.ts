@@ -68,8 +68,9 @@ export interface Claim {
 }
 
 /**
- * @param chunk set while the attempt holds its chunk, so the rows do not show the claim. `ids`: the
- *   messages in it.
+ * Returns the SQL to record the outcomes of an attempt.
+ * @param chunk set while the attempt holds its chunk; the rows of its messages then do not show the
+ * claim. `ids`: the messages in the chunk.
  * @param derivable the events that need not be stored: see `findDerivable`.
  */
 export function claimOf(

@@ -82,12 +82,12 @@ interface HeldMessage {
 }
 
 /**
- * Decides about just claimed mail: holds back what the policy or a ramp does not let pass, and
+ * Decides about just claimed mail: holds back mail that the policy or a ramp does not let pass, and
  * chooses the providers of the rest. Returns the mail that goes to a provider, in order, and the
- * mail that waits for one; the caller records these waits and the `assigned` providers. `withheld`
- * is set in messages that must not be sent. Until the transaction ends, the policy and the ramps
- * cannot change and no other transaction decides by these ramps and, if the policy has caps, about
- * these contacts.
+ * mail that waits for a provider. The caller records these waits and the `assigned` providers.
+ * `withheld` is set in messages that must not be sent. Until the transaction ends, the policy and
+ * the ramps cannot change, and no other transaction decides by these ramps. If the policy has caps,
+ * no other transaction decides about these contacts.
  * @param claim.isPoliced false: no rule holds mail
  * @param claim.chooser null: all mail goes to the default provider
  */
@@ -156,8 +156,8 @@ async function applyPolicy<E extends Checked>(
 /**
  * Returns the send policy and the hold-out of a project, the current time, and for each contact the
  * send times of the mail that counts for the caps, newest first. Mail that is being sent counts as
- * sent now. Locks both against changes and, if the policy has caps, these contacts against other
- * decisions, until the transaction ends.
+ * sent now. Until the transaction ends, the policy and the hold-out are locked against changes. If
+ * the policy has caps, these contacts are locked against other decisions.
  */
 async function lockRules(
   tx: Database,

@@ -229,7 +229,10 @@ export async function recordMove(db: Database, move: ProviderMove): Promise<Move
   }
 }
 
-/** @throws RampIsFull */
+/**
+ * Like `recordMove`, in the caller's transaction.
+ * @throws RampIsFull when a ramp of the next provider lets no more mail pass
+ */
 async function recordMoveIn(tx: Database, move: ProviderMove): Promise<'moved' | 'lost'> {
   const { rows } = await (move.hasChunk ? moveInChunk(move) : moveInRow(move)).execute(tx);
   const [moved] = rows;

@@ -163,7 +163,11 @@ const contentOfOutcome = sql`
   body_values = case when outcome.subject is null
     then email.body_values else outcome.body_values end`;
 
-/** @param isLogged true if subscriptions deliver the events that are not stored */
+/**
+ * Writes outcomes to the rows of messages that the attempt still has claimed. Returns the changed
+ * messages.
+ * @param isLogged true if subscriptions deliver the events that are not stored
+ */
 async function updateSettled(
   tx: Database,
   attempt: Attempt,

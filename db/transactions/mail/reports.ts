@@ -6,7 +6,7 @@ import type { Feedback } from '../../../domain/mail/feedback.ts';
 
 /** Feedback on one message, as it arrived. */
 export interface FeedbackReport {
-  /** Identify the message: our own id, otherwise the provider's. */
+  /** `emailId` (our own id) or else `messageId` (the provider's id) identifies the message. */
   emailId: string | null;
   messageId: string | null;
   /** Feedback in the order in which it is applied. */

@@ -4,7 +4,7 @@ import { recordEventsOfProjects } from '../../events/record-events.ts';
 import { rampStoppedEvent } from '../../../../domain/event-names.ts';
 import type { MessageState } from '../../../../domain/mail/feedback.ts';
 
-/** The message before the change. */
+/** A change of a message by feedback. */
 interface MessageChange {
   /** The message before the change. */
   email: Pick<MessageState, 'bounced_at' | 'complained_at'> & {
