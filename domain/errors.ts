@@ -300,6 +300,11 @@ export class Refusals {
   readonly #errors: FieldProblem[] = [];
   #other: Problem | undefined;
 
+  /** The invalid fields that were collected. */
+  get errors(): readonly FieldProblem[] {
+    return this.#errors;
+  }
+
   /** Adds the Problem that a check has thrown. @throws the error, if it is not a Problem */
   add(error: unknown): void {
     if (!(error instanceof Problem)) throw error;

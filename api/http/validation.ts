@@ -195,7 +195,8 @@ function behindPipe(def: z.core.$ZodPipeDef, value: unknown): z.core.$ZodType | 
   return choose ? choose(value) : def.in;
 }
 
-function fieldProblems(issue: Issue): FieldProblem[] {
+/** Returns the problems of an issue, one for each unknown key. */
+export function fieldProblems(issue: Issue): FieldProblem[] {
   const field = issue.path.map(String).join('.');
   if (issue.code === 'unrecognized_keys') {
     const messages = issue.message.split('\n');
@@ -268,7 +269,7 @@ const namesElsewhere: Record<string, readonly string[]> = {
   event: ['eventName', 'event_name', 'name'],
 };
 
-function unknownField({ field, known }: UnknownKey): FieldProblem {
+export function unknownField({ field, known }: UnknownKey): FieldProblem {
   const name = field.slice(field.lastIndexOf('.') + 1);
   const ours = known.find((candidate) => namesElsewhere[candidate]?.includes(name));
   // For a name of another mail service, the field of Everpost is suggested, even if another field
@@ -314,6 +315,7 @@ export function unknownKeys(
   return found;
 }
 
+/** Returns the keys of a value that its schema does not know. */
 export function unknownIn(schema: z.ZodType, value: unknown): UnknownKey[] {
   const found: UnknownKey[] = [];
   collect(schema, value, { path: '', alsoKnown: [], found });

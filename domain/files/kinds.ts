@@ -43,6 +43,26 @@ export function filePathOf(kind: FileKind, key: string, format: FileFormat): str
   return `${folders[kind]}/${key}.${kind === 'template' ? 'html' : format}`;
 }
 
+/** A key in a file's name, in a reference and in `renamedFrom`. */
+export const fileKeyPattern = /^[a-z0-9][a-z0-9_-]{0,49}$/;
+
+const endings = { template: /^\.(?:html|liquid)$/, other: /^\.(?:yaml|json)$/ };
+
+/** Returns the object of a file; null: no object has a file with this path. */
+export function parseFilePath(path: string): { kind: FileKind; key: string } | null {
+  const [, folder, key = '', ending = ''] = /^([a-z]+)\/([a-z0-9_-]+)(\.[a-z]+)$/.exec(path) ?? [];
+  if (!fileKeyPattern.test(key)) return null;
+  const kind = fileKinds.find(
+    (one) => folders[one] === folder && (!(one in policyKeys) || policyOf(one) === key),
+  );
+  const allowed = kind === 'template' ? endings.template : endings.other;
+  return kind && allowed.test(ending) ? { kind, key } : null;
+}
+
+function policyOf(kind: FileKind): string | undefined {
+  return (policyKeys as Partial<Record<FileKind, string>>)[kind];
+}
+
 /** `<kind>/<key>`, or `<kind>/<beginning of a key>*`. */
 export interface FilePattern {
   kind: FileKind;

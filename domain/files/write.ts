@@ -1,6 +1,6 @@
 import { Document, isMap, isScalar, visit } from 'yaml';
 import { replaceStrings } from '../template/liquid-context.ts';
-import type { FileFormat } from './kinds.ts';
+import type { FileFormat, FileKind } from './kinds.ts';
 
 /** Writes files. The same values always give the same bytes. */
 
@@ -15,6 +15,17 @@ function withoutVariables(text: string): string {
 export function fileText(value: Record<string, unknown>, format: FileFormat): string {
   const written = replaceStrings(value, withoutVariables, (key) => key) as Record<string, unknown>;
   return format === 'json' ? `${JSON.stringify(written, null, 2)}\n` : yamlOf(written);
+}
+
+/** Returns the file of an object. The value of a template also has its `body`. */
+export function objectText(
+  kind: FileKind,
+  value: Readonly<Record<string, unknown>>,
+  format: FileFormat,
+): string {
+  if (kind !== 'template') return fileText(value, format);
+  const { body, ...frontMatter } = value;
+  return templateText(frontMatter, String(body));
 }
 
 /** Returns the file of a template: its front matter, and its body as it is. */

@@ -140,13 +140,19 @@ export type TemplateCheck = { ok: true } | { ok: false; message: string };
  * and filters are known. `message`: the error, with its line and column if known.
  */
 export function checkTemplate(source: string): TemplateCheck {
+  const fault = findTemplateFault(source);
+  return fault ? { ok: false, message: faultText(fault) } : { ok: true };
+}
+
+/** Returns the error for which `checkTemplate` refuses a template; null: there is none. */
+export function findTemplateFault(source: string): TemplateFault | null {
   const fault = sizeFault(source);
-  if (fault) return { ok: false, message: fault.message };
+  if (fault) return fault;
   try {
     parseLiquid(toLiquid(readTemplate(source)), true);
-    return { ok: true };
+    return null;
   } catch (error) {
-    return { ok: false, message: faultText(faultOf(error, source)) };
+    return faultOf(error, source);
   }
 }
 
