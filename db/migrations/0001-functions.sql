@@ -1,4 +1,4 @@
--- Functions that tables and queries of several nouns use. docs/data-model.md explains the tables.
+-- Functions that several of the following files use. docs/data-model.md explains the tables.
 
 -- Time-ordered ids (RFC 9562, version 7): rows created together are neighbours in the index.
 -- PostgreSQL 18 has a cheaper function with this name; on older servers, this one is created.
@@ -94,8 +94,8 @@ begin
 end
 $$;
 
--- A trigger appends each change of status to the history in the row. So no statement can forget the
--- history, and a change costs no second row.
+-- A trigger appends each change of `status` to the column `history` of the row. So no statement can
+-- forget the history, and a change costs no second row.
 create function note_status() returns trigger language plpgsql as $$
 declare
   before jsonb := '[]';

@@ -69,7 +69,7 @@ create table membership (
   added_by text,
   -- When a secret key added the member or last changed the member's role; null: no secret key did.
   by_key_at timestamptz(3),
-  -- The OpenID provider whose rules created the membership; null: it was created by hand.
+  -- The OpenID provider whose rules created the membership; null: no rule did.
   managed_by text,
   created_at timestamptz(3) not null default now(),
   primary key (project_id, user_id)

@@ -43,7 +43,8 @@ create table domain (
   -- The next regular check at or after this time is the daily check, and moves this time to 24
   -- hours later. Only the daily check counts a missing record against a verified domain.
   daily_check_at timestamptz(3) not null default now(),
-  -- Each claim has its own token. In SES mode it is published as a TXT record.
+  -- Each project that claims the name has its own token. In SES mode, the token is published as a
+  -- TXT record.
   ownership_token text not null default replace(gen_random_uuid()::text, '-', ''),
   next_reconcile_at timestamptz(3) not null default now()
 );

@@ -46,7 +46,7 @@ create table consent (
   user_agent text,
   -- The consent text that the person was shown.
   text text,
-  -- `pk` or `sk` (the key that made the request), or the id of a user.
+  -- The actor, as `actorOf` writes actors; null: not known.
   actor text,
   primary key (contact_id, id)
 );
@@ -78,7 +78,8 @@ create table opt_in (
   reminded_at timestamptz(3),
   -- The actor whose request caused the last mail; reminders keep this actor.
   asked_by text,
-  -- Seconds until the reminder, copied from the policy when the request was made.
+  -- Seconds from the first mail to the reminder (null: there is none), and from the last mail to
+  -- the expiry. Copied from the consent policy when the request was made.
   remind_after integer,
   expire_after integer not null,
   created_at timestamptz(3) not null default clock_timestamp(),

@@ -64,7 +64,8 @@ create table event_subscription (
   -- For a subscription that starts in the past, until its earlier events are read: {from, after}.
   -- `after` is {at, id} of the last event read, or null.
   backlog jsonb,
-  -- When the sweep next checks if the run needs a signal, and clears old deliveries.
+  -- `next_reconcile_at`: when the sweep next checks if the run needs a signal. `clear_at`: when the
+  -- sweep next clears old deliveries.
   next_reconcile_at timestamptz not null default now(),
   clear_at timestamptz not null default now(),
   -- The key that names the subscription in files for version control; null until the first export.
@@ -113,7 +114,8 @@ create table event_delivery (
   -- The batch in which the delivery was last sent; null: it was sent alone.
   batch_id uuid,
   -- Equal to the subscription's `batch_turn`: the delivery is retried with its batch. Another
-  -- number: the delivery has failed, and is sent alone. Null: it may be sent with any others.
+  -- number: the delivery has failed, and is sent alone. Null: it may be sent with any other
+  -- deliveries.
   batch_turn integer,
   primary key (subscription_id, event_id)
 );

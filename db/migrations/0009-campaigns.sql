@@ -103,8 +103,8 @@ create table campaign (
   content_version integer not null default 0,
   -- Number of consecutive messages that the provider has refused.
   refused_in_row integer not null default 0,
-  -- When the run last read the campaign, or the sweep last checked it. After two minutes the sweep
-  -- checks it, and signals the run if there is work.
+  -- When the run last read the campaign, or the sweep last checked it. Two minutes later, the sweep
+  -- checks the campaign again, and signals the run if there is work.
   reconciled_at timestamptz(3) not null default now(),
   -- Messages of the campaign whose template could not be rendered.
   rendered_plainly_count integer not null default 0,
@@ -123,8 +123,8 @@ create table campaign (
   frozen_count integer not null default 0,
   left_unsubscribed integer not null default 0,
   left_topic integer not null default 0,
-  -- The actors (`user:<id>`, `key:<id>`) that created the campaign, and that sent or scheduled it
-  -- last.
+  -- The actors (`user:<id>`, `key:<id>`): `created_by` created the campaign, and `sent_by` sent or
+  -- scheduled it last.
   created_by text,
   sent_by text,
   -- UTM parameters by key, which override those of the project; null removes a parameter.

@@ -100,7 +100,7 @@ create table workflow_version (
   graph jsonb,
   base integer,
   difference jsonb,
-  -- The caller that made the version, as api/accounts/actor.ts writes callers; null: not known.
+  -- The actor that made the version, as `actorOf` writes actors; null: not known.
   caused_by text,
   restored_from integer,
   -- Changes from the previous version, in words: at most 100 of {kind, stepId, name, text}.

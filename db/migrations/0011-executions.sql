@@ -16,7 +16,8 @@ create table execution (
   -- The event that started the execution; null: none.
   starting_event_id uuid,
   temporal_run_id text,
-  -- Every change of status: [{at, from, to, detail}], oldest first. A trigger keeps it.
+  -- Every change of status, and other actions (see `historyWith`): [{at, from, to, detail}], oldest
+  -- first. A trigger adds the changes of status.
   history jsonb not null default '[]',
   -- To the microsecond, because it is compared with event.recorded_at.
   started_at timestamptz not null default clock_timestamp(),
@@ -131,7 +132,7 @@ create table step_execution (
   -- To the microsecond, because the next step begins at this time and looks for later events.
   completed_at timestamptz,
   -- The event that ended a wait, and the time when it was recorded or the wait timed out
-  -- (`settled_at`). The run may learn of it later, but the next wait looks for events from
+  -- (`settled_at`). The run may be informed later, but the next wait looks for events from
   -- `settled_at` on.
   ending_event_id uuid,
   settled_at timestamptz,
@@ -176,8 +177,8 @@ create table wait (
   -- Values that the data of the event must have to meet the conditions (`requiredData`); null:
   -- none.
   required_data jsonb,
-  -- The settings of a DIGEST (`OpenDigest`), which collects events until it closes. Null: the first
-  -- matching event ends the wait.
+  -- The settings of a DIGEST (`StoredDigest`), which collects events until it closes. Null: the
+  -- first matching event ends the wait.
   digest jsonb,
   -- Number of events that the DIGEST has collected.
   digest_count integer not null default 0,

@@ -45,7 +45,7 @@ create table email (
   delivery_unreported boolean not null default false,
   opened_at timestamptz(3),
   clicked_at timestamptz(3),
-  -- When the first event happened that is the goal of the message's campaign or workflow.
+  -- When the message first led to the event that is the goal of its campaign or workflow.
   converted_at timestamptz(3),
   bounced_at timestamptz(3),
   complained_at timestamptz(3),
@@ -73,8 +73,9 @@ create table email (
       generated always as (case when attachments = '[]' then 1 else 2 end) stored,
   -- The month whose allowance counts the message; null: not counted yet, or there is no limit.
   allowance_month date,
-  -- When a campaign's message was claimed whose first attempt was accepted. `trace` then omits the
-  -- changes that the columns already show: given to the mail provider, accepted, delivered.
+  -- When the message was claimed, if it belongs to a campaign and its first attempt was accepted;
+  -- otherwise null. If it is set, `trace` omits the changes that the columns already show: given to
+  -- the mail provider, accepted, delivered.
   handed_over_at timestamptz(3),
   -- The events of a campaign's message that are not stored, because its row has the same data. The
   -- number is the sum of 1 (email.sent) and 2 (email.delivery).
@@ -331,7 +332,8 @@ create table system_mail (
   reply_to text,
   subject text not null,
   html text not null,
-  -- The class and topic of a campaign test. With its sender and recipient, they select its route.
+  -- The message class and the topic of a campaign test. Together with the sender and the recipient,
+  -- they select the route.
   message_class text,
   topic_id uuid,
   attempts integer not null default 0,
@@ -378,7 +380,7 @@ create index report_receipt_age on report_receipt (created_at);
 create table email_link (
   owner_id uuid not null,
   link_id text not null,
-  -- Creation time of the message: lists are ordered by it.
+  -- Creation time of the message, by which lists are ordered.
   email_created_at timestamptz(3) not null,
   email_id uuid not null,
   clicks integer not null,

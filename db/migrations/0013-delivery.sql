@@ -9,8 +9,8 @@ create table token_bucket (
 );
 comment on table token_bucket is 'Token buckets of the sending limits.';
 
--- Urgent mail also reserves tokens in advance. Otherwise campaigns would take each new token while
--- urgent mail is being sent.
+-- Takes tokens from all buckets in `keys`: see `takeSendingTokens`. Urgent mail also reserves
+-- tokens in advance. Otherwise campaigns would take each new token while urgent mail is being sent.
 create function take_sending_tokens(keys text[], rates double precision[], wanted integer, urgent boolean,
   out granted integer, out wait_ms integer) language plpgsql as $$
 declare

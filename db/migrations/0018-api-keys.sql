@@ -20,7 +20,7 @@ create table api_key (
   -- When the next notice about the key's expiry is due (domain/access/key-expiry.ts); null: never.
   notice_at timestamptz(3),
   last_used_at timestamptz(3),
-  -- The callers that created and revoked the key, as api/accounts/actor.ts writes callers.
+  -- `created_by`, `revoked_by`: the actors, as `actorOf` writes actors.
   created_by text not null,
   revoked_at timestamptz(3),
   revoked_by text,

@@ -15,7 +15,7 @@ create table request_log (
   status smallint not null,
   ms integer not null,
   error_code text,
-  -- The caller, as api/accounts/actor.ts writes callers.
+  -- The caller, as `actorOf` writes actors.
   actor text not null,
   ip text not null,
   -- Use of the Idempotency-Key; null: the request had none.

@@ -16,10 +16,10 @@ create table goal (
 comment on table goal is 'The goals of campaigns and workflows, by event.';
 create unique index goal_owner on goal (owner_id);
 
--- Triggers keep the table, because campaigns and workflows are created, copied, changed and deleted
--- by statements of several nouns, none of which may write the tables of another. These triggers run
--- only when a statement sets "goal" or deletes a row, so sending mail and recording feedback do not
--- pay for them.
+-- Triggers keep the table, because code of several folders of `db` creates, copies, changes and
+-- deletes campaigns and workflows, and none of this code may write the tables of another folder.
+-- These triggers run only when a statement sets "goal" or deletes a row, so sending mail and
+-- recording feedback do not pay for them.
 create function store_goal() returns trigger language plpgsql as $$
 begin
   delete from goal where owner_id = new.id;

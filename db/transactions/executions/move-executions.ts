@@ -326,7 +326,7 @@ function expectedColumns({ wait }: Move): object {
 async function endByEarlierEvents(tx: Database, moves: readonly PlannedMove[]): Promise<void> {
   for (const { row, move } of moves) {
     const { expected, expiresAt = null, digest } = move.wait ?? {};
-    // A digest reads earlier events when its run settles it.
+    // A digest collects earlier events itself (`settleDigest`).
     if (expected?.since !== 'execution' || digest) continue;
     const wait = { ...expected, lookBack: expected.since, since: 'infinity', expiresAt };
     const event = await findEarlierEvent(tx, row, wait);

@@ -108,7 +108,10 @@ export async function cancelEmail(
   }
 }
 
-/** Returns false when the message was claimed, or no longer waits. */
+/**
+ * Cancels a waiting message of a campaign. Returns false when the message was claimed, or no longer
+ * waits.
+ */
 async function cancelCampaignEmail(tx: Database, id: string, campaignId: string): Promise<boolean> {
   const { rows } = await sql<{ number: number; messages: number }>`
     select number, cardinality(email_ids) as messages from campaign_chunk
@@ -134,7 +137,10 @@ async function cancelCampaignEmail(tx: Database, id: string, campaignId: string)
   return isFailed;
 }
 
-/** Returns false when the row no longer waits, or `isFree` is false for it. */
+/**
+ * Fails a waiting message as cancelled. Returns false when the message no longer waits, or `isFree`
+ * is false for its row.
+ */
 async function failEmail(
   tx: Database,
   id: string,

@@ -94,7 +94,10 @@ export async function resetProject(tx: Database, id: string): Promise<boolean> {
   return true;
 }
 
-/** Makes a project's row unreachable. Returns its public id. */
+/**
+ * Makes a project's row unreachable. Returns the public id of the project; undefined: the project
+ * did not exist, or was removed before.
+ */
 async function detach(
   tx: Database,
   id: string,
@@ -123,7 +126,7 @@ const removalKinds = { delete: 'projectDelete', reset: 'projectReset' } as const
 
 /**
  * Signals, every ten minutes, the runs of removals that are not over: such a run may be lost, or
- * was ended in Temporal. A running one ignores the signal.
+ * was ended in Temporal. A run that is active ignores the signal.
  */
 export async function signalRemovals(db: Database, max: number): Promise<void> {
   await transact(db, async (tx) => {
@@ -249,9 +252,9 @@ export async function listRemovals(
 }
 
 /**
- * Deletes one page of a project's data. Returns the number of rows, and true in `isOver` when none
- * is left. 0 rows and not over: the rest must wait until mail under way is sent, or Temporal has
- * deleted a schedule.
+ * Deletes one page of a project's data. Returns the number of deleted rows, and true in `isOver`
+ * when none is left. If the number is 0 and `isOver` is false, the rest must wait until mail under
+ * way is sent, or Temporal has deleted a schedule.
  */
 export async function deleteProjectPage(
   db: Database,

@@ -9,16 +9,20 @@ import {
 import { isBeingForgotten, lockDomainName } from '../../domains/ses-identities.ts';
 import { holdProject } from '../../projects/projects.ts';
 
-/** Maximum time to complete a claim. An older unregistered claim belongs to a dead process. */
+/**
+ * Maximum time to register a domain at the mail provider. An older row that is not registered
+ * belongs to a dead process.
+ */
 const registeringMax = sql`interval '2 minutes'`;
 
 export type NewClaim = DomainOfRun & Pick<DomainRow, 'ownership_token'>;
 
 /**
- * Claims a name for a project. Returns `taken` when the project has claimed it already or another
- * project holds it, and `releasing` while the mail provider is removing it, which takes a moment.
- * The row is not registered yet: `completeDomain` completes it, `abandonDomain` removes it. If
- * neither happens within `registeringMax`, the domain's run removes the row.
+ * Inserts a domain for a project, as not registered yet. Returns `taken` when the project has the
+ * domain already or another project holds the name, and `releasing` while the mail provider is
+ * removing the name, which takes a moment. `completeDomain` then registers the row, or
+ * `abandonDomain` removes it. If neither happens within `registeringMax`, the domain's run removes
+ * the row.
  */
 export async function insertDomain(
   db: Database,

@@ -17,7 +17,10 @@ export interface ProviderUser {
   claims: readonly ClaimText[];
 }
 
-/** A membership that differs from the rules. null: no member. */
+/**
+ * A membership that differs from the rules. `before` and `after` are the roles; null: no
+ * membership.
+ */
 export interface MemberChange {
   projectId: string;
   before: Role | null;

@@ -129,7 +129,10 @@ export async function failLateMail(db: Database, max: number): Promise<number> {
   );
 }
 
-/** @param ids SQL that selects the ids of messages. */
+/**
+ * Fails waiting messages, because their project is disabled. Returns the number of messages.
+ * @param ids SQL that selects the ids of messages.
+ */
 async function failMail(db: Database, ids: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql`
     with failed as (

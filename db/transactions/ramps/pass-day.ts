@@ -6,12 +6,13 @@ import { advanceRamp, endRamp, type RampProgress } from '../../ramps/ramps.ts';
 const minutesPerDay = 1_440;
 
 /**
- * Begins the days of a ramp that are due, and makes as much of the mail that it holds due as its day
- * allows. Returns its state, with the milliseconds until this is to be repeated; null: the ramp is
- * gone, or done and holds no mail.
+ * Begins the due days of a ramp, and makes as much of its held mail due as the current day allows.
+ * Returns the state of the ramp; `dueMs` is the time until the next call. null: the ramp is
+ * deleted, or is DONE and holds no mail.
  *
- * Some of that mail may not leave, for example because another ramp holds it. Then more can be made
- * due on the same day: after a minute, and again after twice the time.
+ * Some of the mail that becomes due may not be sent, for example because another ramp holds it.
+ * Then more mail can be made due on the same day. The first further call comes after a minute. Each
+ * later one waits as long as the day has lasted so far.
  */
 export async function passRampDay(
   db: Database,

@@ -1,7 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { isoInstant } from '../../expressions.ts';
 
-/** An entry in the history about an action that does not change the status. */
+/**
+ * An entry in the column `history` of an execution or step, about an action that does not change
+ * the status.
+ */
 export interface Act {
   from: RawBuilder<unknown>;
   to: RawBuilder<unknown>;
@@ -10,8 +13,8 @@ export interface Act {
 }
 
 /**
- * SQL that appends an entry to a row's history, for an update of `history`. Do not use it when the
- * same update changes `status`, because a trigger then writes the history.
+ * SQL of the column `history` with one more entry, for an update of this column. Do not use it when
+ * the same update changes `status`, because a trigger then writes the column.
  */
 export function historyWith({ from, to, detail }: Act): RawBuilder<string> {
   return sql<string>`history || jsonb_build_object('at', ${isoInstant(sql`clock_timestamp()`)},
