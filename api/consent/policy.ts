@@ -108,22 +108,36 @@ const putConsentPolicy = endpoint({
     await requireUsable(db, projectId, policy, { isNewTemplate: body.templateId !== undefined });
   },
   async handle({ db, caller: { projectId }, body, note }) {
-    const change = changeOf(body);
-    if (change.from) await requireVerifiedSender(db, projectId, change.from);
     return transact(db, async (tx) => {
-      const { updatedAt: _, ...before } = await lockConsentPolicy(tx, projectId);
-      const policy = { ...before, ...change };
-      // `holdTemplates` also prevents the deletion of the template until the transaction ends.
-      if (policy.templateId !== null) await holdTemplates(tx, projectId, [policy.templateId]);
-      await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
-      const stored = await updateConsentPolicy(tx, projectId, policy);
-      const details = { fields: Object.keys(change).join(', ') };
-      const changes = changesBetween(before, policy);
+      const { before, after } = await storeConsentPolicy(tx, projectId, body);
+      const fields = Object.keys(changeOf(body));
+      const details = { fields: fields.join(', ') };
+      const changes = changesBetween(before, after, { fields });
       await note({ event: 'consent_policy.changed', projectId, changes, details }, tx);
-      return present(stored);
+      return present(after);
     });
   },
 });
+
+/**
+ * Changes the consent policy, in the transaction of the caller.
+ * @throws Problem TEMPLATE_NOT_FOUND, DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED, VALIDATION_ERROR
+ */
+export async function storeConsentPolicy(
+  tx: Database,
+  projectId: string,
+  body: z.output<typeof PolicyChange>,
+): Promise<{ before: StoredConsentPolicy; after: StoredConsentPolicy }> {
+  const change = changeOf(body);
+  const before = await lockConsentPolicy(tx, projectId);
+  if (change.from) await requireVerifiedSender(tx, projectId, change.from);
+  const { updatedAt: _, ...stored } = before;
+  const policy = { ...stored, ...change };
+  // `holdTemplates` also prevents the deletion of the template until the transaction ends.
+  if (policy.templateId !== null) await holdTemplates(tx, projectId, [policy.templateId]);
+  await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
+  return { before, after: await updateConsentPolicy(tx, projectId, policy) };
+}
 
 function changeOf({
   from,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { transact } from '../../db/database.ts';
+import { type Database, transact } from '../../db/database.ts';
 import { releaseHeldMail, requestRelease } from '../../db/delivery/releases.ts';
 import {
   readSendPolicy,
@@ -74,6 +74,8 @@ const fields = {
   onCap: z.enum(['skip', 'delay']).describe('Mail over a cap is skipped, or delayed'),
 };
 
+const PolicyChange = z.object(fields).partial();
+
 const SendPolicy = named('SendPolicy', {
   ...fields,
   timeZone: z.string().describe("The project's time zone, for contacts without their own"),
@@ -130,7 +132,7 @@ const putSendPolicy = endpoint({
   description: `Fields that are left out keep their value. Held mail is decided again. ${about}`,
   access: 'secret',
   role: 'ADMIN',
-  body: z.object(fields).partial(),
+  body: PolicyChange,
   response: SendPolicy,
   example: {
     body: {
@@ -143,11 +145,8 @@ const putSendPolicy = endpoint({
   },
   async handle({ db, caller: { projectId }, body, note }) {
     await transact(db, async (tx) => {
-      const before = await readSendPolicy(tx, projectId);
-      await updateSendPolicy(tx, projectId, body);
-      await requestRelease(tx, projectId);
+      const { before, after } = await storeSendPolicy(tx, projectId, body);
       const details = { fields: Object.keys(body).join(', ') };
-      const after = await readSendPolicy(tx, projectId);
       const changes = changesBetween(before, after, { fields: Object.keys(body) });
       await note({ event: 'send_policy.changed', projectId, changes, details }, tx);
     });
@@ -156,5 +155,20 @@ const putSendPolicy = endpoint({
     return present(await readSendPolicy(db, projectId));
   },
 });
+
+/**
+ * Changes the send policy, in the transaction of the caller, and requests that held mail is decided
+ * again. The periodic sweep does it, unless the caller calls `releaseHeldMail` after the commit.
+ */
+export async function storeSendPolicy(
+  tx: Database,
+  projectId: string,
+  change: z.output<typeof PolicyChange>,
+): Promise<{ before: StoredSendPolicy; after: StoredSendPolicy }> {
+  const before = await readSendPolicy(tx, projectId);
+  await updateSendPolicy(tx, projectId, change);
+  await requestRelease(tx, projectId);
+  return { before, after: await readSendPolicy(tx, projectId) };
+}
 
 export const sendPolicyEndpoints = [getSendPolicy, putSendPolicy];

@@ -2,11 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { transact } from '../../db/database.ts';
 import { countDeliveries } from '../../db/subscriptions/deliveries.ts';
-import {
-  deleteSubscription,
-  insertSubscription,
-  updateSubscription,
-} from '../../db/transactions/subscriptions/change-subscription.ts';
+import { deleteSubscription } from '../../db/transactions/subscriptions/change-subscription.ts';
 import {
   listSubscriptions,
   rotateSecret,
@@ -14,19 +10,13 @@ import {
 } from '../../db/subscriptions/subscriptions.ts';
 import { actorOf } from '../access/caller.ts';
 import { changesBetween } from '../access/changes.ts';
-import { found, notFound, Problem } from '../../domain/errors.ts';
-import { limits } from '../../domain/limits.ts';
+import { notFound } from '../../domain/errors.ts';
 import { secretOf } from '../../providers/signed-request.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time, ById } from '../http/schemas.ts';
+import { storeNewSubscription, storeSubscription } from './changes.ts';
 import { deliveryEndpoints } from './deliveries.ts';
-import {
-  checkSubscription,
-  NewSubscription,
-  sealHeaders,
-  SubscriptionPatch,
-  unknownSecret,
-} from './input.ts';
+import { checkSubscription, NewSubscription, sealHeaders, SubscriptionPatch } from './input.ts';
 import { refuseForeignHeaders } from './foreign-secrets.ts';
 import { replayEndpoints } from './replays.ts';
 import {
@@ -83,27 +73,10 @@ const createSubscription = endpoint({
   },
   async handle({ db, caller, body, cipher, keyUse, note }) {
     const { projectId, project } = caller;
-    const secret = secretOf(randomBytes(32));
-    const row = {
-      url: body.url,
-      events: body.events,
-      description: body.description ?? null,
-      enabled: body.enabled,
-      batch_max: body.batch?.max ?? null,
-      from: body.from?.toISOString() ?? null,
-      secret: cipher.encrypt(secret),
-      created_by: actorOf(caller),
-      ...sealHeaders(cipher, body.headers ?? null),
-    };
     return transact(db, async (tx) => {
-      const inserted = await insertSubscription(tx, projectId, row);
-      if (inserted === 'limit') {
-        const details = { limit: limits.subscriptions };
-        const message = `The project already has ${limits.subscriptions} event subscriptions, which is the maximum.`;
-        throw new Problem('EVENT_SUBSCRIPTION_LIMIT', { message, details });
-      }
-      if ('missingSecret' in inserted) throw unknownSecret(inserted.missingSecret);
-      await refuseForeignHeaders(tx, cipher, inserted);
+      const writing = { tx, projectId, cipher };
+      const made = await storeNewSubscription(writing, body, actorOf(caller));
+      const { secret, row: inserted } = made;
       const details = { subscriptionId: inserted.id, host: new URL(inserted.url).host };
       const target = { type: 'event_subscription', id: inserted.id };
       await note({ event: 'event_subscription.created', projectId, target, details }, tx);
@@ -184,17 +157,12 @@ const patchSubscription = endpoint({
     await refuseForeignHeaders(db, cipher, changed);
   },
   async handle({ db, caller: { projectId, project }, params: { id }, body, cipher, note }) {
-    const { url, events, description, enabled, paused, headers } = body;
-    const sealed = headers === undefined ? {} : sealHeaders(cipher, headers);
-    const batch = body.batch === undefined ? {} : { batch_max: body.batch?.max ?? null };
-    const change = { url, events, description, enabled, paused, ...batch, ...sealed };
     const row = await transact(db, async (tx) => {
-      const before = await requireSubscription(tx, projectId, id);
-      const changed = await updateSubscription(tx, projectId, id, change);
-      if (changed && 'missingSecret' in changed) throw unknownSecret(changed.missingSecret);
-      const isElsewhere = url !== undefined || headers !== undefined;
-      if (changed && isElsewhere) await refuseForeignHeaders(tx, cipher, changed);
-      const stored = found('EVENT_SUBSCRIPTION', id, changed);
+      const { before, after: stored } = await storeSubscription(
+        { tx, projectId, cipher },
+        id,
+        body,
+      );
       const fields = Object.keys(body).join(', ');
       const details = { subscriptionId: id, host: new URL(stored.url).host, fields };
       const target = { type: 'event_subscription', id };
