@@ -35,6 +35,19 @@ export const NewSegment = z
     whenRight('type', 'condition', 'filters'),
   );
 
+export const SegmentChange = z
+  .object({
+    name: Name.optional(),
+    description: Description.optional(),
+    type: SegmentType.optional().describe('Cannot be changed'),
+    ...conditionInputs,
+    trackMembership: z
+      .boolean()
+      .optional()
+      .describe('When it is switched off, stored members are removed without events'),
+  })
+  .superRefine(...refuseTwoMeanings('condition', 'filters'));
+
 export interface GivenConditions {
   condition?: GivenCondition | null | undefined;
   filters?: GivenCondition | null | undefined;

@@ -1,37 +1,29 @@
 import { z } from 'zod';
-import { columnsFrom } from '../../db/columns.ts';
-import { holdProject } from '../../db/projects/projects.ts';
-import { findEventUsers, listSegmentUsers } from '../../db/reads/uses/conditions.ts';
-import { insertSegmentRemoval } from '../../db/removals/removals.ts';
+import { findEventUsers } from '../../db/reads/uses/conditions.ts';
 import { countMatches } from '../../db/segments/members.ts';
 import {
   type SegmentRow,
-  deleteSegment as deleteSegmentRow,
   findSegment,
-  insertSegment,
   listSegments as listSegmentRows,
   readSegments,
   lockSegment,
   lockSegmentReferences,
-  updateSegment as updateSegmentRow,
 } from '../../db/segments/segments.ts';
 import { changesBetween } from '../access/changes.ts';
 import { segmentSlug } from '../../domain/contact/segment-slug.ts';
-import { Problem, found, invalidField, together } from '../../domain/errors.ts';
-import { refuseTwoMeanings } from './condition-input.ts';
+import { found, invalidField, together } from '../../domain/errors.ts';
+import { deleteUnusedSegment, storeNewSegment, storeSegment } from './changes.ts';
 import {
   conditionFault,
-  conditionInputs,
   type GivenConditions,
   givenCondition,
   NewSegment,
-  SegmentType,
+  SegmentChange,
 } from './input.ts';
 import { refuseBadReferences } from './conditions.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { requireMatch, tagged } from '../http/etag.ts';
-import { listed } from '../http/uses.ts';
-import { answerList, Description, Name, ById } from '../http/schemas.ts';
+import { answerList, ById } from '../http/schemas.ts';
 import { memberEndpoints } from './members.ts';
 import { Segment, presentSegment, segmentExample, segmentTag } from './record.ts';
 import { type Database, transact } from '../../db/database.ts';
@@ -53,12 +45,6 @@ export const listSegments = endpoint({
     );
   },
 });
-
-/** Returns the columns for a request's fields, except the condition. */
-function valuesOf<T extends { condition?: unknown; filters?: unknown }>(body: T) {
-  const { condition: _, filters: _f, ...fields } = body;
-  return columnsFrom(fields);
-}
 
 export const createSegment = endpoint({
   id: 'createSegment',
@@ -85,15 +71,7 @@ export const createSegment = endpoint({
     const given = givenCondition(body);
     const memberCount = given ? await countMatches(db, projectId, given.condition, new Date()) : 0;
     return transact(db, async (tx) => {
-      await holdProject(tx, projectId);
-      await lockSegmentReferences(tx, projectId);
-      await refuseBadReferences(tx, projectId, given);
-      const segment = await insertSegment(tx, {
-        project_id: projectId,
-        ...valuesOf(body),
-        condition: given && given.condition,
-        member_count: memberCount,
-      });
+      const segment = await storeNewSegment(tx, projectId, body, { member_count: memberCount });
       const target = { type: 'segment', id: segment.id };
       await note({ event: 'segment.created', projectId, target }, tx);
       return presentSegment(segment, project);
@@ -128,19 +106,6 @@ const RenameWarning = z.object({
 const ChangedSegment = Segment.extend({
   warnings: z.array(RenameWarning).optional().describe('Absent when there are none'),
 });
-
-const SegmentChange = z
-  .object({
-    name: Name.optional(),
-    description: Description.optional(),
-    type: SegmentType.optional().describe('Cannot be changed'),
-    ...conditionInputs,
-    trackMembership: z
-      .boolean()
-      .optional()
-      .describe('When it is switched off, stored members are removed without events'),
-  })
-  .superRefine(...refuseTwoMeanings('condition', 'filters'));
 
 export const updateSegment = endpoint({
   id: 'updateSegment',
@@ -184,16 +149,7 @@ export const updateSegment = endpoint({
       }
       const locked = found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'edit' }));
       requireMatch(request, segmentTag(locked));
-      const isTracked = body.trackMembership ?? locked.track_membership;
-      if (locked.type === 'DYNAMIC' && locked.track_membership && !isTracked) {
-        await insertSegmentRemoval(tx, locked);
-      }
-      const after = await updateSegmentRow(tx, id, {
-        ...valuesOf(body),
-        track_membership: isTracked,
-        ...(given ? { condition: given.condition } : {}),
-        ...(memberCount === null ? {} : { member_count: memberCount }),
-      });
+      const after = await storeSegment(tx, locked, body, memberCount);
       const shown = presentSegment(after, project);
       const target = { type: 'segment', id };
       const changes = changesBetween(presentSegment(locked, project), shown, {
@@ -269,13 +225,7 @@ export const deleteSegment = endpoint({
   problems: ['SEGMENT_NOT_FOUND', 'SEGMENT_IN_USE'],
   async handle({ db, caller: { projectId }, params: { id }, note }) {
     await transact(db, async (tx) => {
-      await lockSegmentReferences(tx, projectId);
-      found('SEGMENT', id, await lockSegment(tx, projectId, id, { for: 'delete' }));
-      const users = await listSegmentUsers(tx, projectId, id);
-      if (Object.values(users).flat().length > 0) {
-        throw new Problem('SEGMENT_IN_USE', { details: listed({ ...users }) });
-      }
-      await deleteSegmentRow(tx, id);
+      await deleteUnusedSegment(tx, projectId, id);
       await note({ event: 'segment.deleted', projectId, target: { type: 'segment', id } }, tx);
     });
   },

@@ -44,3 +44,5 @@ export const TemplateInput = z.object({
   description: Description.optional(),
   topicId: Uuid.nullable().optional().describe('Only with the type MARKETING'),
 });
+
+export const TemplateChange = TemplateInput.partial();

@@ -1,34 +1,31 @@
 import { z } from 'zod';
-import { listArmCampaigns } from '../../db/campaigns/campaigns.ts';
 import { holdProject } from '../../db/projects/projects.ts';
 import {
-  deleteTemplates,
   findTemplate,
   insertTemplate,
   lockTemplate,
   listTemplates as listTemplateRows,
-  lockTemplates,
   readTemplates,
-  type TemplateRow,
-  updateTemplate as updateTemplateRow,
 } from '../../db/templates/templates.ts';
-import { listTemplateSteps } from '../../db/reads/uses/steps.ts';
-import { isPolicyTemplate, readConsentPolicy } from '../../db/consent/policy.ts';
-import { columnsFrom } from '../../db/columns.ts';
-import { type Database, transact } from '../../db/database.ts';
+import { transact } from '../../db/database.ts';
 import { changesBetween, targetOf } from '../access/changes.ts';
-import { Problem, found, foundAll, invalidField, together, Refusals } from '../../domain/errors.ts';
+import { found, invalidField, together } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { compileTemplate } from '../../domain/template/render.ts';
 import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 import { type Call, endpoint } from '../http/endpoint.ts';
 import { requireMatch, tagged } from '../http/etag.ts';
-import { listed } from '../http/uses.ts';
-import { TemplateInput } from './input.ts';
+import {
+  deleteUnusedTemplates,
+  refuseTemplateChange,
+  requireOwnTemplates,
+  storeNewTemplate,
+  storeTemplate,
+} from './changes.ts';
+import { TemplateChange, TemplateInput, TemplateType } from './input.ts';
 import {
   BulkUpdate,
   BulkUpdated,
-  senderColumns,
   answerList,
   bulkUpdate,
   bulkUpdateExample,
@@ -40,13 +37,11 @@ import {
   ById,
 } from '../http/schemas.ts';
 import { previewStoredTemplate, previewTemplate } from './preview.ts';
-import { TemplateType } from './input.ts';
 import { Template, presentTemplate, templateExample, templateTag } from './record.ts';
 import { getTemplateUsage } from './usage.ts';
 import { getTemplateStats, listTemplateRecipients } from './mail.ts';
 import { refuseTopic } from '../topics/input.ts';
 import { keptTopic, requireTopics } from '../topics/references.ts';
-import { requireVerifiedSender } from '../../db/domains/domains.ts';
 
 /** Checks templates that the schema did not check. @throws Problem VALIDATION_ERROR */
 export async function requireReadable(
@@ -58,14 +53,6 @@ export async function requireReadable(
   if (body === undefined || compileTemplate(body).isQuicklyRead) return;
   const checked = await renderer.check(body, projectId);
   if (!checked.ok) throw invalidField(field, 'invalid_template', checked.message);
-}
-
-function valuesOf<T extends Pick<z.output<typeof TemplateInput>, 'from' | 'fromName'>>({
-  from,
-  fromName,
-  ...fields
-}: T) {
-  return columnsFrom({ ...fields, ...senderColumns(from, fromName) });
 }
 
 const listTemplates = endpoint({
@@ -128,10 +115,7 @@ export const createTemplate = endpoint({
   },
   async handle({ db, caller: { projectId, project }, body, note }) {
     const row = await transact(db, async (tx) => {
-      await holdProject(tx, projectId);
-      await requireTopics(tx, projectId, [body.topicId]);
-      if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
-      const made = await insertTemplate(tx, { project_id: projectId, ...valuesOf(body) });
+      const made = await storeNewTemplate(tx, projectId, body);
       const target = { type: 'template', id: made.id };
       await note({ event: 'template.created', projectId, target }, tx);
       return made;
@@ -170,7 +154,7 @@ export const updateTemplate = endpoint({
   bodyBytesMax: limits.contentBodyBytes,
   params: ById,
   hasEtag: true,
-  body: TemplateInput.partial(),
+  body: TemplateChange,
   response: Template,
   problems: [
     'TEMPLATE_NOT_FOUND',
@@ -186,22 +170,18 @@ export const updateTemplate = endpoint({
     const stored = found('TEMPLATE', id, await findTemplate(db, projectId, id));
     await together(
       () => requireReadable(renderer, body, projectId),
-      () => refuseChange(db, stored, body),
+      () => refuseTemplateChange(db, stored, body),
     );
   },
   async handle({ db, caller: { projectId, project }, params: { id }, body, note, request }) {
-    const changes = valuesOf(body);
     return transact(db, async (tx) => {
       const before = found('TEMPLATE', id, await lockTemplate(tx, projectId, id));
-      await refuseChange(tx, before, body);
+      await refuseTemplateChange(tx, before, body);
       await requireTopics(tx, projectId, [body.topicId]);
       requireMatch(request, templateTag(before));
+      const after = await storeTemplate(tx, before, body);
       const former = presentTemplate(before, project);
-      if (Object.keys(changes).length === 0) return tagged(former, templateTag(before));
-      // Only a new sender is checked. So other fields can be changed even if the domain of the
-      // stored sender is no longer verified.
-      if (body.from) await requireVerifiedSender(tx, projectId, body.from.email);
-      const after = await updateTemplateRow(tx, id, changes);
+      if (after === before) return tagged(former, templateTag(before));
       const shown = presentTemplate(after, project);
       await note(
         {
@@ -285,53 +265,6 @@ export const bulkUpdateTemplates = endpoint({
   },
 });
 
-interface TemplateChange {
-  type?: string | undefined;
-  topicId?: string | null | undefined;
-  from?: unknown;
-}
-
-/**
- * Refuses a change that contradicts the rest of the template, or the consent policy that uses the
- * template.
- * @throws Problem VALIDATION_ERROR with all errors
- */
-async function refuseChange(
-  db: Database,
-  stored: TemplateRow,
-  change: TemplateChange,
-): Promise<void> {
-  const { topicId = stored.topic_id, type = stored.type } = change;
-  const changesTopic = change.topicId !== undefined || change.type !== undefined;
-  await together(
-    () => requireForPolicy(db, stored, change),
-    () => changesTopic && refuseTopic(topicId, type),
-  );
-}
-
-async function requireForPolicy(
-  db: Database,
-  { id, project_id: projectId, type, from_email: from }: TemplateRow,
-  change: TemplateChange,
-): Promise<void> {
-  const isOther = change.type !== undefined && change.type !== type;
-  const losesSender = change.from === null && from !== null;
-  if (!isOther && !losesSender) return;
-  const policy = await readConsentPolicy(db, projectId);
-  if (policy.templateId !== id) return;
-  const refusals = new Refusals();
-  if (isOther) {
-    const message = 'The confirmation mail uses this template, so it must stay TRANSACTIONAL.';
-    refusals.add(invalidField('type', 'not_allowed', message));
-  }
-  if (losesSender && policy.requireConfirmation && policy.from === null) {
-    const message =
-      'The confirmation mail uses this sender, because the consent policy has none. First set `from` in this policy with PUT /consent-policy.';
-    refusals.add(invalidField('from', 'required', message));
-  }
-  refusals.throw();
-}
-
 /**
  * Deletes all these templates, or none of them.
  * @param options.delete false: only checks that all exist.
@@ -347,19 +280,8 @@ async function removeTemplates(
   options = { delete: true },
 ): Promise<void> {
   await transact(db, async (tx) => {
-    foundAll('TEMPLATE', ids, await lockTemplates(tx, projectId, ids));
+    await (options.delete ? deleteUnusedTemplates : requireOwnTemplates)(tx, projectId, ids);
     if (!options.delete) return;
-    const workflowSteps = await listTemplateSteps(tx, projectId, ids);
-    const consentPolicy = await isPolicyTemplate(tx, projectId, ids);
-    const campaigns = await listArmCampaigns(tx, projectId, ids);
-    if (workflowSteps.length > 0 || campaigns.length > 0 || consentPolicy) {
-      const details = {
-        ...listed({ workflowSteps, ...(campaigns.length > 0 && { campaigns }) }),
-        ...(consentPolicy && { consentPolicy }),
-      };
-      throw new Problem('TEMPLATE_IN_USE', { details });
-    }
-    await deleteTemplates(tx, ids);
     const of = targetOf('template', ids);
     await note({ event: 'template.deleted', projectId, ...of }, tx);
   });

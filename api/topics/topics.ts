@@ -1,24 +1,18 @@
 import { z } from 'zod';
 import { columnsFrom } from '../../db/columns.ts';
 import { transact } from '../../db/database.ts';
-import { holdProject } from '../../db/projects/projects.ts';
 import { completeRemoval } from '../../db/removals/removals.ts';
 import {
-  deleteTopic as deleteRow,
   findTopic,
-  insertTopic,
   listTopics as listRows,
   lockTopic,
-  lockTopics,
   updateTopic as updateRow,
 } from '../../db/topics/topics.ts';
-import { listTopicUses } from '../../db/reads/uses/steps.ts';
 import { changesBetween } from '../access/changes.ts';
-import { found, invalidField, Problem, Refusals } from '../../domain/errors.ts';
-import { limits } from '../../domain/limits.ts';
+import { found, invalidField, Refusals } from '../../domain/errors.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { listed } from '../http/uses.ts';
 import { Description, Name, ById } from '../http/schemas.ts';
+import { deleteUnusedTopic, storeNewTopic } from './changes.ts';
 import { Default, NewTopic, Visibility } from './input.ts';
 import { presentTopic, Topic, topicExample } from './record.ts';
 
@@ -60,30 +54,9 @@ const createTopic = endpoint({
     body: { key: 'product-news', name: 'Product news', default: 'unsubscribed' },
     response: topicExample,
   },
-  async handle({
-    db,
-    keyUse,
-    note,
-    caller: { projectId, project },
-    body: { default: byDefault, ...fields },
-  }) {
+  async handle({ db, keyUse, note, caller: { projectId, project }, body }) {
     return transact(db, async (tx) => {
-      await holdProject(tx, projectId);
-      await lockTopics(tx, projectId);
-      const topics = await listRows(tx, projectId);
-      if (topics.some(({ key }) => key === fields.key)) {
-        const message = `The project already has a topic with the key "${fields.key}".`;
-        throw new Problem('TOPIC_EXISTS', { message });
-      }
-      if (topics.length >= limits.topics) {
-        const message = `The project already has ${limits.topics} topics, which is the maximum.`;
-        throw new Problem('TOPIC_LIMIT', { message, details: { limit: limits.topics } });
-      }
-      const row = await insertTopic(tx, {
-        project_id: projectId,
-        ...columnsFrom(fields),
-        by_default: byDefault === 'subscribed',
-      });
+      const row = await storeNewTopic(tx, projectId, body);
       const target = { type: 'topic', id: row.id };
       await note({ event: 'topic.created', projectId, target }, tx);
       const answer = presentTopic(row, project);
@@ -183,12 +156,7 @@ const deleteTopic = endpoint({
   async handle({ db, caller: { projectId }, params: { id }, note }) {
     const until = Date.now() + deletingMs;
     await transact(db, async (tx) => {
-      found('TOPIC', id, await lockTopic(tx, projectId, id));
-      const uses = await listTopicUses(tx, projectId, id);
-      if (Object.values(uses).some((users) => users.length > 0)) {
-        throw new Problem('TOPIC_IN_USE', { details: listed({ ...uses }) });
-      }
-      await deleteRow(tx, id);
+      await deleteUnusedTopic(tx, projectId, id);
       await note({ event: 'topic.deleted', projectId, target: { type: 'topic', id } }, tx);
     });
     await completeRemoval(db, id, () => Date.now() > until);
