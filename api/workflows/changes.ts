@@ -23,8 +23,9 @@ import { refuseTooLarge } from './graph/graph.ts';
 import { startOfNew } from './graph/starts.ts';
 import { settledWhere, triggerStep } from './graph/trigger.ts';
 import type { NewWorkflow } from './input.ts';
-import type { GivenGraph } from './portable/record.ts';
-import { fillWorkflow, keyedGraph, replaceGraph } from './portable/storing.ts';
+import { fillWorkflow, replaceGraph } from './portable/storing.ts';
+import { type GivenGraph } from './portable/input.ts';
+import { keyedGraph } from './portable/keyed-graph.ts';
 
 /** Changes of workflows, in the transaction of the caller. */
 

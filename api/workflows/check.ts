@@ -14,10 +14,12 @@ import { findBrokenTemplates, findWarnings, refuseBroken, warningsMax } from './
 import { requireGraphSize } from './graph/graph.ts';
 import { GraphWarnings } from './graph/record.ts';
 import { changedStart, newStart } from './graph/starts.ts';
-import { topicOfConfig } from './graph/steps.ts';
 import { triggerAfter } from './graph/trigger.ts';
-import { GivenGraph, portableExample } from './portable/record.ts';
-import { inPlace, keyedGraph, refuseGraph } from './portable/storing.ts';
+import { portableExample } from './portable/record.ts';
+import { inPlace, refuseGraph } from './portable/storing.ts';
+import { topicOfConfig } from './graph/step-config.ts';
+import { GivenGraph } from './portable/input.ts';
+import { keyedGraph } from './portable/keyed-graph.ts';
 
 type Graph = z.output<typeof GivenGraph>;
 

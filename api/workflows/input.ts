@@ -4,8 +4,8 @@ import { ExitRules, ExpectedEvent, TriggerWhere } from '../../domain/workflow/st
 import { GoalInput } from '../goals/goal.ts';
 import { Description, fault, Name } from '../http/schemas.ts';
 import { startFields } from './graph/starts.ts';
-import { TriggerConfig, TriggerType } from './graph/trigger.ts';
-import { GivenGraph } from './portable/record.ts';
+import { TriggerConfig, TriggerType } from './graph/trigger-input.ts';
+import { GivenGraph } from './portable/input.ts';
 
 /** Schemas of requests that create and change a workflow. */
 

@@ -12,9 +12,9 @@ import { transitionFault } from '../../../domain/workflow/graph-rules.ts';
 import { stepTypes } from '../../../domain/workflow/steps/registry.ts';
 import { ExitRules } from '../../../domain/workflow/steps/schemas.ts';
 import { Name, named, Uuid } from '../../http/schemas.ts';
-import { chosenBranch, type GivenBranch, TransitionInput } from './graph.ts';
 import { ofTypes } from './step-input.ts';
-import { templateOfConfig } from './steps.ts';
+import { chosenBranch, type GivenBranch, TransitionInput } from './transition-input.ts';
+import { templateOfConfig } from './step-config.ts';
 
 /** A whole graph in a request, in the form that `GET /workflows/{id}` returns. */
 

@@ -3,18 +3,8 @@ import type { Database } from '../../../db/database.ts';
 import type { TriggerSchedule } from '../../../db/schedules/schedules.ts';
 import { findSegment, lockSegmentReferences } from '../../../db/segments/segments.ts';
 import { found, invalidField, Refusals } from '../../../domain/errors.ts';
-import { CronText, Zone } from '../../../domain/time/schemas.ts';
-import { Uuid } from '../../http/schemas.ts';
-import { ConditionInput } from '../../segments/condition-input.ts';
 import { refuseBadReferences } from '../../segments/conditions.ts';
-
-/** The config of the trigger SCHEDULE in requests. null means the same as an absent field. */
-export const scheduleFields = {
-  cron: CronText.nullish(),
-  timeZone: Zone.nullish(),
-  segmentId: Uuid.nullish(),
-  filter: ConditionInput.nullish(),
-};
+import { scheduleFields } from './trigger-input.ts';
 
 const ScheduleConfig = z.object(scheduleFields);
 

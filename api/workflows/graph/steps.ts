@@ -14,14 +14,7 @@ import {
   updateTransitionTarget,
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
-import {
-  found,
-  foundAll,
-  invalidField,
-  Problem,
-  Refusals,
-  together,
-} from '../../../domain/errors.ts';
+import { found, foundAll, invalidField, Problem, together } from '../../../domain/errors.ts';
 import {
   autoConnectLeaf,
   pruning,
@@ -31,7 +24,6 @@ import {
 import { findStep } from '../../../domain/workflow/graph.ts';
 import { stepTypes, type StepType, stepModules } from '../../../domain/workflow/steps/registry.ts';
 import { newKey } from '../../../domain/workflow/portable/step-keys.ts';
-import { keptConfig } from '../../../domain/secrets/in-templates.ts';
 import { changesBetween } from '../../access/changes.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { JsonObject, Name, Uuid } from '../../http/schemas.ts';
@@ -41,12 +33,14 @@ import { presentStep, Step, stepExample, WorkflowById } from './record.ts';
 import { stepExamples } from './step-examples.ts';
 import { ofTypes, Position, type Typed } from './step-input.ts';
 import { requireTopics } from '../../topics/references.ts';
+import { lockNamedSegments, refuseForeignSecrets, refuseUnknownNames } from './trigger.ts';
 import {
-  lockNamedSegments,
-  refuseForeignSecrets,
-  refuseUnknownNames,
   settledConfig,
-} from './trigger.ts';
+  templateOfConfig,
+  topicOfConfig,
+  withKept,
+  withTemplate,
+} from './step-config.ts';
 
 const NewStep = z.object({
   name: Name,
@@ -187,21 +181,6 @@ export async function requireTemplates(
   foundAll('TEMPLATE', named, await holdTemplates(tx, projectId, named));
 }
 
-/** Returns the template id in a config; only SEND_EMAIL has one. */
-export function templateOfConfig(config: Record<string, unknown>): string | null | undefined {
-  return config['templateId'] as string | null | undefined;
-}
-
-/** Returns the topic in a config; only SEND_EMAIL has one. */
-export function topicOfConfig(config: Record<string, unknown>): string | null | undefined {
-  return config['topicId'] as string | null | undefined;
-}
-
-/** Returns the config with the template id of the step, if the config has a template id. */
-export function withTemplate(config: Record<string, unknown>, templateId: string | null) {
-  return 'templateId' in config ? { ...config, templateId } : config;
-}
-
 const StepById = WorkflowById.extend({ stepId: Uuid });
 
 export const updateStep = endpoint({
@@ -292,27 +271,6 @@ function foundStep(steps: readonly StepRow[], id: string): StepRow & { type: Ste
     steps.find((row) => row.id === id),
   );
   return { ...step, type: step.type as StepType };
-}
-
-/**
- * Returns the config with masked values replaced by the stored ones.
- * @param field the field of the config in the request, for the error
- * @throws Problem VALIDATION_ERROR for a masked value without a stored one.
- */
-export function withKept(
-  given: Record<string, unknown>,
-  stored: Record<string, unknown>,
-  field = 'config',
-): Record<string, unknown> {
-  const { config, missing } = keptConfig(given, stored);
-  const refusals = new Refusals();
-  for (const name of missing) {
-    const message =
-      'Is a masked value, but no value is stored for this header. Send the real value.';
-    refusals.add(invalidField(`${field}.headers.${name}`, 'not_allowed', message));
-  }
-  refusals.throw();
-  return config;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { findSecrets } from '../../../db/projects/secrets.ts';
 import { listKnownSources } from '../../../db/reads/uses/mail-sources.ts';
@@ -25,60 +25,24 @@ import {
 } from '../../../domain/secrets/hosts.ts';
 import { segmentsOfStep } from '../../../domain/workflow/field-uses.ts';
 import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
-import { selection } from '../../../domain/filter/selection.ts';
-import {
-  type ExitRules,
-  ExpectedEvent,
-  TriggerWhere,
-} from '../../../domain/workflow/steps/schemas.ts';
+import type { TriggerWhere } from '../../../domain/workflow/steps/schemas.ts';
+import { type ExitRules } from '../../../domain/workflow/steps/schemas.ts';
 import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 import { cutName } from '../../http/schemas.ts';
-import {
-  refuseSchedule,
-  refuseScheduleFilter,
-  scheduleFields,
-  settledSchedule,
-} from './schedule-config.ts';
+import { refuseSchedule, refuseScheduleFilter, settledSchedule } from './schedule-config.ts';
 import { refuseTooLarge } from './graph.ts';
 import { triggerConfig } from './record.ts';
 import { stepModules, type StepType } from '../../../domain/workflow/steps/registry.ts';
+import type { TriggerConfig, TriggerType } from './trigger-input.ts';
+import type { GivenStep } from './step-config.ts';
+import { fieldsRead } from './step-config.ts';
 
 /** The trigger of a workflow, and its exit rules. */
-
-export const TriggerConfig = selection({
-  eventName: ExpectedEvent.nullish(),
-  where: TriggerWhere.optional(),
-  ...scheduleFields,
-});
-
-export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);
-type TriggerType = z.output<typeof TriggerType>;
 
 /** A change of a trigger. A missing part keeps its value. */
 interface TriggerChange {
   triggerType?: TriggerType | undefined;
   triggerConfig?: z.output<typeof TriggerConfig> | undefined;
-}
-
-interface GivenStep {
-  type: StepType;
-  config: Record<string, unknown>;
-}
-
-function fieldsRead({ type, config }: GivenStep): { at: string; name: string }[] {
-  return stepModules[type].fieldsRead?.(config) ?? [];
-}
-
-/** Returns the config of a step in its stored form, with the full names of fields. */
-export function settledConfig(step: GivenStep): Record<string, unknown> {
-  const config = structuredClone(step.config);
-  for (const { at, name } of fieldsRead(step)) {
-    const keys = at.split('.');
-    const last = keys.pop() ?? '';
-    const parent = keys.reduce((inner, key) => inner[key] as Record<string, unknown>, config);
-    parent[last] = fullStepName(name);
-  }
-  return stepModules[step.type].settled?.(config) ?? config;
 }
 
 /**

@@ -8,8 +8,9 @@ import { etagOf, requireMatch, tagged } from '../../http/etag.ts';
 import { recordEdit } from '../graph/graph.ts';
 import { WorkflowById, workflowGraphExample } from '../graph/record.ts';
 import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
-import { GivenGraph, PortableGraph, portableExample, presentPortable } from './record.ts';
+import { PortableGraph, portableExample, presentPortable } from './record.ts';
 import { refuseGraph, replaceGraph } from './storing.ts';
+import { GivenGraph } from './input.ts';
 
 const getWorkflowGraph = endpoint({
   id: 'getWorkflowGraph',

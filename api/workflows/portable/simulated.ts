@@ -5,8 +5,8 @@ import { resolveBySteps } from '../../../domain/simulation/given.ts';
 import { findStep, type Graph, type GraphStep } from '../../../domain/workflow/graph.ts';
 import { chosenBy, inputSchema } from '../../http/schemas.ts';
 import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
-import { GivenGraph } from './record.ts';
-import { keyedGraph } from './storing.ts';
+import { GivenGraph } from './input.ts';
+import { keyedGraph } from './keyed-graph.ts';
 
 /** The input of a simulation: a graph with ids or with keys, and receivers and arms by step. */
 

@@ -17,10 +17,10 @@ import {
 } from '../../../domain/workflow/portable/redrawing.ts';
 import { findWarnings, refuseBroken } from '../graph/enabling.ts';
 import { outcomeOf, refuseTooLarge } from '../graph/graph.ts';
-import { graphOf, type GraphFields, renamed } from '../graph/proposed-graph.ts';
+import { renamed } from '../graph/proposed-graph.ts';
 import { changedStart, newStart } from '../graph/starts.ts';
 import { requireTopics } from '../../topics/references.ts';
-import { requireTemplates, topicOfConfig, withKept, withTemplate } from '../graph/steps.ts';
+import { requireTemplates } from '../graph/steps.ts';
 import {
   refuseUnknownNames,
   changeExitRules,
@@ -29,20 +29,12 @@ import {
   refuseExitRules,
   refuseForeignSecrets,
   refuseTrigger,
-  settledConfig,
 } from '../graph/trigger.ts';
-import type { GivenGraph, PortableStep } from './record.ts';
+import { settledConfig, topicOfConfig, withKept, withTemplate } from '../graph/step-config.ts';
+import { type GivenGraph, type PortableStep } from './input.ts';
+import { keyedGraph } from './keyed-graph.ts';
 
 type Given = z.output<typeof GivenGraph>;
-
-/** Errors name a step by its key. */
-const fields: GraphFields = {
-  step: (key) => key,
-  id: 'key',
-  from: 'from',
-  to: 'to',
-  branch: 'branch',
-};
 
 /**
  * Stores the settings and the graph of a request in a workflow that the caller has locked for
@@ -127,23 +119,6 @@ export async function storeDrawing(
     return from ? outcomeOf(from, branch) : null;
   });
   return isRedrawn(made);
-}
-
-/**
- * Returns the graph of a request, with the keys of its steps as their ids.
- * @throws Problem VALIDATION_ERROR when it breaks a rule
- */
-export function keyedGraph(
-  { steps, transitions, exitRules = [] }: Pick<Given, 'steps' | 'transitions' | 'exitRules'>,
-  path: readonly string[],
-): Graph {
-  const named = steps.map(({ key, name, ...step }) => ({ ...step, id: key, name: name ?? key }));
-  const ways = transitions.map(({ from, to, branch }) => ({
-    fromStepId: from,
-    toStepId: to,
-    branch,
-  }));
-  return graphOf({ steps: named, transitions: ways, exitRules }, path, fields);
 }
 
 /**

@@ -12,11 +12,12 @@ import { actorOf } from '../../access/caller.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { findBrokenTemplates, refuseBroken } from '../graph/enabling.ts';
 import { workflowGraphExample } from '../graph/record.ts';
-import { changeExitRules, changeTrigger, TriggerConfig } from '../graph/trigger.ts';
+import { changeExitRules, changeTrigger } from '../graph/trigger.ts';
 import { readWorkflow, WholeWorkflow } from '../graph/whole.ts';
 import { noteWorkflowChange } from '../graph/noting.ts';
 import { storeDrawing } from '../portable/storing.ts';
 import { VersionByNumber } from './record.ts';
+import { TriggerConfig } from '../graph/trigger-input.ts';
 
 export const restoreVersion = endpoint({
   id: 'restoreVersion',
