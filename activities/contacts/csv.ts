@@ -45,7 +45,10 @@ export async function countContactRows(file: FileBytes): Promise<number> {
   return count - 1;
 }
 
-/** @throws CsvFault */
+/**
+ * Returns the cells of the first line.
+ * @throws CsvFault when the line has invalid quotes
+ */
 function headerOf([first]: readonly CsvLine[]): string[] {
   if (first && first.fault !== null)
     throw new CsvFault(`The file is not valid CSV. ${first.fault}`);

@@ -174,7 +174,8 @@ async function claimMail(
 }
 
 /**
- * Returns true if a mail is from this server, or if its project's sender domain is still verified.
+ * Returns true for mail of the platform, and for mail whose sender domain is still verified in its
+ * project.
  */
 async function maySend(db: Database, mail: SystemMailRow): Promise<boolean> {
   if (mail.project_id === null) return true;

@@ -82,7 +82,11 @@ export async function takeOver(services: TakeOverServices, left: LeftJournal): P
   services.log.info({ file, isComplete, ...counts }, 'The journal of a dead worker was taken over');
 }
 
-/** @param isComplete true if messages that the file does not name were certainly never begun */
+/**
+ * Settles the messages of an attempt as far as the journal shows their outcomes, and releases the
+ * messages that were never begun.
+ * @param isComplete true if messages that the file does not name were certainly never begun
+ */
 async function settleAttempt(
   services: TakeOverServices,
   attempt: ReadAttempt,

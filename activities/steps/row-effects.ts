@@ -42,8 +42,8 @@ interface ContactAndProject {
 }
 
 /**
- * The effects of a step on rows, inside the transaction that has begun the step. A restarted step
- * needs the same ids, because rendered texts contain them.
+ * The effects of a step on rows, inside the transaction that has begun the step. The id of the mail
+ * is passed in: a restarted transaction needs the same id, because rendered texts contain it.
  */
 export class RowEffects implements StepEffects {
   readonly renderer: Renderer;

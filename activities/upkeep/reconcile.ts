@@ -15,7 +15,10 @@ import { judgeRun, type RunState } from '../../domain/runs/reconcile.ts';
 
 export interface ReconcileServices {
   db: Database;
-  /** Returns the state of an execution's run in Temporal. @throws when Temporal does not respond */
+  /**
+   * Returns the state of an execution's run in Temporal.
+   * @throws when Temporal does not respond
+   */
   describeExecutionRun(executionId: string): Promise<RunState>;
   /** Lists the executions whose run was closed after `since` in any way except completion. */
   listClosedExecutions(since: Date): AsyncIterable<string>;

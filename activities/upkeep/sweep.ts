@@ -87,8 +87,8 @@ export interface SweepServices
   /** Starts the run that reads the mailbox of reports; null: no mailbox is configured. */
   startFeedbackMailbox: (() => Promise<void>) | null;
   /**
-   * Reads the schedule and the recent runs of the sweep from Temporal. @throws when Temporal does
-   * not respond
+   * Reads the schedule and the recent runs of the sweep from Temporal.
+   * @throws when Temporal does not respond
    */
   describeSweep(): Promise<KnownSweeps>;
 }
@@ -253,8 +253,8 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
     /** Updates the segments that are due; each is due every five minutes. */
     RECOMPUTE_SEGMENTS: () => recomputeSegments(db),
     /**
-     * Deletes expired sessions, plans, security events, links of account mails and receipts of
-     * providers.
+     * Deletes expired sessions, plans, links of account mails, receipts of providers and other
+     * short-lived rows, and old security events.
      */
     CLEAR_TOKENS_AND_RECEIPTS: () => clearTokensAndReceipts(services),
     /** Drops the partitions of the request log that are past their retention. */

@@ -130,8 +130,8 @@ export interface BatchRouting extends ProviderChooser {
   /** Returns which candidate after `position` gets a message of this size. */
   next(choice: ProviderChoice, position: number, messageBytes: number): ProviderDecision;
   /**
-   * Describes a choice for the trace. @param before providers that were passed over since the
-   * message was claimed
+   * Describes a choice for the trace.
+   * @param before providers that were passed over since the message was claimed
    */
   detailOf(
     choice: ProviderChoice,
@@ -206,7 +206,10 @@ function batchRouting(routes: Routes, byId: ReadonlyMap<string, BatchProvider>):
     const waitMs = candidate.downMs();
     return waitMs === null ? null : { waitMs };
   }
-  /** @param messageBytes 0: not known yet */
+  /**
+   * Decides on a provider, from the candidate `from` on, and counts the message for this provider.
+   * @param messageBytes 0: not known yet
+   */
   function decide(
     choice: ProviderChoice,
     from: number,

@@ -121,7 +121,7 @@ const releasingMs = 5_000;
 
 /**
  * Makes the mail due that waits for a provider of its route. Mail without a route stays due during
- * an outage, so for the default provider, its deliveries and campaigns are signalled, too.
+ * an outage, so for the default provider, deliveries and campaigns are signalled, too.
  */
 export async function releaseWaiting(
   db: Database,

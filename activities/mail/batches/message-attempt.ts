@@ -189,8 +189,8 @@ export class MessageAttempt<E extends Sendable> {
   }
 
   /**
-   * Tries the current provider. null: it did not take the message, and the next provider may be
-   * tried.
+   * Tries the current provider. Returns the outcome; null: the provider did not take the message,
+   * and the next provider may be tried.
    */
   async #try(composed: Composed): Promise<DeliveryOutcome | null> {
     const obstacle = await this.#findObstacle(composed);

@@ -2,9 +2,9 @@
 const checkEveryMs = 400;
 /**
  * Milliseconds for which the result of a check is valid. Users are promised that no message is
- * handed over later than a second after the response to a cancel, a pause or an opt-out. A slow
- * check exceeds the promise, because this time counts from the end of the check. Otherwise a slow
- * database would stop all mail.
+ * handed over later than a second after the response to a cancel, a pause or an opt-out. This time
+ * counts from the end of the check, so a slow check may exceed the promise. If it counted from the
+ * start, a slow database would stop all mail.
  */
 const holdsMs = 900;
 
