@@ -93,6 +93,13 @@ const rooms: readonly Room[] = [
   },
   // The client that users install: it needs no package and uses only the public API.
   { prefix: 'client/', uses: [], packages: /^$/ },
+  // The command line is bundled with what it uses, so that the package has no dependencies. It reads
+  // and plays files by the same code as the server.
+  {
+    prefix: 'client/cli/',
+    uses: ['client/', 'domain/', 'api/files/reading/'],
+    packages: /^(node:.*|yaml|diff)$/,
+  },
   // The console is one of the API's clients, and knows nothing else of the server.
   {
     prefix: 'console/',

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, vi } from 'vitest';
@@ -17,17 +17,13 @@ beforeAll(async () => {
   consumer = await useFolder();
   const args = ['pack', '--silent', '--pack-destination', consumer];
   await run('npm', args, { cwd: join(root, 'client') });
-  const { version } = JSON.parse(await readFile(join(root, 'client/package.json'), 'utf8')) as {
-    version: string;
-  };
-  const installed = join(consumer, 'node_modules/everpost');
-  await mkdir(installed, { recursive: true });
-  const archive = join(consumer, `everpost-${version}.tgz`);
-  await run('tar', ['-xzf', archive, '--strip-components=1', '-C', installed]);
+  const [archive] = await readdir(consumer);
   await writeFile(join(consumer, 'package.json'), '{"type":"module"}');
+  const install = ['install', '--offline', '--no-audit', '--no-fund', join(consumer, archive!)];
+  await run('npm', install, { cwd: consumer });
 });
 
-it('holds the compiled client, its types, and nothing else', async () => {
+it('holds the compiled client, its types, the command line, and nothing else', async () => {
   const { stdout } = await run('find', ['.', '-type', 'f'], {
     cwd: join(consumer, 'node_modules/everpost'),
   });
@@ -36,6 +32,8 @@ it('holds the compiled client, its types, and nothing else', async () => {
     './README.md',
     './dist/api.d.ts',
     './dist/api.js',
+    './dist/cli-licenses.txt',
+    './dist/cli.js',
     './dist/error.d.ts',
     './dist/error.js',
     './dist/everpost.d.ts',
@@ -52,6 +50,14 @@ it('is the version of the server, and needs no other package', async () => {
   );
   expect(own).toMatchObject({ name: 'everpost', version: (server as { version: string }).version });
   expect(own).not.toHaveProperty('dependencies');
+});
+
+it('runs the command line by npx', async () => {
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const { stdout } = await run('npx', ['--offline', 'everpost', '--version'], { cwd: consumer });
+  expect(stdout).toBe(`${version}\n`);
 });
 
 it('is imported by plain Node.js and calls the API', async () => {
