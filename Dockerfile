@@ -7,7 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 
-COPY tsconfig.json tsconfig.build.json config.ts config-fields.ts compose.ts ./
+COPY tsconfig.json tsconfig.build.json config.ts config-fields.ts compose.ts compose-metrics.ts ./
 COPY domain domain
 COPY db db
 COPY providers providers

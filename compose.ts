@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Pool } from 'pg';
 import { EngagementSettler } from './api/services/engagement-settler.ts';
 import { FeedbackQueue } from './api/services/feedback-queue.ts';
 import { KeyUses } from './api/services/key-uses.ts';
@@ -14,18 +13,11 @@ import { RequestLog } from './api/services/request-log.ts';
 import type { Services } from './api/services/services.ts';
 import { createTrackQueue } from './api/services/track-queue.ts';
 import type { Config } from './config.ts';
-import { backlogMax, readBacklog } from './db/reads/backlog.ts';
 import { onCommitted } from './db/commits.ts';
 import { ExportSlots } from './db/contacts/export-slots.ts';
-import {
-  type Database,
-  type DatabaseWatch,
-  openDatabase,
-  type OpenDatabase,
-} from './db/database.ts';
+import { type Database, type DatabaseWatch, type OpenDatabase } from './db/database.ts';
 import { findSender } from './db/domains/keys.ts';
 import { recordKey, type ReturnPathSettings } from './domain/sender/sender-records.ts';
-import { findFleet } from './db/delivery/workers.ts';
 import { findDatabaseId } from './db/subscriptions/cluster.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
 import { listStoredProviders } from './db/providers/providers.ts';
@@ -47,7 +39,7 @@ import { createSigning } from './providers/mail/dkim/signing-mailer.ts';
 import { createDkimThreads, type DkimThreads } from './providers/mail/dkim/threads.ts';
 import { createFeedbackMailbox } from './providers/mail/feedback-mailbox.ts';
 import type { Mailer } from './providers/mail/mailer.ts';
-import { Metrics, type Reading } from './providers/metrics.ts';
+import { Metrics } from './providers/metrics/metrics.ts';
 import { createOAuth } from './providers/login/oauth.ts';
 import { createOidc } from './providers/login/oidc.ts';
 import { createPayments } from './providers/payments/stripe.ts';
@@ -65,7 +57,6 @@ import {
   stopProjectRuns,
 } from './workflows/client/runs.ts';
 import { describeSweep, hasSweep, updateSchedule } from './workflows/client/schedule.ts';
-import { readQueueLags } from './workflows/client/task-queues.ts';
 
 /**
  * Creates, from the settings, the services that the processes pass to their handlers and
@@ -332,122 +323,4 @@ async function quotaOf(mailer: Mailer, log: Logger): Promise<number | null> {
     );
     return null;
   });
-}
-
-/**
- * Database timeouts for reading the backlog, in milliseconds. Only the metrics wait for the
- * backlog.
- */
-const backlogTimeouts = { lockMs: 1_000, statementMs: 3_000, connectionMs: 2_000 };
-
-/**
- * Serves the metrics of this process if METRICS_PORT is set. Resolves with a function that stops
- * serving.
- * @param more returns further metrics of this process, as text
- * @throws Error with a sentence for the operator when the port is not available.
- */
-export async function serveMetrics(
-  config: Config,
-  { metrics, client, pool }: { metrics: Metrics; client: Client; pool: () => Pool | null },
-  more?: () => Promise<string>,
-): Promise<() => Promise<void>> {
-  if (config.metricsPort === null) return async () => {};
-  // The metrics have their own connection, so that they can be read while all connections of the
-  // pool are in use.
-  const database = openDatabase(config.databaseUrl, { poolMax: 1, timeouts: backlogTimeouts });
-  metrics.addReadings('process', () => readPool(pool()));
-  metrics.addReadings('database', async () => {
-    const { workers } = await findFleet(database.db);
-    const help = 'Worker processes that were seen within the last 20 seconds.';
-    const backlog = describeBacklog(await readBacklog(database.db));
-    return [...backlog, { name: 'workers_live', help, value: workers }];
-  });
-  metrics.addReadings('temporal', async () =>
-    (await readQueueLags(client, config.temporal.taskQueue)).flatMap(
-      ({ queue, kind, tasks, age, workers }) => {
-        const labels = { queue, kind };
-        return [
-          {
-            name: 'queue_tasks',
-            help: 'Approximate number of tasks that wait for a worker.',
-            labels,
-            value: tasks,
-          },
-          {
-            name: 'queue_age_seconds',
-            help: 'How long the oldest task has waited for a worker, in seconds.',
-            labels,
-            value: age,
-          },
-          { name: 'queue_workers', help: 'Workers that poll for tasks.', labels, value: workers },
-        ];
-      },
-    ),
-  );
-  const server = await metrics.serve(config.metricsPort, more);
-  return async () => {
-    await server.close();
-    await database.close();
-  };
-}
-
-function readPool(pool: Pool | null): Reading[] {
-  if (!pool) return [];
-  const { totalCount, idleCount, waitingCount, options } = pool;
-  const inState = (state: string, value: number) => ({
-    name: 'database_connections',
-    help: 'Database connections of the process, by state: used, idle; waiting: requests without one.',
-    labels: { state },
-    value,
-  });
-  const limit = 'Maximum number of database connections of the process: DATABASE_POOL_MAX.';
-  return [
-    inState('used', totalCount - idleCount),
-    inState('idle', idleCount),
-    inState('waiting', waitingCount),
-    { name: 'database_connections_max', help: limit, value: options.max },
-  ];
-}
-
-/** Returns metrics about the whole installation: each process reports the same values. */
-function describeBacklog(backlog: Awaited<ReturnType<typeof readBacklog>>): Reading[] {
-  const counted = (what: string) => `${what}; counted up to ${backlogMax}.`;
-  return [
-    ['email_due', counted('Messages that are due and not sent yet'), backlog.emailsDue],
-    [
-      'email_due_age_seconds',
-      'How long the oldest message of email_due has been due, in seconds.',
-      backlog.emailsDueAge,
-    ],
-    [
-      'email_unknown',
-      counted('Messages that may have been sent: their outcome is unknown'),
-      backlog.emailsUnknown,
-    ],
-    [
-      'outbox_entries',
-      counted('Signals and starts still to be sent to Temporal'),
-      backlog.outboxEntries,
-    ],
-    [
-      'outbox_age_seconds',
-      'How long the oldest of outbox_entries has waited, in seconds.',
-      backlog.outboxAge,
-    ],
-    [
-      'executions_stuck',
-      counted('Executions whose run in Temporal cannot continue'),
-      backlog.executionsStuck,
-    ],
-    [
-      'executions_stuck_age_seconds',
-      'How long the oldest of executions_stuck has been stuck, in seconds.',
-      backlog.executionsStuckAge,
-    ],
-    [
-      'provider_circuits_open',
-      'Mail providers to which no mail is sent now, because they fail (circuit breaker).',
-      backlog.circuitsOpen,
-    ],
-  ].map(([name, help, value]) => ({ name, help, value }) as Reading);
 }

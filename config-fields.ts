@@ -20,11 +20,15 @@ export const optionalFlag = z
     context.addIssue({ code: 'custom', message: 'must be true or false' });
     return z.NEVER;
   });
-export const number = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
+export const number = <Fallback extends number | undefined>(
+  fallback: Fallback,
+  min = 0,
+  max = Number.MAX_SAFE_INTEGER,
+) =>
   z
     .string()
     .optional()
-    .transform((value, context) => {
+    .transform((value, context): number | Fallback => {
       if (value === undefined) return fallback;
       const parsed = /^\d+$/.test(value) ? Number(value) : Number.NaN;
       if (parsed >= min && parsed <= max) return parsed;

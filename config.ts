@@ -17,9 +17,13 @@ import './domain/schema-texts.ts';
 import { normaliseDomainName } from './domain/sender/domain-name.ts';
 import { domainOf } from './domain/email-address.ts';
 import { defaultTaskQueue } from './domain/runs/runs.ts';
-import { judgeSettings } from './domain/unsafe-settings.ts';
+import { warnOfDeprecated } from './domain/settings/deprecated-settings.ts';
+import { judgeSettings } from './domain/settings/unsafe-settings.ts';
 import { incomingSettings, incomingVariables } from './providers/mail/incoming-settings.ts';
 import { signingSettings, signingVariables } from './providers/mail/signing-settings.ts';
+import { journalSettings, journalVariables } from './providers/journal/settings.ts';
+import { metricsSettings, metricsVariables } from './providers/metrics/settings.ts';
+import { billingSettings, billingVariables } from './providers/payments/settings.ts';
 import { readMachineRules } from './providers/engagement/machine-rules-file.ts';
 import { signInSettings } from './providers/login/sign-in-settings.ts';
 import { mailProviders, providerSettings } from './providers/mail-providers.ts';
@@ -41,6 +45,9 @@ const trackers = mailProviders.flatMap(({ kind, tracks }) => (tracks ? [kind] : 
 const Environment = z.object({
   ...incomingVariables,
   ...signingVariables,
+  ...metricsVariables,
+  ...journalVariables,
+  ...billingVariables,
   NODE_ENV: z.string().default('development'),
   PORT: number(8080, 0, 65535),
   HOST: z.string().default('0.0.0.0'),
@@ -78,7 +85,6 @@ const Environment = z.object({
   TEMPORAL_DEPLOYMENT_NAME: text,
   TEMPORAL_WORKER_BUILD_ID: text,
   WORKER_HEALTH_PORT: number(0, 0, 65535),
-  METRICS_PORT: number(0, 0, 65535),
   WORKER_REPLAY_OPEN_RUNS: flag(true),
   EMAIL_WORKER_CONCURRENCY: number(16, 1, 1000),
   WORKFLOW_WORKER_CONCURRENCY: number(50, 1, 1000),
@@ -123,16 +129,7 @@ const Environment = z.object({
   GITHUB_OAUTH_SECRET: text,
   GOOGLE_OAUTH_CLIENT: text,
   GOOGLE_OAUTH_SECRET: text,
-  STRIPE_SECRET_KEY: text,
-  STRIPE_WEBHOOK_SECRET: text,
-  STRIPE_PRICE_ONBOARDING: text,
-  STRIPE_PRICE_EMAIL_USAGE: text,
-  STRIPE_METER_EVENT_NAME: z.string().default('emails'),
-  STRIPE_API_BASE: url.optional(),
-  FREE_TIER_EMAILS_PER_MONTH: number(1000),
   EVERPOST_DATA_DIR: z.string().default('./var'),
-  JOURNAL_DIR: text,
-  JOURNAL_RETENTION_DAYS: number(7),
   STORAGE_DRIVER: z.enum(['s3', 'local', 'none']).optional(),
   STORAGE_LOCAL_DIR: text,
   UPLOAD_QUOTA_MB: number(1000),
@@ -258,24 +255,14 @@ export function readConfig(environment: Record<string, string | undefined>) {
      * of `trackSample` is kept.
      */
     requestLog: { days: env.REQUEST_LOG_DAYS, trackSample: env.REQUEST_LOG_TRACK_SAMPLE },
-    temporal: {
-      address: env.TEMPORAL_ADDRESS,
-      namespace: env.TEMPORAL_NAMESPACE,
-      taskQueue: env.TEMPORAL_TASK_QUEUE,
-      apiKey: env.TEMPORAL_API_KEY ?? null,
-      tlsCert: env.TEMPORAL_TLS_CERT ?? null,
-      tlsKey: env.TEMPORAL_TLS_KEY ?? null,
-      tlsCa: env.TEMPORAL_TLS_CA ?? null,
-      /** The worker deployment version; null: workers accept the tasks of all versions. */
-      version:
-        env.TEMPORAL_DEPLOYMENT_NAME && env.TEMPORAL_WORKER_BUILD_ID
-          ? { deploymentName: env.TEMPORAL_DEPLOYMENT_NAME, buildId: env.TEMPORAL_WORKER_BUILD_ID }
-          : null,
-    },
+    temporal: temporalSettings(env),
     /** Port on which workers answer health checks; null: none. */
     workerHealthPort: env.WORKER_HEALTH_PORT || null,
-    /** Port of the metrics for Prometheus, on 127.0.0.1; null: none. */
-    metricsPort: env.METRICS_PORT || null,
+    /** Warnings about settings in use that a later version will not read. */
+    deprecated: warnOfDeprecated(environment),
+    /** Folder of the files of this installation. */
+    dataDir: env.EVERPOST_DATA_DIR,
+    metrics: metricsSettings(env, { isProduction: isProduction(env) }),
     /** True: a worker replays open runs before it starts. */
     replayOpenRuns: env.WORKER_REPLAY_OPEN_RUNS,
     emailWorkerConcurrency: env.EMAIL_WORKER_CONCURRENCY,
@@ -322,6 +309,23 @@ export function readConfig(environment: Record<string, string | undefined>) {
   };
 }
 
+function temporalSettings(env: Settings) {
+  return {
+    address: env.TEMPORAL_ADDRESS,
+    namespace: env.TEMPORAL_NAMESPACE,
+    taskQueue: env.TEMPORAL_TASK_QUEUE,
+    apiKey: env.TEMPORAL_API_KEY ?? null,
+    tlsCert: env.TEMPORAL_TLS_CERT ?? null,
+    tlsKey: env.TEMPORAL_TLS_KEY ?? null,
+    tlsCa: env.TEMPORAL_TLS_CA ?? null,
+    /** The worker deployment version; null: workers accept the tasks of all versions. */
+    version:
+      env.TEMPORAL_DEPLOYMENT_NAME && env.TEMPORAL_WORKER_BUILD_ID
+        ? { deploymentName: env.TEMPORAL_DEPLOYMENT_NAME, buildId: env.TEMPORAL_WORKER_BUILD_ID }
+        : null,
+  };
+}
+
 function webhookSettings(env: Settings, { mode }: MailProvider) {
   const isLaptop = !isProduction(env) && mode === 'local';
   return {
@@ -339,17 +343,6 @@ function rateLimitSettings(env: Settings) {
     projectPerMinute: env.RATE_LIMIT_PROJECT_PER_MINUTE,
     ipPerMinute: env.RATE_LIMIT_IP_PER_MINUTE,
     authPerMinute: env.RATE_LIMIT_AUTH_PER_MINUTE,
-  };
-}
-
-function journalSettings(env: Settings) {
-  return {
-    /**
-     * Folder of the journals, in which workers note the messages that they send; null: no journals.
-     */
-    dir: (env.JOURNAL_DIR ?? `${env.EVERPOST_DATA_DIR}/journal`) || null,
-    /** Days for which a journal is kept after all its outcomes are in the database. */
-    retentionDays: env.JOURNAL_RETENTION_DAYS,
   };
 }
 
@@ -399,20 +392,6 @@ function missingPartners(given: Record<string, string | undefined>): string[] {
         .filter((other) => given[other] === undefined)
         .map((other) => `${other} is required when ${name} is set`),
   );
-}
-
-/** Returns the billing settings; null: no billing and no limits. */
-function billingSettings(env: Settings) {
-  if (!env.STRIPE_SECRET_KEY) return null;
-  return {
-    secretKey: env.STRIPE_SECRET_KEY,
-    webhookSecret: env.STRIPE_WEBHOOK_SECRET ?? '',
-    priceOnboarding: env.STRIPE_PRICE_ONBOARDING ?? '',
-    priceEmailUsage: env.STRIPE_PRICE_EMAIL_USAGE ?? '',
-    meterEventName: env.STRIPE_METER_EVENT_NAME,
-    apiBase: env.STRIPE_API_BASE ?? null,
-    freeTierPerMonth: env.FREE_TIER_EMAILS_PER_MONTH,
-  };
 }
 
 /**

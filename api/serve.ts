@@ -12,7 +12,8 @@ import { connectTemporal } from '../workflows/client/connection.ts';
 import { keepSweep } from '../workflows/client/schedule.ts';
 import { createApp } from './app.ts';
 import { createLog } from './http/log.ts';
-import { composeApi, serveMetrics } from '../compose.ts';
+import { composeApi } from '../compose.ts';
+import { serveMetrics } from '../compose-metrics.ts';
 import { receiverHandler } from './services/receiver.ts';
 import type { Services } from './services/services.ts';
 
@@ -50,7 +51,7 @@ export const serverOptions: ServerOptions = {
 export async function serve(config: Config, overrides: Partial<Services> = {}): Promise<void> {
   const stopped = stopAsked();
   const log = createLog(config);
-  for (const warning of config.warnings) log.warn(warning);
+  for (const warning of [...config.warnings, ...config.deprecated]) log.warn(warning);
   await prepareSchema(config, log);
   const database = openDatabase(config.databaseUrl, {
     poolMax: config.databasePoolMax,
@@ -63,9 +64,12 @@ export async function serve(config: Config, overrides: Partial<Services> = {}): 
   const opened = { config, database, watch, temporal, log };
   const services = composeApi(opened, { stopping: stopping.signal, ...overrides });
   const { metrics } = services;
-  const endMetrics = await serveMetrics(config, {
+  const { client } = temporal;
+  const endMetrics = await serveMetrics({
+    config,
     metrics,
-    client: temporal.client,
+    client,
+    log,
     pool: () => database.pool,
   });
   const app = createApp(services);

@@ -86,7 +86,7 @@ function logPrinter(): (program: 'api' | 'worker', line: string) => void {
 }
 
 function welcome({ facts, dataDir, env }: Stack): string {
-  const { mail, console: hasConsole, metricsPort } = readConfig(env);
+  const { mail, console: hasConsole, metrics } = readConfig(env);
   const hasMailbox = mail.sender.mailboxReaders !== 'none';
   const inside = relative(process.cwd(), dataDir);
   const directory = inside.startsWith('..') ? dataDir : `./${inside}`;
@@ -103,9 +103,9 @@ function welcome({ facts, dataDir, env }: Stack): string {
     ],
     [
       'Metrics',
-      metricsPort === null
+      metrics.port === null
         ? null
-        : `http://127.0.0.1:${metricsPort}/metrics; of the worker on port ${metricsPort + 1}`,
+        : `http://${metrics.host}:${metrics.port}/metrics; of the worker on port ${metrics.port + 1}`,
     ],
     ['Data', directory],
     ['Logs', `${directory}/logs`],

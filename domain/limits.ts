@@ -1,5 +1,7 @@
 /** Fixed limits of the API. Sizes are in bytes, lengths of texts in characters. */
 export const limits = {
+  /** Messages and rows of a kind that are counted for a metric. */
+  countedForMetrics: 10_000,
   /** Longest chain of executions in which each was started by an event of the one before. */
   chainDepth: 10,
   /** Executions that events of other executions may start, per workflow, contact and hour. */

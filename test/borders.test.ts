@@ -33,8 +33,11 @@ const rooms: readonly Room[] = [
   { prefix: 'providers/', uses: ['domain/', 'providers/mail/'] },
   // A provider declares its own variables.
   { prefix: 'providers/engagement/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
+  { prefix: 'providers/journal/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   { prefix: 'providers/login/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
+  { prefix: 'providers/metrics/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   { prefix: 'providers/mail/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
+  { prefix: 'providers/payments/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   // Deterministic: everything else happens in activities, known by their types alone.
   {
     prefix: 'workflows/',
@@ -66,10 +69,13 @@ const rooms: readonly Room[] = [
       'domain/',
       'config-fields.ts',
       'providers/engagement/machine-rules-file.ts',
+      'providers/journal/settings.ts',
       'providers/login/sign-in-settings.ts',
       'providers/mail-providers.ts',
       'providers/mail/incoming-settings.ts',
       'providers/mail/signing-settings.ts',
+      'providers/metrics/settings.ts',
+      'providers/payments/settings.ts',
     ],
     types: ['providers/mail/'],
   },
@@ -81,14 +87,24 @@ const rooms: readonly Room[] = [
     types: ['config.ts', 'worker/'],
     packages: /./,
   },
+  {
+    prefix: 'compose-metrics.ts',
+    uses: [...product, 'package.json'],
+    types: ['config.ts'],
+    packages: /./,
+  },
   // The process entries create what the other rooms take as arguments.
   { prefix: 'api/main.ts', uses: ['api/', 'config.ts'] },
   { prefix: 'api/break-glass.ts', uses: ['api/', 'db/', 'domain/', 'config.ts'] },
-  { prefix: 'api/serve.ts', uses: [...product, 'api/', 'compose.ts'], types: ['config.ts'] },
+  {
+    prefix: 'api/serve.ts',
+    uses: [...product, 'api/', 'compose.ts', 'compose-metrics.ts'],
+    types: ['config.ts'],
+  },
   { prefix: 'db/main.ts', uses: ['db/', 'config.ts', 'providers/'] },
   {
     prefix: 'worker/main.ts',
-    uses: [...product, 'worker/', 'compose.ts', 'config.ts'],
+    uses: [...product, 'worker/', 'compose.ts', 'compose-metrics.ts', 'config.ts'],
     packages: /./,
   },
   // The client that users install: it needs no package and uses only the public API.

@@ -58,6 +58,9 @@ describe('the settings', () => {
     ['S3_PUBLIC_URL', 'files'],
     ['DNS_SERVERS', 'nameserver'],
     ['TRACKING_MODE', 'both'],
+    ['METRICS_PORT', '65536'],
+    ['METRICS_TOKEN', 'short'],
+    ['METRICS_TOKEN', 'a token with blanks in it'],
   ])('refuse %s=%s and name it', (name, value) => {
     expect(problemsOf({ ...needed, [name]: value })).toEqual([
       expect.stringMatching(new RegExp(`^${name}(\\.0)? `)),
@@ -153,6 +156,25 @@ describe('where files lie', () => {
   });
 });
 
+describe('metrics', () => {
+  const secret = randomBytes(32).toString('hex');
+  const given = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: secret };
+  const production = { NODE_ENV: 'production', DASHBOARD_URL: 'https://shop.test' };
+  it.each([
+    [{}, { port: null, host: '127.0.0.1', token: null }],
+    [{ METRICS_PORT: '0' }, { port: null }],
+    [{ METRICS_PORT: '9000' }, { port: 9000, otherPorts: 0 }],
+    [production, { port: 9464, otherPorts: 9 }],
+    [
+      { ...production, METRICS_PORT: '9464' },
+      { port: 9464, otherPorts: 0 },
+    ],
+    [{ ...production, METRICS_PORT: '0' }, { port: null }],
+  ])('with %j: %j', (more, expected) => {
+    expect(readConfig({ ...given, ...more }).metrics).toMatchObject(expected);
+  });
+});
+
 describe('webhooks to this machine', () => {
   const secret = randomBytes(32).toString('hex');
   const given = { DATABASE_URL: 'postgres://localhost/everpost', JWT_SECRET: secret };
@@ -201,6 +223,7 @@ describe('docs/configuration.md', () => {
     'API_URL',
     'DASHBOARD_URL',
     'JOURNAL_DIR',
+    'METRICS_PORT',
     'STORAGE_LOCAL_DIR',
     'STORAGE_DRIVER',
     'TRACKING_HOST',

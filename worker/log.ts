@@ -1,6 +1,6 @@
 import { DefaultLogger, type LogEntry, type Logger as TemporalLogger } from '@temporalio/worker';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import type { Metrics } from '../providers/metrics.ts';
+import type { Metrics } from '../providers/metrics/metrics.ts';
 import { loggedError, maskSecrets } from '../domain/logging.ts';
 
 /**

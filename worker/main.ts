@@ -8,8 +8,9 @@ import { openDatabase, watchDatabase } from '../db/database.ts';
 import { probeSoon } from '../db/delivery/provider-circuit.ts';
 import { ForeignSchema, schemaState } from '../db/migrate.ts';
 import { noticeCluster, otherCluster } from '../db/subscriptions/cluster.ts';
-import { Metrics } from '../providers/metrics.ts';
-import { composeWorker, serveMetrics } from '../compose.ts';
+import { Metrics } from '../providers/metrics/metrics.ts';
+import { composeWorker } from '../compose.ts';
+import { serveMetrics } from '../compose-metrics.ts';
 import {
   connectionOptions,
   connectTemporal,
@@ -33,6 +34,7 @@ const retryMs = 1_000;
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);
+  for (const warning of config.deprecated) log.warn(warning);
   // The SDK's own `shutdownSignals` are not used. Our handler stops the workers before it closes
   // the database and Temporal.
   const metrics = new Metrics();
@@ -46,8 +48,7 @@ async function main(): Promise<void> {
   const temporal = connectTemporal(config.temporal);
   let pool: Pool | null = null;
   const endMetrics = await serveMetrics(
-    config,
-    { metrics, client: temporal.client, pool: () => pool },
+    { config, metrics, client: temporal.client, log, pool: () => pool },
     sdk?.read,
   );
   const starting = start(config, temporal, log, metrics, (opened) => (pool = opened));

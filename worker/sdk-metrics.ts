@@ -8,10 +8,13 @@ import type { Config } from '../config.ts';
  * Configures the metrics of Temporal's SDK. The SDK serves them on a free local port, and `read`
  * fetches them for METRICS_PORT. Returns null when metrics are off.
  */
-export async function sdkMetrics(
-  config: Pick<Config, 'metricsPort'>,
-): Promise<{ telemetryOptions: TelemetryOptions; read: () => Promise<string> } | null> {
-  if (config.metricsPort === null) return null;
+export async function sdkMetrics({
+  metrics,
+}: Pick<Config, 'metrics'>): Promise<{
+  telemetryOptions: TelemetryOptions;
+  read: () => Promise<string>;
+} | null> {
+  if (metrics.port === null) return null;
   const bindAddress = `127.0.0.1:${await freePort()}`;
   return {
     telemetryOptions: {

@@ -47,7 +47,7 @@ import {
   createSubscriptionActivities,
   type SubscriptionServices,
 } from '../activities/subscriptions/subscription.ts';
-import type { Metrics } from '../providers/metrics.ts';
+import type { Metrics } from '../providers/metrics/metrics.ts';
 import { withHeartbeats } from '../activities/running/time-box.ts';
 import { startHeartbeat } from '../activities/upkeep/heartbeat.ts';
 import {
@@ -141,9 +141,12 @@ function countedSweep(tasks: SweepActivities, metrics: Metrics): SweepActivities
 function countsActivities(queue: string, metrics: Metrics): WorkerInterceptors {
   return {
     activity: [
-      () => ({
+      ({ info }) => ({
         inbound: {
           async execute(input, next) {
+            if (info.attempt === 1 && !info.isLocal) {
+              metrics.temporalClock.observe(Date.now(), info.scheduledTimestampMs);
+            }
             try {
               const result: unknown = await next(input);
               metrics.countActivity(queue, 'completed');

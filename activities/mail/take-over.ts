@@ -24,6 +24,7 @@ export interface TakeOverServices extends OutcomeRules {
     warn(details: object, message: string): void;
   };
   journal: Journal;
+  metrics: { countReturned(count: number): void };
   /** Number of consecutive refusals after which a campaign is paused; 0: never. */
   pauseOnFailures: number;
 }
@@ -78,6 +79,7 @@ export async function takeOver(services: TakeOverServices, left: LeftJournal): P
     counts.released += released;
     counts.unknown += unknown;
   }
+  services.metrics.countReturned(counts.released);
   const { name: file, isComplete } = left;
   services.log.info({ file, isComplete, ...counts }, 'The journal of a dead worker was taken over');
 }

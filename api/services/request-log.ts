@@ -9,7 +9,7 @@ import {
   trimRequests,
 } from '../../db/requests/store.ts';
 import { isUnavailable } from '../../db/sql-state.ts';
-import type { Metrics } from '../../providers/metrics.ts';
+import type { Metrics } from '../../providers/metrics/metrics.ts';
 
 /** Milliseconds for which a request may wait, so that several are stored together. */
 const delayMs = 2_000;

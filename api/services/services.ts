@@ -15,7 +15,7 @@ import type { DkimThreads } from '../../providers/mail/dkim/threads.ts';
 import type { MailPool } from '../../providers/mail-pool.ts';
 import type { Identities } from '../../providers/mail/identities.ts';
 import type { FeedbackReader } from '../../providers/mail/provider.ts';
-import type { Metrics } from '../../providers/metrics.ts';
+import type { Metrics } from '../../providers/metrics/metrics.ts';
 import type { ReturnPaths } from '../../providers/return-paths.ts';
 import type { Payments } from '../../providers/payments/stripe.ts';
 import type { Drawer } from '../../providers/rendering/drawer.ts';

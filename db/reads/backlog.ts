@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { limits } from '../../domain/limits.ts';
 import { chunkSize } from '../campaigns/chunks.ts';
 import type { Database } from '../database.ts';
 import { onlyRow } from '../expressions.ts';
@@ -26,7 +27,7 @@ export interface Backlog {
  * Maximum number of rows that are counted. A higher number would take longer to count, and would
  * not help the reader.
  */
-export const backlogMax = 10_000;
+const backlogMax = limits.countedForMetrics;
 
 /** Maximum number of projects whose waiting mail is read. */
 const projectsMax = 1_000;

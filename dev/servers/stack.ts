@@ -173,9 +173,10 @@ async function startPrograms(
   stops.set('worker', (await announced(() => 'the worker', worker, print)).stop);
 }
 
-// Each process serves its own metrics; those of the worker are on the next port.
+// Each process serves its own metrics; those of the worker are on the next port. The default port
+// is not given on, because processes with the default port find a free one by themselves.
 function workerMetrics({ METRICS_PORT: port }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return port ? { METRICS_PORT: String(Number(port) + 1) } : {};
+  return Number(port) > 0 ? { METRICS_PORT: String(Number(port) + 1) } : {};
 }
 
 // Locks the data directory, because two stacks on one directory would write the same files.

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ProblemCode } from '../../domain/errors.ts';
 import type { Feedback } from '../../domain/mail/feedback.ts';
 import type { InboundMail } from '../../domain/mail/inbound.ts';
-import type { SettingRule } from '../../domain/unsafe-settings.ts';
+import type { SettingRule } from '../../domain/settings/unsafe-settings.ts';
 import type { Client } from '../engagement/clients.ts';
 import type { Identities, RecordSettings } from './identities.ts';
 import type { Mailer, MailerServices } from './mailer.ts';

@@ -49,3 +49,11 @@ export function readQueueLags(client: Client, taskQueue: string): Promise<QueueL
     }),
   );
 }
+
+/** Reads for how many seconds Temporal keeps the histories of ended runs. */
+export async function readRetention(client: Client): Promise<number> {
+  const { config } = await client.workflowService.describeNamespace({
+    namespace: client.options.namespace,
+  });
+  return Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0);
+}

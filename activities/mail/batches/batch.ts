@@ -9,7 +9,7 @@ import type { Sign } from '../../../domain/links/tracking.ts';
 import type { WithheldReason } from '../../../domain/outcomes/outcome.ts';
 import type { Journal } from '../../../providers/journal/journal.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';
-import type { Metrics } from '../../../providers/metrics.ts';
+import type { Metrics } from '../../../providers/metrics/metrics.ts';
 import type { ReturnPaths } from '../../../providers/return-paths.ts';
 import type { CircuitServices } from './circuit.ts';
 import type { Attempted, OutcomeRules } from './outcomes.ts';

@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { Problem } from '../../../domain/errors.ts';
+import { isSame } from '../../web/secret-text.ts';
 import type { WebhookRequest } from './adapter.ts';
 
 /** Checks that a request comes from the mail service. */
@@ -28,12 +29,6 @@ function authorizationOf(request: WebhookRequest): { scheme: string; value: stri
 function passwordIn(basic: string): string {
   const text = Buffer.from(basic, 'base64').toString('utf8');
   return text.slice(text.indexOf(':') + 1);
-}
-
-/** Returns true if two texts are equal, in a time that does not depend on their content. */
-export function isSame(given: string, expected: string): boolean {
-  const hash = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(hash(given), hash(expected));
 }
 
 /** @throws Problem MISSING_SIGNATURE */

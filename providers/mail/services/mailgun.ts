@@ -10,7 +10,8 @@ import {
   unsubscribed,
   type WebhookRequest,
 } from './adapter.ts';
-import { hmac, isSame, missingSignature, requireRecent, requireTrue } from './authentication.ts';
+import { isSame } from '../../web/secret-text.ts';
+import { hmac, missingSignature, requireRecent, requireTrue } from './authentication.ts';
 import { idInMessageId, isObject, ownId, textAt, unixTimeAt, valueAt } from './fields.ts';
 
 /** Minutes for which a signature is valid. */

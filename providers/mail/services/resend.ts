@@ -11,7 +11,8 @@ import {
   transient,
   undetermined,
 } from './adapter.ts';
-import { hmac, isSame, requiredHeader, requireRecent, requireTrue } from './authentication.ts';
+import { isSame } from '../../web/secret-text.ts';
+import { hmac, requiredHeader, requireRecent, requireTrue } from './authentication.ts';
 import { idInMessageId, isoTimeAt, ownId, textAt, valueAt } from './fields.ts';
 
 /** Minutes for which a signature is valid (Standard Webhooks). */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text, url } from '../../../config-fields.ts';
-import { isReadableOnTheWay } from '../../../domain/unsafe-settings.ts';
+import { isReadableOnTheWay } from '../../../domain/settings/unsafe-settings.ts';
 import type { MailProvider, Variables } from '../provider.ts';
 import { sesFeedback, topicsOf } from './feedback.ts';
 import { sesIdentities } from './identities.ts';

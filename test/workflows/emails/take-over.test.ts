@@ -55,6 +55,9 @@ function die(
   writer.close();
 }
 
+/** Messages that were counted as returned. */
+let returned = 0;
+
 async function takeOverAll(): Promise<void> {
   const time = new Date(Date.now() - 60_000);
   for (const name of await readdir(dir)) await utimes(join(dir, name), time, time);
@@ -63,6 +66,7 @@ async function takeOverAll(): Promise<void> {
     log: { info() {}, warn: (_details: object, message: string) => expect.unreachable(message) },
     mailer: { hasSimulator: true } as Mailer,
     retryMs: 86_400_000,
+    metrics: { countReturned: (count: number) => void (returned += count) },
     pauseOnFailures: 100,
     journal: noJournal,
   };
@@ -121,8 +125,10 @@ describe('mail of no campaign', () => {
       }
       notes.messageNotes(unknown).begin();
     });
+    returned = 0;
     await takeOverAll();
 
+    expect(returned).toBe(1);
     expect(await show(pending)).toMatchObject({ status: 'PENDING', hold: null });
     expect((await show(pending)).trace).toEqual([['queued', null], released]);
     expect(await show(sent)).toMatchObject({ status: 'DELIVERED', messageId: 'provider id' });

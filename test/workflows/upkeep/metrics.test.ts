@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { claimFreePort } from '../../../dev/servers/ports.ts';
+import { declaredMetrics } from '../../../providers/metrics/declared.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { useEngine } from '../../support/engine.ts';
 import { beginExecution } from '../../support/histories/executions.ts';
 import {
@@ -7,7 +9,7 @@ import {
   useApiProcess,
   useWorkerProcess,
 } from '../../support/processes/processes.ts';
-import { atEnd } from '../../support/use.ts';
+import { atEnd, useFolder } from '../../support/use.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine({}, { worker: false });
@@ -18,10 +20,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+const folder = await useFolder();
 const ports = { api: await freePort(), worker: await freePort() };
 const [api] = await Promise.all([
-  useApiProcess(engine, { METRICS_PORT: String(ports.api) }),
-  useWorkerProcess(engine, { METRICS_PORT: String(ports.worker) }),
+  useApiProcess(engine, { METRICS_PORT: String(ports.api), EVERPOST_DATA_DIR: folder }),
+  useWorkerProcess(engine, { METRICS_PORT: String(ports.worker), EVERPOST_DATA_DIR: folder }),
 ]);
 
 type Samples = Map<string, { labels: Record<string, string>; value: number }[]>;
@@ -61,26 +64,13 @@ async function scrape(part: keyof typeof ports): Promise<{ text: string; samples
   return { text, samples: parse(text) };
 }
 
-/** Metrics of both processes, besides their own counters. */
-const common = [
-  'everpost_database_up',
-  'everpost_temporal_up',
-  'everpost_email_due',
-  'everpost_email_due_age_seconds',
-  'everpost_email_unknown',
-  'everpost_outbox_entries',
-  'everpost_outbox_age_seconds',
-  'everpost_executions_stuck',
-  'everpost_executions_stuck_age_seconds',
-  'everpost_provider_circuits_open',
-  'everpost_workers_live',
-  'everpost_queue_tasks',
-  'everpost_queue_age_seconds',
-  'everpost_queue_workers',
-  'everpost_database_connections',
-  'everpost_database_connections_max',
-  'everpost_nodejs_eventloop_lag_p99_seconds',
-];
+/** Our metrics of a process that have samples at once; the others appear with their first event. */
+const metricsOf = (part: 'api' | 'worker') =>
+  Object.entries(declaredMetrics).flatMap(([name, { of, type, labels = [] }]) =>
+    of === 'all' || of === 'each' || (of === part && (type === 'gauge' || labels.length === 0))
+      ? `everpost_${name}`
+      : [],
+  );
 
 it('shows what a process does and what waits, without data of its tenants', async () => {
   const email = 'ada@metrics.example';
@@ -107,26 +97,46 @@ it('shows what a process does and what waits, without data of its tenants', asyn
     .where('id', '=', id)
     .execute();
 
-  const ofApi = await scrape('api');
   const ofWorker = await waitFor(
     'a sweep',
     async () => {
       const read = await scrape('worker');
-      const isSeen = (read.samples.get('everpost_sweep_runs_total')?.[0]?.value ?? 0) > 0;
-      return isSeen && read;
+      return read.samples.has('everpost_sweep_age_seconds') && read;
     },
     45_000,
   );
+  const ofApi = await waitFor('the API to see it', async () => {
+    const read = await scrape('api');
+    return read.samples.has('everpost_sweep_age_seconds') && read;
+  });
 
-  for (const { samples } of [ofApi, ofWorker]) {
-    expect(common.filter((name) => !samples.has(name))).toEqual([]);
+  for (const [part, { samples }] of [
+    ['api', ofApi],
+    ['worker', ofWorker],
+  ] as const) {
+    expect(metricsOf(part).filter((name) => !samples.has(name))).toEqual([]);
+    expect(samples.has('everpost_nodejs_eventloop_lag_p99_seconds')).toBe(true);
     expect([...samples.keys()].filter((name) => !name.startsWith('everpost_'))).toEqual([]);
     expect(samples.get('everpost_database_up')).toEqual([{ labels: {}, value: 1 }]);
     expect(samples.get('everpost_executions_stuck')).toEqual([{ labels: {}, value: 1 }]);
     const age = samples.get('everpost_executions_stuck_age_seconds')?.[0]?.value;
     expect(age).toBeGreaterThan(599);
     expect(samples.get('everpost_queue_workers')).toHaveLength(6);
+    expect(samples.get('everpost_sweep_age_seconds')?.[0]?.value).toBeLessThan(120);
+    const offset = samples
+      .get('everpost_clock_offset_seconds')
+      ?.find(({ labels }) => labels['to'] === 'database');
+    expect(Math.abs(offset?.value ?? Infinity)).toBeLessThan(1);
+    const tables = samples.get('everpost_table_bytes') ?? [];
+    expect(tables).toHaveLength(30);
+    expect(tables.every(({ value }) => value > 0)).toBe(true);
+    const ofAllTables = samples.get('everpost_database_bytes')?.[0]?.value ?? 0;
+    expect(ofAllTables).toBeGreaterThan(tables.reduce((sum, { value }) => sum + value, 0));
+    expect(samples.get('everpost_temporal_retention_seconds')?.[0]?.value).toBeGreaterThan(0);
+    const [build] = samples.get('everpost_build_info') ?? [];
+    expect(build?.labels).toEqual({ version: packageJson.version, node: process.version });
   }
+  expect(ofWorker.samples.get('everpost_clock_offset_seconds')).toHaveLength(2);
   const requests = ofApi.samples.get('everpost_http_requests_total') ?? [];
   expect(requests).toEqual(
     expect.arrayContaining([

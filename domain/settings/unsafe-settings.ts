@@ -14,6 +14,8 @@ export interface JudgedSettings {
   RATE_LIMIT_ENABLED: boolean;
   TRUST_PROXY: boolean;
   DISABLE_SIGNUPS: boolean;
+  METRICS_HOST: string;
+  METRICS_TOKEN?: string | undefined;
   /** The decoded DATA_ENCRYPTION_KEY, with one character for each byte. */
   encryptionKey: string | null;
 }
@@ -86,6 +88,13 @@ const rules: readonly SettingRule<JudgedSettings>[] = [
       'WEBHOOK_ALLOW_PRIVATE must not be true with NODE_ENV=production: every project could reach the private network',
   },
   {
+    ...refused,
+    isBroken: ({ METRICS_HOST: host, METRICS_TOKEN: token }) =>
+      token === undefined && !isThisMachine(host),
+    sentence:
+      'METRICS_TOKEN is required when NODE_ENV=production and METRICS_HOST is not an address of this machine alone: otherwise everyone in the network could read the metrics',
+  },
+  {
     ...warned,
     isBroken: ({ API_URL: url }) => url === undefined || !url.startsWith('https:'),
     sentence:
@@ -134,9 +143,13 @@ export function judgeSettings<More extends object>(
 export function isReadableOnTheWay(address: string | undefined): boolean {
   const url = address === undefined ? null : URL.parse(address);
   if (!url || url.protocol !== 'http:') return false;
-  const { hostname } = url;
-  const isHere = hostname === 'localhost' || hostname.endsWith('.localhost');
-  return !isHere && hostname !== '[::1]' && !hostname.startsWith('127.');
+  return !isThisMachine(url.hostname.replace(/^\[|\]$/g, ''));
+}
+
+/** Returns true if only this machine can reach a host. */
+function isThisMachine(host: string): boolean {
+  if (host === 'localhost' || host.endsWith('.localhost') || host === '::1') return true;
+  return /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /**

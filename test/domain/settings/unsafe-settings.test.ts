@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig } from '../../config.ts';
+import { ConfigError, readConfig } from '../../../config.ts';
 
 /** Settings without errors and warnings. */
 const safe = {
@@ -60,6 +60,9 @@ describe('in production', () => {
       { ...ses, SNS_TOPIC_ARN: 'arn:one', AWS_SES_ENDPOINT: 'http://ses.shop.dev' },
     ],
     ['WEBHOOK_ALLOW_PRIVATE', { WEBHOOK_ALLOW_PRIVATE: 'true' }],
+    ['METRICS_TOKEN', { METRICS_HOST: '0.0.0.0' }],
+    ['METRICS_TOKEN', { METRICS_HOST: '::' }],
+    ['METRICS_TOKEN', { METRICS_HOST: '127.0.0.1.shop.dev' }],
     ['DATA_ENCRYPTION_KEY', { JWT_SECRET: key, DATA_ENCRYPTION_KEY: key }],
     ['DATA_ENCRYPTION_KEY', { DATA_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') }],
     ['DATA_ENCRYPTION_KEY', { DATA_ENCRYPTION_KEY: Buffer.alloc(32, 'ab').toString('base64') }],
@@ -99,6 +102,9 @@ describe('in production', () => {
     { AWS_SES_ENDPOINT: 'http://unused.shop.dev' },
     { LOCAL_MAILBOX_PUBLIC: 'true', SMTP_HOST: 'mail.shop.dev', ...reports },
     { PLATFORM_FROM_ADDRESS: '', DISABLE_SIGNUPS: 'true' },
+    { METRICS_HOST: '0.0.0.0', METRICS_TOKEN: randomBytes(16).toString('hex') },
+    { METRICS_HOST: '::1' },
+    { METRICS_HOST: 'localhost' },
     { JWT_SECRET: 'correct horse battery staple magnet glue' },
   ])('has nothing to say of %j', (changed) => {
     expect(judge(changed)).toEqual({ refused: [], warned: [] });
