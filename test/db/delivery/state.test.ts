@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { countCampaignMail, countWaitingMail, measureSpeed } from '../../../db/delivery/state.ts';
 import { findFleet, recordWorker, recordWorkerStop } from '../../../db/delivery/workers.ts';
+import { countHeldMail } from '../../../db/reads/held-mail.ts';
 import { updateWatermark } from '../../../db/watermarks.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { newAddress, useShop } from '../../support/projects/shop.ts';
@@ -155,4 +156,26 @@ it('knows which workers live, and since when none does', async () => {
   await recordWorker(db, { id: ids[0], provider: 'ses', rates }, true);
   const left = await sql`select id from worker_process`.execute(db);
   expect(left.rows).toHaveLength(1);
+});
+
+it('counts held mail of all projects by reason, of one project at most a thousand', async () => {
+  const held = (reason: string, until: string) => ({
+    status: `'PENDING'`,
+    due_at: until,
+    held_until: until,
+    hold_reason: `'${reason}'`,
+  });
+  const later = `now() + interval '1 hour'`;
+  const before = await countHeldMail(db);
+  await insertMail(3, held('frequency_cap', later), shop.other.id);
+  await insertMail(2, held('frequency_cap', `now() - interval '1 minute'`), shop.other.id);
+  await insertMail(10_000, held('quiet_hours', later));
+  const count = async () => {
+    const after = await countHeldMail(db);
+    return (reason: string) => (after[reason] ?? 0) - (before[reason] ?? 0);
+  };
+  const added = await count();
+  expect([added('frequency_cap'), added('quiet_hours')]).toEqual([3, 1_000]);
+  await sql`vacuum analyze email_queue`.execute(db);
+  expect(await rowsRead(db, count)).toBeLessThan(1_100);
 });
