@@ -8,9 +8,7 @@ import type { Config } from '../config.ts';
  * Configures the metrics of Temporal's SDK. The SDK serves them on a free local port, and `read`
  * fetches them for METRICS_PORT. Returns null when metrics are off.
  */
-export async function sdkMetrics({
-  metrics,
-}: Pick<Config, 'metrics'>): Promise<{
+export async function sdkMetrics({ metrics }: Pick<Config, 'metrics'>): Promise<{
   telemetryOptions: TelemetryOptions;
   read: () => Promise<string>;
 } | null> {

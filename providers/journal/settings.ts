@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { number, text } from '../../config-fields.ts';
 
 /** Variables of the journals, in which workers note the messages that they send. */
