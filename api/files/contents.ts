@@ -9,10 +9,12 @@ import { readTemplates } from '../../db/templates/templates.ts';
 import { readTopics } from '../../db/topics/topics.ts';
 import { findDrawing } from '../../db/workflows/drawing.ts';
 import { readWorkflows } from '../../db/workflows/workflows.ts';
-import { type FileFormat, type FileKind, filePathOf } from '../../domain/files/kinds.ts';
+import { type FileFormat, type FileKind } from '../../domain/files/kinds.ts';
 import type { FileKeys } from '../../domain/files/references.ts';
 import {
   consentPolicyFile,
+  hiddenHeaders,
+  type HiddenValues,
   segmentFile,
   sendPolicyFile,
   subscriptionFile,
@@ -26,7 +28,7 @@ import type { Services } from '../services/services.ts';
 import { presentStart } from '../workflows/graph/starts.ts';
 import { triggerConfig } from '../workflows/graph/record.ts';
 
-/** Reads objects, and writes them as files. */
+/** Reads stored objects in the form of files. */
 
 /** Number of objects that are read at once. */
 const pageSize = 10;
@@ -36,11 +38,25 @@ type Reader = {
   projectId: string;
 } & Pick<Services, 'cipher'>;
 
-/** The content of a file whose references are still ids. */
+type Fields = Record<string, unknown>;
+
+/** A stored object in the form of a file. */
+export interface StoredFile {
+  object: FileObject;
+  /** The fields of the file. A template also has `body`. */
+  value: Fields;
+  /** The values that are hidden in `value`. */
+  hidden: HiddenValues;
+}
+
+/** A stored object whose references are still ids. */
 interface Content {
+  /** Null for policies. */
+  id: string | null;
   /** The stored values, in which ids are looked for. */
   stored: unknown;
-  text: (keys: FileKeys, format: FileFormat) => string;
+  value: (keys: FileKeys) => Fields;
+  hidden?: HiddenValues;
 }
 
 const readers: Readonly<
@@ -66,73 +82,81 @@ const readers: Readonly<
         triggerConfig: config,
         drawn: shown,
       };
+      const hidden = drawn.steps.flatMap((step, index) => {
+        const place = `steps.${step.key}.config.headers`;
+        const headers = shown.steps[index]?.config['headers'];
+        return hiddenHeaders(place, step.config['headers'], headers);
+      });
       contents.push({
+        id: row.id,
         stored: content,
-        text: (keys, format) => fileText(workflowFile(content, keys), format),
+        value: (keys) => workflowFile(content, keys),
+        hidden: new Map(hidden),
       });
     }
     return contents;
   },
   async template({ db }, ids) {
     const rows = await readTemplates(db, ids);
-    return rows.map(({ body, ...row }) => {
+    return rows.map(({ id, body, ...row }) => {
       const { name, subject, type, description } = row;
       const { from_email: from, from_name: fromName, reply_to: replyTo, topic_id: topicId } = row;
       const content = { name, subject, type, description, from, fromName, replyTo, topicId };
-      return { stored: topicId, text: (keys) => templateText(templateFile(content, keys), body) };
+      return {
+        id,
+        stored: topicId,
+        value: (keys) => ({ ...templateFile(content, keys), body }),
+      };
     });
   },
   async segment({ db }, ids) {
     const rows = await readSegments(db, ids);
-    return rows.map(({ name, description, type, condition, track_membership: trackMembership }) => {
+    return rows.map(({ id, name, description, type, condition, ...row }) => {
+      const { track_membership: trackMembership } = row;
       const content = { name, description, type, condition, trackMembership };
-      return {
-        stored: condition,
-        text: (keys, format) => fileText(segmentFile(content, keys), format),
-      };
+      return { id, stored: condition, value: (keys) => segmentFile(content, keys) };
     });
   },
   async topic({ db }, ids) {
     const rows = await readTopics(db, ids);
-    return rows.map(({ name, description, visibility, by_default: isDefault }) => {
+    return rows.map(({ id, name, description, visibility, by_default: isDefault }) => {
       const value = isDefault ? 'subscribed' : 'unsubscribed';
       const content = topicFile({ name, description, visibility, default: value });
-      return { stored: null, text: (_, format) => fileText(content, format) };
+      return { id, stored: null, value: () => content };
     });
   },
   async 'event-subscription'({ db, cipher }, ids) {
     const rows = await readSubscriptions(db, ids);
-    return rows.map(({ url, events, description, headers, batch_max: batchMax, enabled }) => {
+    return rows.map(({ id, url, events, description, headers, batch_max: batchMax, enabled }) => {
       const written = headers
         ? (JSON.parse(cipher.decrypt(headers)) as Record<string, string>)
         : {};
       const content = { url, events, description, headers: written, batchMax, enabled };
-      return { stored: null, text: (_, format) => fileText(subscriptionFile(content), format) };
+      const value = subscriptionFile(content);
+      const hidden = new Map(hiddenHeaders('headers', written, value['headers']));
+      return { id, stored: null, value: () => value, hidden };
     });
   },
   async 'send-policy'({ db, projectId }) {
     const policy = await readSendPolicy(db, projectId);
-    return [{ stored: null, text: (_, format) => fileText(sendPolicyFile(policy), format) }];
+    return [{ id: null, stored: null, value: () => sendPolicyFile(policy) }];
   },
   async 'consent-policy'({ db, projectId }) {
     const policy = await readConsentPolicy(db, projectId);
-    return [
-      { stored: policy, text: (keys, format) => fileText(consentPolicyFile(policy, keys), format) },
-    ];
+    return [{ id: null, stored: policy, value: (keys) => consentPolicyFile(policy, keys) }];
   },
 };
 
 const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /**
- * Yields the files of objects, in their order, one at a time, so that other requests can run in
- * between.
+ * Yields stored objects in the form of files, in their order, one at a time, so that other requests
+ * can run in between.
  */
-export async function* readFileTexts(
+export async function* readStoredFiles(
   reader: Reader,
   objects: readonly FileObject[],
-  format: FileFormat,
-): AsyncGenerator<{ object: FileObject; path: string; text: string }> {
+): AsyncGenerator<StoredFile> {
   for (let at = 0; at < objects.length;) {
     const { kind } = objects[at]!;
     const page = objects.slice(at, at + pageSize).filter((object) => object.kind === kind);
@@ -143,10 +167,21 @@ export async function* readFileTexts(
     );
     const ids = JSON.stringify(contents.map(({ stored }) => stored)).match(uuids) ?? [];
     const keys = await findFileKeys(reader.db, reader.projectId, [...new Set(ids)]);
-    for (const [index, object] of page.entries()) {
-      const path = filePathOf(kind, object.key, format);
-      yield { object, path, text: contents[index]!.text(keys, format) };
+    const known = new Map(contents.map((content) => [content.id, content]));
+    for (const object of page) {
+      const content = known.get(object.id);
+      // The object was deleted in the meantime.
+      if (!content) continue;
+      const { value, hidden = new Map() } = content;
+      yield { object, value: value(keys), hidden };
       await setImmediate();
     }
   }
+}
+
+/** Returns the text of a stored object's file. */
+export function textOf({ object, value }: StoredFile, format: FileFormat): string {
+  if (object.kind !== 'template') return fileText(value, format);
+  const { body, ...frontMatter } = value;
+  return templateText(frontMatter, String(body));
 }

@@ -10,6 +10,7 @@ import {
   fileFormats,
   fileKinds,
   type FilePattern,
+  filePathOf,
   matchesFile,
   parseFilePattern,
   policyKeys,
@@ -17,7 +18,7 @@ import {
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault, named } from '../http/schemas.ts';
-import { readFileTexts } from './contents.ts';
+import { readStoredFiles, textOf } from './contents.ts';
 
 /** Patterns in a query, as a comma list. */
 const Patterns = z
@@ -93,7 +94,10 @@ const getFiles = endpoint({
       const listed: z.input<typeof FileSet>['objects'] = [];
       let bytes = 0;
       const reader = { db: snapshot, projectId, cipher };
-      for await (const { object, path, text } of readFileTexts(reader, objects, format)) {
+      for await (const stored of readStoredFiles(reader, objects)) {
+        const { object } = stored;
+        const path = filePathOf(object.kind, object.key, format);
+        const text = textOf(stored, format);
         bytes += Buffer.byteLength(text);
         if (bytes > limits.fileBytes) throw tooMany();
         files[path] = text;

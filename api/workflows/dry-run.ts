@@ -1,26 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { findVersionGraph } from '../../db/workflows/graphs.ts';
-import {
-  countPositions,
-  listAtPositions,
-  type Position,
-} from '../../db/workflows/executions/positions.ts';
 import { findWorkflow, findWorkflowGraph, type WorkflowRow } from '../../db/workflows/workflows.ts';
 import { found, invalidField, whenRight, Refusals, together } from '../../domain/errors.ts';
-import {
-  counterpartOf,
-  type Difference,
-  differenceFrom,
-  differences,
-  type Mapping,
-} from '../../domain/workflow/compare.ts';
+import type { Mapping } from '../../domain/workflow/compare.ts';
 import { findStep, type Graph } from '../../domain/workflow/graph.ts';
 import { keptConfig } from '../../domain/secrets/in-templates.ts';
 import { selection } from '../../domain/filter/selection.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault } from '../http/schemas.ts';
+import { editEffect, findEditEffect } from './edit-effect.ts';
 import { graphOf, ProposedGraph } from './graph/proposed-graph.ts';
 import { WorkflowById, workflowExample } from './graph/record.ts';
 import { refuseUnknownVersions, unknownVersion, Versions } from './graph/versions.ts';
@@ -42,50 +31,10 @@ const Given = selection({
   ...whenRight('to', 'graph'),
 });
 
-const verdicts = ['same', 'differs', 'unmappable'] as const;
-const gone = ['step_gone', 'type_changed'] as const;
-const whys = [...differences, ...gone] as const;
-
 const Compared = z.object({
   to: z.int().nullable().describe('null: the graph in the request'),
-  versions: z.array(
-    z.object({
-      version: z.int(),
-      active: z.int(),
-      same: z.int(),
-      differs: z.int(),
-      unmappable: z.int(),
-    }),
-  ),
-  steps: z.array(
-    z.object({
-      stepId: z.uuid(),
-      name: z.string(),
-      waiting: z.int(),
-      mapsTo: z.string().nullable(),
-      reason: z.enum(['same_id', 'mapping', ...gone]),
-    }),
-  ),
-  examples: z.array(
-    z.object({
-      executionId: z.uuid(),
-      contactId: z.uuid(),
-      version: z.int(),
-      currentStepId: z.uuid(),
-      verdict: z.enum(verdicts),
-      why: z.enum(whys).nullable(),
-    }),
-  ),
+  ...editEffect,
 });
-
-/** The effect of a new graph on the executions at one position. */
-interface Judged extends Position {
-  name: string;
-  mapsTo: string | null;
-  reason: z.output<typeof Compared>['steps'][number]['reason'];
-  verdict: (typeof verdicts)[number];
-  why: (typeof whys)[number] | null;
-}
 
 export const dryRunEdit = endpoint({
   id: 'dryRunEdit',
@@ -139,14 +88,14 @@ export const dryRunEdit = endpoint({
   async handle({ db, caller: { projectId }, params: { id }, body }) {
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const target = await findTarget(db, workflow, body);
-    const positions = await countPositions(db, id, body.from);
-    const judged = await judge(db, id, positions, target, body.mapping);
-    return {
-      to: body.graph ? null : (body.to ?? workflow.version),
-      versions: sumOfVersions(judged),
-      steps: sumOfSteps(judged),
-      examples: await examplesOf(db, id, judged, body.examples),
-    };
+    const { from, mapping, examples } = body;
+    const { versions, steps, ...effect } = await findEditEffect(db, id, target, {
+      from,
+      mapping,
+      examples,
+    });
+    const to = body.graph ? null : (body.to ?? workflow.version);
+    return { to, versions, steps, examples: effect.examples };
   },
 });
 
@@ -184,82 +133,4 @@ export function requireSteps(target: Graph, mapping: Mapping): void {
     refusals.add(invalidField(`mapping.${id}`, 'not_found', message));
   }
   refusals.throw();
-}
-
-async function judge(
-  db: Database,
-  workflowId: string,
-  positions: readonly Position[],
-  target: Graph,
-  mapping: Mapping,
-): Promise<Judged[]> {
-  // Positions are sorted by version, so only one graph is in memory at a time; a workflow may have
-  // many large ones.
-  let known: { version: number; graph: Graph | undefined } | undefined;
-  const judged: Judged[] = [];
-  for (const position of positions) {
-    await nextTurn();
-    const { version, stepId } = position;
-    if (known?.version !== version) {
-      known = { version, graph: await findVersionGraph(db, workflowId, version) };
-    }
-    const { graph } = known;
-    const step = graph && findStep(graph, stepId);
-    // The workflow was deleted in the meantime.
-    if (!graph || !step) continue;
-    const { reason, step: counterpart } = counterpartOf(step, target, mapping);
-    const shown = { ...position, name: step.name, reason };
-    if (!counterpart) {
-      judged.push({ ...shown, mapsTo: null, verdict: 'unmappable', why: reason });
-      continue;
-    }
-    const why: Difference | null = differenceFrom([graph, target], [step, counterpart], mapping);
-    const verdict = why === null ? 'same' : 'differs';
-    judged.push({ ...shown, mapsTo: counterpart.id, verdict, why });
-  }
-  return judged;
-}
-
-function sumOfVersions(judged: readonly Judged[]) {
-  const sums = new Map<number, z.output<typeof Compared>['versions'][number]>();
-  for (const { version, active, verdict } of judged) {
-    const sum = sums.get(version) ?? { version, active: 0, same: 0, differs: 0, unmappable: 0 };
-    sum.active += active;
-    sum[verdict] += active;
-    sums.set(version, sum);
-  }
-  return [...sums.values()];
-}
-
-/**
- * Adds up the numbers of all versions of each step. The newest version determines the name and the
- * counterpart.
- */
-function sumOfSteps(judged: readonly Judged[]) {
-  const sums = new Map<string, z.output<typeof Compared>['steps'][number]>();
-  for (const { stepId, name, active, mapsTo, reason } of judged) {
-    const waiting = (sums.get(stepId)?.waiting ?? 0) + active;
-    sums.set(stepId, { stepId, name, waiting, mapsTo, reason });
-  }
-  return [...sums.values()];
-}
-
-/** Samples executions position by position, the worst verdict first. */
-async function examplesOf(
-  db: Database,
-  workflowId: string,
-  judged: readonly Judged[],
-  max: number,
-) {
-  const order = judged.toSorted(
-    (one, other) => verdicts.indexOf(other.verdict) - verdicts.indexOf(one.verdict),
-  );
-  const chosen = order.slice(0, max);
-  const found = await listAtPositions(db, workflowId, chosen, max);
-  return found.flatMap(({ position, ...ids }) => {
-    const at = chosen[position];
-    if (!at) return [];
-    const { version, stepId: currentStepId, verdict, why } = at;
-    return [{ ...ids, version, currentStepId, verdict, why }];
-  });
 }

@@ -158,6 +158,17 @@ export function subscriptionFile(subscription: SubscriptionContent): Fields {
   });
 }
 
+/** The values that are hidden in a file, by place: `headers.X-Token`. */
+export type HiddenValues = ReadonlyMap<string, string>;
+
+/** Returns the values of headers that the other list hides. */
+export function hiddenHeaders(place: string, stored: unknown, shown: unknown): [string, string][] {
+  const after = Object(shown) as Fields;
+  return Object.entries(Object(stored) as Fields).flatMap(([name, value]): [string, string][] =>
+    after[name] === hidden && typeof value === 'string' ? [[`${place}.${name}`, value]] : [],
+  );
+}
+
 /**
  * Returns the value of a header for a file. Any value is hidden, unless it only names a secret,
  * alone or after one word such as `Bearer`.
