@@ -15,10 +15,11 @@ import { createTrackQueue } from './api/services/track-queue.ts';
 import type { Config } from './config.ts';
 import { onCommitted } from './db/commits.ts';
 import { ExportSlots } from './db/contacts/export-slots.ts';
-import { type Database, type DatabaseWatch, type OpenDatabase } from './db/database.ts';
+import { type Database, type OpenDatabase } from './db/database.ts';
 import { findSender } from './db/domains/keys.ts';
 import { recordKey, type ReturnPathSettings } from './domain/sender/sender-records.ts';
 import { findDatabaseId } from './db/subscriptions/cluster.ts';
+import type { DatabaseWatch } from './db/watch.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
 import { listStoredProviders } from './db/providers/providers.ts';
 import { disableForReputation } from './db/transactions/projects/suspend-project.ts';
@@ -49,6 +50,7 @@ import { createAddressGuard } from './providers/web/address-guard.ts';
 import { createWebhookSender } from './providers/web/webhook.ts';
 import type { WorkersOptions } from './worker/workers.ts';
 import type { Temporal } from './workflows/client/connection.ts';
+import { isTemporalReady } from './workflows/client/search-attributes.ts';
 import { createDispatcher } from './workflows/client/dispatcher.ts';
 import {
   describeExecutionRun,
@@ -199,12 +201,12 @@ export function composeApi(
     exports: new ExportSlots(config.databasePoolMax),
     recent,
     databaseAnswers: () => watch.answers(),
-    temporalAnswers: () => temporal.answers(),
+    temporalAnswers: () => recent.get('temporal', () => isTemporalReady(temporal)),
     background: () =>
       recent.get('background', async () =>
         backgroundState({
           hasSchedule: await hasSweep(temporal.client, config.temporal.taskQueue),
-          sweepAgeMs: await watch.sweepAgeMs(),
+          ...(await watch.readBackground()),
           uptimeMs: Date.now() - startedAt,
         }),
       ),

@@ -179,61 +179,6 @@ class PreparingClient extends Client {
   }
 }
 
-/** Milliseconds within which the database must respond. */
-const answerMs = 2_000;
-
-/** A watch on the database: see `watchDatabase`. */
-export interface DatabaseWatch {
-  /** Returns true if the database responds within `answerMs`. */
-  answers(): Promise<boolean>;
-  /**
-   * Milliseconds since the newest sweep began; null: none ever began, or the database is
-   * unavailable.
-   */
-  sweepAgeMs(): Promise<number | null>;
-  close(): Promise<void>;
-}
-
-/**
- * Watches the database at `url` over its own connection, so that a busy pool does not look like an
- * unavailable database. Connects on first use.
- */
-export function watchDatabase(url: string): DatabaseWatch {
-  const pool = new Pool({
-    connectionString: url,
-    max: 1,
-    connectionTimeoutMillis: answerMs,
-    query_timeout: answerMs,
-    idleTimeoutMillis: 0,
-  });
-  pool.on('error', () => {});
-  let asked: Promise<boolean> | null = null;
-  async function ask(): Promise<boolean> {
-    try {
-      await pool.query('select 1');
-      return true;
-    } catch {
-      return false;
-    } finally {
-      asked = null;
-    }
-  }
-  return {
-    // Concurrent callers share one query.
-    answers: () => (asked ??= ask()),
-    async sweepAgeMs() {
-      const { rows } = await pool
-        .query(
-          `select extract(epoch from now() - at)::float8 * 1000 as age from watermark
-             where name = 'sweep'`,
-        )
-        .catch(() => ({ rows: [] }));
-      return rows[0]?.age ?? null;
-    },
-    close: () => pool.end(),
-  };
-}
-
 /** Maximum number of attempts of a transaction. */
 const transactionAttemptsMax = 5;
 /**

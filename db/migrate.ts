@@ -96,7 +96,8 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
-async function listMigrations(dir: string): Promise<string[]> {
+/** Returns the names of all migrations of this version, in order. */
+export async function listMigrations(dir = migrationsDir): Promise<string[]> {
   const files = await readdir(dir);
   return files
     .filter((file) => file.endsWith('.sql'))

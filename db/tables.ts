@@ -770,6 +770,15 @@ export interface ImportFile {
   project_id: string;
 }
 
+export interface Installation {
+  heartbeat: Generated<Int8>;
+  heartbeat_at: Timestamp | null;
+  held_before: Timestamp | null;
+  is_only_row: Generated<boolean>;
+  mail_hold: Generated<boolean>;
+  timeline: number | null;
+}
+
 export interface Invitation {
   added_by: string | null;
   by_key_at: Timestamp | null;
@@ -1122,6 +1131,27 @@ export interface RequestLogCount {
   day: Timestamp;
   owner_id: string;
   rows: number;
+}
+
+export interface Restore {
+  advanced: Generated<number>;
+  ended: Generated<number>;
+  ended_at: Timestamp | null;
+  from_at: Timestamp | null;
+  held_before: Timestamp | null;
+  held_to: Generated<string>;
+  id: Generated<string>;
+  is_held: Generated<boolean>;
+  /** What happened: Temporal's data are lost or older, the database is older or in another cluster, or an operator has held the mail. */
+  kind: string;
+  noticed_at: Generated<Timestamp>;
+  repaired_at: Timestamp | null;
+  repaired_to: Generated<Timestamp>;
+  repaired_to_id: Generated<string>;
+  restarted: Generated<number>;
+  runs: Generated<number>;
+  schedules: Generated<number>;
+  to_at: Timestamp | null;
 }
 
 export interface Secret {
@@ -1527,6 +1557,7 @@ export interface DB {
   idempotency_email: IdempotencyEmail;
   identity: Identity;
   import_file: ImportFile;
+  installation: Installation;
   invitation: Invitation;
   job: Job;
   job_batch: JobBatch;
@@ -1555,6 +1586,7 @@ export interface DB {
   report_receipt: ReportReceipt;
   request_log: RequestLog;
   request_log_count: RequestLogCount;
+  restore: Restore;
   secret: Secret;
   security_event: SecurityEvent;
   segment: Segment;
@@ -1641,6 +1673,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   identity: ["created_at", "id", "issuer", "last_used_at", "provider", "subject", "user_id"],
   import_file: ["content", "job_id", "project_id"],
+  installation: ["heartbeat", "heartbeat_at", "held_before", "is_only_row", "mail_hold", "timeline"],
   invitation: ["added_by", "by_key_at", "created_at", "project_id", "role", "user_id"],
   job: ["caused_by", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
@@ -1669,6 +1702,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   report_receipt: ["created_at", "id"],
   request_log: ["actor", "at", "details", "error_code", "errors", "id", "idempotency", "ip", "method", "ms", "owner_id", "request_id", "route", "sample", "status"],
   request_log_count: ["day", "owner_id", "rows"],
+  restore: ["advanced", "ended", "ended_at", "from_at", "held_before", "held_to", "id", "is_held", "kind", "noticed_at", "repaired_at", "repaired_to", "repaired_to_id", "restarted", "runs", "schedules", "to_at"],
   secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
   security_event: ["actor", "changes", "count", "created_at", "details", "event", "id", "ip", "project_id", "request_id", "target_id", "target_type", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "file_key", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],

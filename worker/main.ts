@@ -4,7 +4,8 @@ import { NativeConnection, Runtime, type WorkflowBundleOption } from '@temporali
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { ConfigError, readConfig, type Config } from '../config.ts';
-import { openDatabase, watchDatabase } from '../db/database.ts';
+import { openDatabase } from '../db/database.ts';
+import { watchDatabase } from '../db/watch.ts';
 import { probeSoon } from '../db/delivery/provider-circuit.ts';
 import { ForeignSchema, schemaState } from '../db/migrate.ts';
 import { noticeCluster, otherCluster } from '../db/subscriptions/cluster.ts';
@@ -16,7 +17,7 @@ import {
   connectTemporal,
   type Temporal,
 } from '../workflows/client/connection.ts';
-import { ensureSearchAttributes } from '../workflows/client/search-attributes.ts';
+import { ensureSearchAttributes, isTemporalReady } from '../workflows/client/search-attributes.ts';
 import { ensureSweep, keepSweep } from '../workflows/client/schedule.ts';
 import { startFeedbackMailbox } from '../workflows/client/runs.ts';
 import { loadWorkflows } from './bundle.ts';
@@ -87,7 +88,7 @@ async function openHealth(
     {
       workers: async () => workersRun(),
       database: () => watch.answers(),
-      temporal: () => temporal.answers(),
+      temporal: () => isTemporalReady(temporal),
     },
   );
   return async () => {

@@ -1,4 +1,4 @@
-import { isCancellation, proxyActivities } from '@temporalio/workflow';
+import { isCancellation, proxyActivities, upsertMemo } from '@temporalio/workflow';
 import type { SweepActivities } from '../activities/upkeep/sweep.ts';
 import { priorities } from '../domain/runs/runs.ts';
 
@@ -17,13 +17,17 @@ export async function sweep(): Promise<void> {
     priority: { priorityKey: priorities.upkeep },
   });
   const failures: unknown[] = [];
-  for (const task of await activities.LIST_TASKS()) {
+  const attempt = async (work: () => Promise<unknown>) => {
     try {
-      await activities[task]();
+      await work();
     } catch (error) {
       if (isCancellation(error)) throw error;
       failures.push(error);
     }
-  }
+  };
+  const tasks = await activities.LIST_TASKS();
+  // Temporal keeps the heartbeat, by which the next sweep notices an older database.
+  await attempt(async () => upsertMemo({ heartbeat: await activities.RECORD_HEARTBEAT() }));
+  for (const task of tasks) await attempt(() => activities[task]());
   if (failures.length > 0) throw failures[0];
 }

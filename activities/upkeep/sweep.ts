@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type { Database } from '../../db/database.ts';
-import { findWatermark, updateWatermark } from '../../db/watermarks.ts';
+import { updateWatermark } from '../../db/watermarks.ts';
 import { deleteOldBodies } from '../../db/emails/body-retention.ts';
 import { signalStalledCampaigns } from '../../db/campaigns/campaigns.ts';
 import { expireChunks } from '../../db/campaigns/chunks.ts';
@@ -24,7 +24,7 @@ import { claimUploadRemoval, forgetUpload } from '../../db/projects/uploads.ts';
 import { dropOldRequests } from '../../db/requests/upkeep.ts';
 import { clearAnswersOfKeys } from '../../db/transactions/projects/clear-answers.ts';
 import { signalRemovals } from '../../db/transactions/projects/delete-project.ts';
-import { keepDueSchedules, markAllSchedulesDue } from '../../db/schedules/schedules.ts';
+import { keepDueSchedules } from '../../db/schedules/schedules.ts';
 import { continueRemovals } from '../../db/removals/removals.ts';
 import {
   cancelLateExecutions,
@@ -45,8 +45,10 @@ import {
 } from '../../db/subscriptions/upkeep.ts';
 import { noticeCluster, otherCluster } from '../../db/subscriptions/cluster.ts';
 import { deliveryRunId } from '../../domain/runs/execution.ts';
-import { signalChangedSince } from '../../db/workflows/executions/reconciliation.ts';
-import { forgottenSince, type KnownSweeps } from '../../domain/runs/lost-history.ts';
+import { recordHeartbeat } from '../../db/restores/heartbeat.ts';
+import { noticedMessages } from '../../domain/runs/restores.ts';
+import type { Heartbeat, KnownSweeps } from '../../domain/runs/lost-history.ts';
+import { repairRestores } from '../restores/repair.ts';
 import { announceKeyEnds, type KeyExpiryServices } from './key-expiry.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import type { Route } from '../../domain/routing/routing.ts';
@@ -64,6 +66,11 @@ export type SweepTasks = ReturnType<typeof createTasks>;
 export interface SweepActivities extends SweepTasks {
   /** Lists the tasks that this worker's version has, in order. */
   LIST_TASKS(): Promise<(keyof SweepTasks)[]>;
+  /**
+   * Compares the last sweeps in our database and in Temporal, to notice that one of them was
+   * restored, and counts this sweep.
+   */
+  RECORD_HEARTBEAT(): Promise<Heartbeat>;
 }
 
 export interface SweepServices
@@ -114,8 +121,6 @@ const settlingMs = 20_000;
 const tallyingMs = 5_000;
 /** Maximum number of rows dispatched or repaired at once. */
 const pageSize = 500;
-/** Maximum difference between the clocks of Temporal and PostgreSQL, in milliseconds. */
-const skewMs = 60_000;
 /** Maximum number of campaign chunks handled in one transaction. */
 const chunksMax = 20;
 
@@ -124,11 +129,15 @@ export function createSweepActivities(
   services: SweepServices,
   runIdOf = () => activityInfo().workflowExecution?.workflowId ?? '',
 ): SweepActivities {
-  const tasks = createTasks(services, runIdOf);
-  return { ...tasks, LIST_TASKS: () => beginSweep(services.db, tasks) };
+  const tasks = createTasks(services);
+  return {
+    ...tasks,
+    LIST_TASKS: () => beginSweep(services.db, tasks),
+    RECORD_HEARTBEAT: () => beat(services, runIdOf()),
+  };
 }
 
-function createTasks(services: SweepServices, runIdOf: () => string) {
+function createTasks(services: SweepServices) {
   const { db, dispatcher, mailer, renderer, routes } = services;
   return {
     /**
@@ -139,10 +148,10 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
       if (await noticeCluster(db)) services.log.warn({}, otherCluster);
     },
     /**
-     * Restarts runs and schedules that Temporal has lost, because its data were deleted or restored
-     * from a backup.
+     * Makes runs and rows agree after PostgreSQL or Temporal was restored. Does nothing at other
+     * times.
      */
-    NOTICE_FORGOTTEN: () => noticeForgotten(services, runIdOf()),
+    REPAIR_RESTORES: () => repairRestores(services),
     /**
      * Sends the starts and signals in the outbox that Temporal has not received, because a process
      * died or Temporal was unavailable.
@@ -276,30 +285,12 @@ function createTasks(services: SweepServices, runIdOf: () => string) {
   };
 }
 
-/**
- * Compares the last sweep in our database with the sweeps that Temporal knows, to find the time
- * since which Temporal has lost data. Signals the executions that have changed since that time, and
- * makes all schedules due.
- */
-async function noticeForgotten(
-  { db, log, describeSweep }: SweepServices,
-  runId: string,
-): Promise<void> {
-  const own = sweepTimeOf(runId);
-  if (!own) return;
-  const last = await findWatermark(db, 'planned sweep');
-  const since = last && forgottenSince(last, await describeSweep());
-  if (since) {
-    await markAllSchedulesDue(db);
-    const executions = await signalChangedSince(db, new Date(since.getTime() - skewMs));
-    log.warn(
-      { since, executions },
-      'Temporal has lost data: schedules and changed executions are sent to it again',
-    );
-  }
-  // The watermark is written last, so that the next sweep repeats the work if the process dies
-  // before.
-  await updateWatermark(db, 'planned sweep', own);
+/** Records the heartbeat, and logs a restore that is noticed by it. */
+async function beat({ db, log, describeSweep }: SweepServices, runId: string): Promise<Heartbeat> {
+  const plannedAt = sweepTimeOf(runId);
+  const { heartbeat, restore } = await recordHeartbeat(db, await describeSweep(), plannedAt);
+  if (restore) log.warn(restore, noticedMessages[restore.kind]);
+  return heartbeat;
 }
 
 /** Lists the tasks of a sweep, and records the beginning of the sweep for `/health/ready`. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { mailProviders } from '../../providers/mail-providers.ts';
 import { openApiJson, version } from '../docs/document.ts';
+import { type BackgroundState, backgroundStates } from '../services/background.ts';
 import { docsHeaders } from '../docs/layout.ts';
 import { siteOf } from '../docs/site.ts';
 import { answer, type AnyEndpoint, endpoint, type ListedEndpoint } from '../http/endpoint.ts';
@@ -58,6 +59,9 @@ const getHealth = endpoint({
 });
 
 const Check = z.enum(['ok', 'failed']);
+const checkNames = ['database', 'temporal', 'background'] as const;
+type CheckName = (typeof checkNames)[number];
+const checkList = /^(database|temporal|background)(,(database|temporal|background))*$/;
 
 const getReadiness = endpoint({
   id: 'getReadiness',
@@ -65,36 +69,61 @@ const getReadiness = endpoint({
   path: '/health/ready',
   summary: 'Check that the server can work; 503 when PostgreSQL or Temporal does not respond',
   description:
-    '`checks` has the state of each service. `background` is `late` when no sweep ' +
-    'has begun for two minutes, and `lost` when Temporal has lost its schedule; then ' +
-    '`status` is `degraded`, but the server still accepts requests. No rate limit.',
+    '`database` is `ok` when PostgreSQL can be written and has the schema, `temporal` when its ' +
+    'namespace has all search attributes. `background` is `late` when no sweep has begun for two ' +
+    'minutes, `lost` when Temporal has lost its schedule, `restoring` while runs and rows are made ' +
+    'to agree after a restore, and `held` while mail waits for an operator. Then `status` is ' +
+    '`degraded`, but the server still accepts requests. `checks` selects some of the three, as a ' +
+    'list with commas. No rate limit.',
   access: 'open',
   limit: 'none',
+  query: z.object({
+    checks: z
+      .string()
+      .regex(checkList, 'Must be a list of database, temporal and background, with commas.')
+      .default(checkNames.join(','))
+      .describe('The checks to make, with commas between them; all without this parameter'),
+  }),
   otherAnswers: [{ status: 503, description: 'PostgreSQL or Temporal does not respond' }],
   response: z.object({
     status: z.enum(['ok', 'degraded', 'failed']),
     checks: z.object({
-      database: Check,
-      temporal: Check,
-      background: z.enum(['ok', 'late', 'lost']),
+      database: Check.optional(),
+      temporal: Check.optional(),
+      background: z.enum(backgroundStates).optional(),
     }),
   }),
   example: {
     response: { status: 'ok', checks: { database: 'ok', temporal: 'ok', background: 'ok' } },
   },
-  async handle({ databaseAnswers, temporalAnswers, background: readBackground }) {
-    const [database, temporal] = await Promise.all([databaseAnswers(), temporalAnswers()]);
-    const word = (isOk: boolean) => (isOk ? ('ok' as const) : ('failed' as const));
-    const isReady = database && temporal;
-    // Without PostgreSQL or Temporal, the state of background work is unknown.
-    const background = isReady ? await readBackground().catch(() => 'ok' as const) : 'ok';
-    const status = background === 'ok' ? word(isReady) : ('degraded' as const);
+  async handle({ query, databaseAnswers, temporalAnswers, background: readBackground }) {
+    const asked = query.checks.split(',');
+    const isAsked = (name: CheckName) => asked.includes(name);
+    const ask = async (name: CheckName, answers: () => Promise<boolean>) => {
+      if (!isAsked(name)) return undefined;
+      return (await answers()) ? ('ok' as const) : ('failed' as const);
+    };
+    const [database, temporal] = await Promise.all([
+      ask('database', databaseAnswers),
+      ask('temporal', temporalAnswers),
+    ]);
+    const hasFailed = database === 'failed' || temporal === 'failed';
+    let background: BackgroundState | undefined;
+    if (isAsked('background')) {
+      // Without PostgreSQL or Temporal, the state of background work is unknown.
+      background = hasFailed ? 'ok' : await readBackground().catch(() => 'ok' as const);
+    }
+    const status = (background ?? 'ok') === 'ok' ? ('ok' as const) : ('degraded' as const);
     return answer(
       {
-        status,
-        checks: { database: word(database), temporal: word(temporal), background },
+        status: hasFailed ? ('failed' as const) : status,
+        checks: {
+          ...(database && { database }),
+          ...(temporal && { temporal }),
+          ...(background && { background }),
+        },
       },
-      { status: isReady ? 200 : 503 },
+      { status: hasFailed ? 503 : 200 },
     );
   },
 });

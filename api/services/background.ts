@@ -1,3 +1,4 @@
+import type { BackgroundRows } from '../../db/watch.ts';
 import { sweepAgeMax } from '../../domain/runs/runs.ts';
 
 /**
@@ -6,19 +7,24 @@ import { sweepAgeMax } from '../../domain/runs/runs.ts';
  */
 const youngMs = 60_000;
 
-/** `late`: the periodic sweep has not begun lately. `lost`: Temporal has no schedule of it. */
-export type BackgroundState = 'ok' | 'late' | 'lost';
+export const backgroundStates = ['ok', 'late', 'lost', 'restoring', 'held'] as const;
+
+/**
+ * `late`: the periodic sweep has not begun lately. `lost`: Temporal has no schedule of it.
+ * `restoring`: runs and rows are made to agree after a restore. `held`: mail waits for an operator.
+ */
+export type BackgroundState = (typeof backgroundStates)[number];
 
 /**
  * Returns the state of background work.
- * @param sweepAgeMs age of the newest sweep; null: none ever began.
- * @param uptimeMs age of this process
+ * @param known.hasSchedule true if Temporal has the schedule of the sweep
+ * @param known.uptimeMs age of this process
  */
-export function backgroundState(known: {
-  hasSchedule: boolean;
-  sweepAgeMs: number | null;
-  uptimeMs: number;
-}): BackgroundState {
+export function backgroundState(
+  known: BackgroundRows & { hasSchedule: boolean; uptimeMs: number },
+): BackgroundState {
+  if (known.isHolding) return 'held';
+  if (known.isRestoring) return 'restoring';
   if (known.uptimeMs < youngMs) return 'ok';
   if (!known.hasSchedule) return 'lost';
   return known.sweepAgeMs === null || known.sweepAgeMs > sweepAgeMax ? 'late' : 'ok';

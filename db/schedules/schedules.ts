@@ -97,13 +97,16 @@ export async function markSchedulesDue(tx: Database, projectId: string): Promise
     .execute();
 }
 
-/** Makes all schedules due for a check, because Temporal may have lost them. */
-export async function markAllSchedulesDue(db: Database): Promise<void> {
-  await db
+/**
+ * Makes all schedules due for a check, because Temporal may have lost them. Returns their number.
+ */
+export async function markAllSchedulesDue(db: Database): Promise<number> {
+  const { numUpdatedRows } = await db
     .updateTable('workflow_schedule')
     .set({ next_reconcile_at: sql<Date>`now()` })
     .where('next_reconcile_at', '>', sql<Date>`now()`)
-    .execute();
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }
 
 /**

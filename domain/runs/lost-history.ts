@@ -1,9 +1,18 @@
+/** Number and time of a sweep, which it records in PostgreSQL and in Temporal. */
+export interface Heartbeat {
+  number: number;
+  /** In ISO 8601. */
+  at: string;
+}
+
 /** Facts about the sweep that Temporal knows. */
 export interface KnownSweeps {
   /** When the schedule of the sweep was created. */
   createdAt: Date;
   /** The planned times of the last sweeps, about ten. */
   plannedAt: readonly Date[];
+  /** The newest heartbeat that one of these sweeps has recorded; null: none has. */
+  heartbeat: Heartbeat | null;
 }
 
 /**

@@ -40,7 +40,7 @@ export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
     routes: [],
     describeExecutionRun: async () => ({ kind: 'missing' }),
     listClosedExecutions: async function* none() {},
-    describeSweep: async () => ({ createdAt: new Date(0), plannedAt: [] }),
+    describeSweep: async () => ({ createdAt: new Date(0), plannedAt: [], heartbeat: null }),
     settleMinutes: 15,
     unknownPolicy: 'fail',
     idempotencyTtlHours: 24,

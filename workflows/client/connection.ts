@@ -27,6 +27,7 @@ const promptCalls = new Set([
   'DescribeNamespace',
   'DescribeTaskQueue',
   'DescribeWorkflowExecution',
+  'ListSearchAttributes',
   'RequestCancelWorkflowExecution',
   'SignalWithStartWorkflowExecution',
   'SignalWorkflowExecution',

@@ -5,7 +5,8 @@ import {
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
-import type { KnownSweeps } from '../../domain/runs/lost-history.ts';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import type { Heartbeat, KnownSweeps } from '../../domain/runs/lost-history.ts';
 import { priorities, runIds, sweepIdOf, sweepTimeOf } from '../../domain/runs/runs.ts';
 import { ensureSearchAttributes, projectKey } from './search-attributes.ts';
 
@@ -47,8 +48,8 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
 const lookEveryMs = 20_000;
 
 /**
- * Creates the schedule of the sweep again whenever it is missing, until `stop` is called. Temporal
- * may lose its data or be restored from a backup while the processes run.
+ * Creates the schedule of the sweep and the search attributes again whenever they are missing, until
+ * `stop` is called. Temporal may lose its data or be restored from a backup while the processes run.
  */
 export function keepSweep(
   client: Client,
@@ -58,9 +59,9 @@ export function keepSweep(
   let isStopped = false;
   const look = async () => {
     try {
+      await ensureSearchAttributes(client);
       if (!(await hasSweep(client, taskQueue))) {
         log.warn({ taskQueue }, 'Temporal has lost the schedule of the sweep; creating it again');
-        await ensureSearchAttributes(client);
         await ensureSweep(client, taskQueue);
       }
     } catch {
@@ -93,15 +94,31 @@ export async function hasSweep(client: Client, taskQueue: string): Promise<boole
 }
 
 /**
- * Returns when the schedule of the sweep was created, and the planned times of recent sweeps.
+ * Returns when the schedule of the sweep was created, the planned times of recent sweeps, and the
+ * newest heartbeat that one of them has recorded.
  * @throws Error when Temporal does not answer, or has no such schedule
  */
 export async function describeSweep(client: Client, taskQueue: string): Promise<KnownSweeps> {
   const { info } = await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();
-  const plannedAt = info.recentActions.flatMap(
-    ({ action }) => sweepTimeOf(action.workflow.workflowId) ?? [],
-  );
-  return { createdAt: info.createdAt, plannedAt };
+  const runs = info.recentActions.map(({ action }) => action.workflow.workflowId);
+  const plannedAt = runs.flatMap((id) => sweepTimeOf(id) ?? []);
+  return { createdAt: info.createdAt, plannedAt, heartbeat: await findHeartbeat(client, runs) };
+}
+
+/** @param runs ids of sweeps, oldest first. The newest one may not have recorded a heartbeat yet. */
+async function findHeartbeat(client: Client, runs: readonly string[]): Promise<Heartbeat | null> {
+  for (const id of runs.toReversed()) {
+    const run = await client.workflow
+      .getHandle(id)
+      .describe()
+      .catch((error: unknown) => {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      });
+    const heartbeat = run?.memo?.['heartbeat'];
+    if (heartbeat) return heartbeat as Heartbeat;
+  }
+  return null;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { Temporal } from './connection.ts';
 
 /**
  * Search attributes for operators in the Temporal UI. They are not encrypted, so they contain ids
@@ -50,6 +51,19 @@ const names = [...keys.map((key) => key.name), 'FailedStep'];
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keywordType = 2;
 
+/** Returns true if Temporal answers, and its namespace has our search attributes. */
+export async function isTemporalReady({ client, answers }: Temporal): Promise<boolean> {
+  if (!(await answers())) return false;
+  return (await listMissing(client).catch(() => names)).length === 0;
+}
+
+async function listMissing(client: Client): Promise<string[]> {
+  const { namespace } = client.options;
+  const { operatorService } = client.connection as Connection;
+  const known = await operatorService.listSearchAttributes({ namespace });
+  return names.filter((name) => !Object.hasOwn(known.customAttributes ?? {}, name));
+}
+
 /**
  * Makes sure the namespace has our search attributes.
  * @throws Error that names the missing attributes, if this client must not add them (Temporal
@@ -58,8 +72,7 @@ const keywordType = 2;
 export async function ensureSearchAttributes(client: Client): Promise<void> {
   const { namespace } = client.options;
   const { operatorService } = client.connection as Connection;
-  const known = await operatorService.listSearchAttributes({ namespace });
-  const missing = names.filter((name) => !Object.hasOwn(known.customAttributes ?? {}, name));
+  const missing = await listMissing(client);
   if (missing.length === 0) return;
   try {
     await operatorService.addSearchAttributes({

@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { endpoints } from '../../../api/endpoints.ts';
 import { backgroundState } from '../../../api/services/background.ts';
+import { watchDatabase } from '../../../db/watch.ts';
 import { useApi } from '../../support/api.ts';
 
 const api = await useApi();
@@ -77,8 +79,61 @@ describe('GET /health/ready', () => {
     ['ok', 'gone', null, 59_000],
   ])('is %s in the background when the schedule is %s and the last sweep %s ms old', (...given) => {
     const [state, schedule, sweepAgeMs, uptimeMs] = given;
-    const known = { hasSchedule: schedule === 'there', sweepAgeMs, uptimeMs };
-    expect(backgroundState(known)).toBe(state);
+    const rows = { sweepAgeMs, isRestoring: false, isHolding: false };
+    expect(backgroundState({ ...rows, hasSchedule: schedule === 'there', uptimeMs })).toBe(state);
+  });
+
+  it('shows a restore at once, and held mail before a repair', () => {
+    const known = { hasSchedule: false, sweepAgeMs: null, uptimeMs: 1_000 };
+    const stateOf = (isRestoring: boolean, isHolding: boolean) =>
+      backgroundState({ ...known, isRestoring, isHolding });
+    expect([stateOf(true, false), stateOf(true, true)]).toEqual(['restoring', 'held']);
+  });
+
+  it('is restoring while a restore is open', async () => {
+    const { rows } = await sql<{ id: string }>`
+      insert into restore (kind) values ('temporal_lost') returning id`.execute(api.db);
+    const watch = watchDatabase(api.services.config.databaseUrl);
+    expect(await watch.readBackground()).toMatchObject({ isRestoring: true, isHolding: false });
+    await sql`update restore set ended_at = now() where id = ${rows[0]!.id}`.execute(api.db);
+    expect(await watch.readBackground()).toMatchObject({ isRestoring: false });
+    await watch.close();
+  });
+
+  it('makes only the checks that are asked for', async () => {
+    const broken = await useApi();
+    broken.services.temporalAnswers = async () => false;
+    broken.services.background = async () => 'late';
+    const ask = async (checks: string) => {
+      const { status, body } = await broken.request('GET', `/health/ready?checks=${checks}`);
+      return [status, body];
+    };
+    expect(await ask('database')).toEqual([200, { status: 'ok', checks: { database: 'ok' } }]);
+    expect(await ask('background,database')).toEqual([
+      200,
+      { status: 'degraded', checks: { database: 'ok', background: 'late' } },
+    ]);
+    expect(await ask('temporal')).toEqual([
+      503,
+      { status: 'failed', checks: { temporal: 'failed' } },
+    ]);
+  });
+
+  it.each(['x', '', 'database,', 'database,x'])('refuses the checks "%s"', async (checks) => {
+    const { status, body } = await api.request('GET', `/health/ready?checks=${checks}`);
+    expect([status, body.error.errors[0].field]).toEqual([422, 'checks']);
+  });
+
+  it.each([
+    ['lacks a migration', "delete from kysely_migration where name like '%restores'"],
+    ['must not be written', 'alter database %I set default_transaction_read_only = on'],
+  ])('finds that a database fails which %s', async (_, change) => {
+    const own = await useApi();
+    const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(own.db);
+    await sql.raw(change.replace('%I', `"${rows[0]!.name}"`)).execute(own.db);
+    const watch = watchDatabase(own.services.config.databaseUrl);
+    expect(await watch.answers()).toBe(false);
+    await watch.close();
   });
 
   it('answers 503 and names the database when that is away; /health answers on', async () => {

@@ -6,6 +6,7 @@ const at = (minute: number) => new Date(Date.UTC(2026, 10, 25, 12, minute));
 const known = (createdAt: number, ...plannedAt: number[]) => ({
   createdAt: at(createdAt),
   plannedAt: plannedAt.map(at),
+  heartbeat: null,
 });
 
 it.each([

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../db/database.ts';
+import {
+  countRepaired,
+  endRestores,
+  listOpenRestores,
+  recordRepaired,
+  type RestoreRow,
+} from '../../db/restores/restores.ts';
+import { markAllSchedulesDue } from '../../db/schedules/schedules.ts';
+import { hurryRuns, mayRestartMore, restartPage } from '../../db/transactions/restores/lost-runs.ts';
+import { signalChangedSince } from '../../db/workflows/executions/reconciliation.ts';
+
+export interface RepairServices {
+  db: Database;
+  log: { warn(details: object, message: string): void };
+}
+
+/** Milliseconds for which one sweep restarts executions. The next sweep continues. */
+const restartingMs = 25_000;
+/** Milliseconds between two looks whether Temporal has taken the requested starts. */
+const lookMs = 200;
+/** Maximum difference between the clocks of Temporal and PostgreSQL, in milliseconds. */
+const skewMs = 60_000;
+
+/**
+ * Makes runs and rows agree after a restore, and ends the restores that are repaired and hold no
+ * mail. Every part may be repeated: if the process dies, the next sweep continues.
+ */
+export async function repairRestores(services: RepairServices): Promise<void> {
+  const { db, log } = services;
+  const open = await listOpenRestores(db);
+  if (open.length === 0) return;
+  for (const restore of open) {
+    if (restore.repaired_at === null && (await repair(services, restore))) {
+      await recordRepaired(db, restore.id);
+    }
+  }
+  if ((await endRestores(db)) > 0) log.warn({}, 'A restore is repaired');
+}
+
+/** Returns true if everything is repaired. */
+async function repair({ db, log }: RepairServices, restore: RestoreRow): Promise<boolean> {
+  switch (restore.kind) {
+    case 'temporal_lost':
+      await startOthers(db, restore);
+      return restartAll(db, restore.id);
+    case 'temporal_older': {
+      await startOthers(db, restore);
+      const since = new Date((restore.from_at?.getTime() ?? 0) - skewMs);
+      const restarted = await signalChangedSince(db, since);
+      await countRepaired(db, restore.id, { restarted });
+      log.warn({ since, executions: restarted }, 'Changed executions are sent to Temporal again');
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
+/** Has Temporal make all schedules and all runs but those of executions again, once. */
+async function startOthers(db: Database, { id, runs, schedules }: RestoreRow): Promise<void> {
+  if (runs + schedules > 0) return;
+  const made = await markAllSchedulesDue(db);
+  await countRepaired(db, id, { runs: await hurryRuns(db), schedules: made });
+}
+
+/** Starts the runs of all active executions again. Returns true if all are requested. */
+async function restartAll(db: Database, restoreId: string): Promise<boolean> {
+  const end = Date.now() + restartingMs;
+  while (Date.now() < end) {
+    if (!(await mayRestartMore(db))) await sleep(lookMs);
+    else if (await restartPage(db, restoreId)) return true;
+  }
+  return false;
+}

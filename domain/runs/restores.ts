@@ -1,0 +1,56 @@
+import { forgottenSince, type KnownSweeps } from './lost-history.ts';
+
+/**
+ * A restore: PostgreSQL or Temporal was found to be new, older or another. Each sweep records its
+ * number and time in both, the heartbeat, so each of them shows if the other is older.
+ */
+
+export const restoreKinds = [
+  'temporal_lost',
+  'temporal_older',
+  'database_older',
+  'database_moved',
+  'by_hand',
+] as const;
+export type RestoreKind = (typeof restoreKinds)[number];
+
+/** What is logged when a restore is noticed. */
+export const noticedMessages = {
+  temporal_lost: 'Temporal has lost its data: all schedules and runs are made again',
+  temporal_older:
+    'Temporal was restored from a backup: its runs and schedules follow the rows that have gone on since',
+  database_older:
+    'PostgreSQL was restored from a backup: mail of before waits for npm run reconcile',
+} as const;
+
+/** The last sweeps according to our own rows. */
+export interface OwnSweeps {
+  heartbeat: number;
+  heartbeatAt: Date | null;
+  /** The planned time of the last sweep that the schedule has started; null: there was none. */
+  plannedAt: Date | null;
+}
+
+/** What was restored, and the span of which its data are lost. */
+export interface NoticedRestore {
+  kind: 'temporal_lost' | 'temporal_older' | 'database_older';
+  /** null: all data are lost. */
+  from: Date | null;
+  to: Date | null;
+}
+
+/** Compares the sweeps in our rows with those that Temporal knows. Returns null if they agree. */
+export function compareStores(own: OwnSweeps, known: KnownSweeps): NoticedRestore | null {
+  const { heartbeat } = known;
+  if (heartbeat && heartbeat.number > own.heartbeat) {
+    return { kind: 'database_older', from: own.heartbeatAt, to: new Date(heartbeat.at) };
+  }
+  const since = own.plannedAt && forgottenSince(own.plannedAt, known);
+  if (!since) return null;
+  const isLost = since.getTime() === 0;
+  return {
+    kind: isLost ? 'temporal_lost' : 'temporal_older',
+    from: isLost ? null : since,
+    to: own.plannedAt,
+  };
+}
