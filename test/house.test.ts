@@ -185,6 +185,8 @@ describe('the database', () => {
       payment_receipt: 'the payment provider tells of customers',
       system_mail: 'mail to a user belongs to no project',
       database_cluster: 'is about all tables',
+      installation: 'is about the whole server',
+      restore: 'is about the whole server',
       domain_key: 'belongs to its domain',
       event_subscription_minute: 'belongs to its subscription',
       ramp_period: 'belongs to its ramp',

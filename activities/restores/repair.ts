@@ -8,7 +8,11 @@ import {
   type RestoreRow,
 } from '../../db/restores/restores.ts';
 import { markAllSchedulesDue } from '../../db/schedules/schedules.ts';
-import { hurryRuns, mayRestartMore, restartPage } from '../../db/transactions/restores/lost-runs.ts';
+import {
+  hurryRuns,
+  mayRestartMore,
+  restartPage,
+} from '../../db/transactions/restores/lost-runs.ts';
 import { signalChangedSince } from '../../db/workflows/executions/reconciliation.ts';
 
 export interface RepairServices {

@@ -287,8 +287,9 @@ function createTasks(services: SweepServices) {
 
 /** Records the heartbeat, and logs a restore that is noticed by it. */
 async function beat({ db, log, describeSweep }: SweepServices, runId: string): Promise<Heartbeat> {
-  const plannedAt = sweepTimeOf(runId);
-  const { heartbeat, restore } = await recordHeartbeat(db, await describeSweep(), plannedAt);
+  const at = sweepTimeOf(runId);
+  const planned = at && { at, known: await describeSweep() };
+  const { heartbeat, restore } = await recordHeartbeat(db, planned);
   if (restore) log.warn(restore, noticedMessages[restore.kind]);
   return heartbeat;
 }

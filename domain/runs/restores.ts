@@ -19,8 +19,7 @@ export const noticedMessages = {
   temporal_lost: 'Temporal has lost its data: all schedules and runs are made again',
   temporal_older:
     'Temporal was restored from a backup: its runs and schedules follow the rows that have gone on since',
-  database_older:
-    'PostgreSQL was restored from a backup: mail of before waits for npm run reconcile',
+  database_older: 'PostgreSQL was restored from a backup: mail may have left that it does not know',
 } as const;
 
 /** The last sweeps according to our own rows. */

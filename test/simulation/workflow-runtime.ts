@@ -87,3 +87,4 @@ export const allHandlersFinished = () => true;
 export const patched = () => true;
 export const setCurrentDetails = () => {};
 export const upsertSearchAttributes = () => {};
+export const upsertMemo = () => {};

@@ -40,7 +40,9 @@ const waitingMax = 2_000;
 /** Returns true if Temporal has taken most of the requested starts. */
 export async function mayRestartMore(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from (select from outbox limit ${waitingMax}) waiting`.execute(db);
+    select count(*)::int as count from (select from outbox limit ${waitingMax}) waiting`.execute(
+    db,
+  );
   return (rows[0]?.count ?? 0) < waitingMax;
 }
 

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { listOpenRestores } from '../../../db/restores/restores.ts';
+import { executionRunId } from '../../../domain/runs/execution.ts';
+import { sweepIdOf } from '../../../domain/runs/runs.ts';
+import { describeSweep, ensureSweep } from '../../../workflows/client/schedule.ts';
+import { useEngine } from '../../support/engine.ts';
+import {
+  createContact,
+  createWorkflow,
+  executionIn,
+  startByHand,
+} from '../../support/histories/executions.ts';
+import { newAddress } from '../../support/projects/shop.ts';
+import { tasksOf } from '../../support/sweep-now.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** PostgreSQL or Temporal was restored: runs and rows agree again, and nothing is done twice. */
+
+const engine = await useEngine();
+const { db } = engine.api;
+const { client } = engine.temporal;
+const { REPAIR_RESTORES: repair } = tasksOf(engine.api, {});
+
+async function heartbeatOf(): Promise<number> {
+  const { rows } = await sql<{ heartbeat: number }>`
+    select heartbeat::int as heartbeat from installation`.execute(db);
+  return rows[0]!.heartbeat;
+}
+
+/** Starts a sweep by the schedule, and waits until Temporal has its heartbeat. */
+async function scheduledSweep(): Promise<number> {
+  const before = await heartbeatOf();
+  await client.schedule.getHandle(sweepIdOf(engine.taskQueue)).trigger();
+  return waitFor(
+    'the heartbeat in Temporal',
+    async () => {
+      const { heartbeat } = await describeSweep(client, engine.taskQueue);
+      const number = heartbeat?.number ?? 0;
+      return number > before && number === (await heartbeatOf()) ? number : null;
+    },
+    60_000,
+  );
+}
+
+/** Deletes the run of an execution from Temporal, as if Temporal had lost its data. */
+async function loseRun(executionId: string): Promise<void> {
+  const workflowExecution = { workflowId: executionRunId(executionId) };
+  await client.workflowService.deleteWorkflowExecution({
+    namespace: client.options.namespace,
+    workflowExecution,
+  });
+  await waitFor('the loss of the run', () => isLost(executionId));
+}
+
+const isLost = (executionId: string) =>
+  client.workflow
+    .getHandle(executionRunId(executionId))
+    .describe()
+    .then(
+      () => false,
+      (error: unknown) => {
+        if (error instanceof WorkflowNotFoundError) return true;
+        throw error;
+      },
+    );
+
+async function insertRestore(kind: string): Promise<void> {
+  await sql`insert into restore (kind, from_at, to_at) values (${kind}, null, now())`.execute(db);
+}
+
+describe('the heartbeat', () => {
+  it('is in PostgreSQL and in Temporal, so an older PostgreSQL is noticed', async () => {
+    await ensureSweep(client, engine.taskQueue);
+    const first = await scheduledSweep();
+    expect(await scheduledSweep()).toBe(first + 1);
+    expect(await listOpenRestores(db)).toEqual([]);
+    await sql`update installation set heartbeat = heartbeat - 1`.execute(db);
+    await client.schedule.getHandle(sweepIdOf(engine.taskQueue)).trigger();
+    const { rows } = await waitFor('the restore', async () => {
+      const found = await sql<{ kind: string }>`select kind from restore`.execute(db);
+      return found.rows.length > 0 ? found : null;
+    });
+    expect(rows).toEqual([{ kind: 'database_older' }]);
+    await client.schedule.getHandle(sweepIdOf(engine.taskQueue)).delete();
+    await sql`delete from restore`.execute(db);
+  });
+});
+
+describe('Temporal without its data', () => {
+  it('gets all runs again, and ends the restore', async () => {
+    const eventName = randomUUID();
+    const workflow = await createWorkflow(engine, {
+      eventName,
+      steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: `${eventName} end` } }],
+    });
+    const email = newAddress();
+    const contactId = await createContact(engine, email);
+    const id = await startByHand(engine, workflow.id, contactId);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    await loseRun(id);
+    await insertRestore('temporal_lost');
+    await repair();
+    await waitFor('the run', async () => !(await isLost(id)));
+    expect(await listOpenRestores(db)).toEqual([]);
+    const { rows } = await sql`select restarted, ended_at from restore`.execute(db);
+    expect(rows).toEqual([{ restarted: 1, ended_at: expect.any(Date) }]);
+    await engine.call('POST', '/v1/track', { email, event: `${eventName} end` });
+    const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
+    expect(done.stepExecutions).toHaveLength(2);
+  });
+
+  it('starts a run that is gone when its event comes before the repair', async () => {
+    const eventName = randomUUID();
+    const workflow = await createWorkflow(engine, {
+      eventName,
+      steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: `${eventName} end` } }],
+    });
+    const email = newAddress();
+    const contactId = await createContact(engine, email);
+    const id = await startByHand(engine, workflow.id, contactId);
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    await loseRun(id);
+    await engine.call('POST', '/v1/track', { email, event: `${eventName} end` });
+    const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
+    expect(done.stepExecutions).toHaveLength(2);
+  });
+});
