@@ -1991,13 +1991,18 @@ export interface Api {
     };
     /** Check that the server can work; 503 when PostgreSQL or Temporal does not respond */
     '/health/ready': {
-      request: {};
+      request: {
+        query?: {
+          /** The checks to make, with commas between them; all without this parameter */
+          checks?: string;
+        };
+      };
       answer: {
         status: 'ok' | 'degraded' | 'failed';
         checks: {
-          database: 'ok' | 'failed';
-          temporal: 'ok' | 'failed';
-          background: 'ok' | 'late' | 'lost';
+          database?: 'ok' | 'failed';
+          temporal?: 'ok' | 'failed';
+          background?: 'ok' | 'late' | 'lost' | 'restoring' | 'held';
         };
       };
     };

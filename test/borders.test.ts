@@ -174,6 +174,7 @@ const transactions: Readonly<Record<string, readonly string[]>> = {
   projects: ['executions', 'subscriptions'],
   files: [],
   ramps: [],
+  restores: [],
   subscriptions: [],
 };
 

@@ -202,7 +202,7 @@ export function startWorker(made: Made, name: string): Process {
   const waitSlots = createWaitSlots(4);
   const activities = {
     ...createStepActivities(services, 4),
-    ...createSweepActivities(services),
+    ...createSweepActivities(services, () => 'sweep'),
     ...createDeliveryActivities({ ...services, waitSlots }),
     ...createCampaignControl(services),
     ...createCampaignSending({ ...services, waitSlots }),

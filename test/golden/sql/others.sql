@@ -109,6 +109,10 @@ select coalesce(sum(converted), 0)::int as converted, coalesce(sum(conversions),
 from goal_tally
 where owner_id = $1
 
+select heartbeat::float8 as heartbeat, heartbeat_at as "heartbeatAt"
+from installation
+for update
+
 select id
 from removal
 order by id
@@ -162,6 +166,14 @@ from not_started
 where workflow_id = $1
 group by reason
 
+select restore.advanced, restore.ended, restore.ended_at, restore.from_at, restore.held_before,
+    restore.held_to, restore.id, restore.is_held, restore.kind, restore.noticed_at,
+    restore.repaired_at, restore.repaired_to, restore.repaired_to_id, restore.restarted,
+    restore.runs, restore.schedules, restore.to_at
+from restore
+where ended_at is null
+order by noticed_at
+
 select routes, updated_at as "updatedAt"
 from mail_routing
 where project_id = $1
@@ -199,6 +211,10 @@ where id in (
   limit $1
   for update skip locked)
 returning id, rows_of
+
+update installation
+set heartbeat = $1, heartbeat_at = now()
+returning to_char(heartbeat_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
 
 update opt_in
 set next_reconcile_at = clock_timestamp() + interval '10 minutes'
