@@ -11,39 +11,14 @@ import { findTemplate, holdTemplates } from '../../db/templates/templates.ts';
 import { changesBetween } from '../access/changes.ts';
 import { type ConsentPolicy, usesConfirmUrl } from '../../domain/consent/policy.ts';
 import { invalidField, notFound, Refusals } from '../../domain/errors.ts';
-import { limits } from '../../domain/limits.ts';
-import { suppressionScopes } from '../../domain/mail/suppression.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { named, SenderName, SenderText, senderColumns, Time, time, Uuid } from '../http/schemas.ts';
+import { named, Time, time } from '../http/schemas.ts';
+import { changeOf, ConsentPolicyChange, consentPolicyFields } from './policy-input.ts';
 
 /** The consent policy of a project: its confirmation mail, and when a confirmation is required. */
 
-const Seconds = z.int().min(1).max(limits.optInSeconds);
-
-const fields = {
-  requireConfirmation: z
-    .boolean()
-    .describe('true: public keys, received mail and pages subscribe only contacts that confirm'),
-  templateId: Uuid.nullable().describe(
-    'Template of the confirmation mail, which uses `confirmUrl`. null: the built-in text',
-  ),
-  from: SenderText.nullable().describe('Sender of the confirmation mail if its template has none'),
-  fromName: SenderName.nullable(),
-  remindAfter: Seconds.nullable().describe(
-    'Seconds from the first mail to the reminder, for later requests; null: there is none',
-  ),
-  expireAfter: Seconds.describe(
-    'Seconds from the last mail to the end of the request, for later requests',
-  ),
-  bounceScope: z
-    .enum(suppressionScopes)
-    .describe('The mail that an address does not get after a permanent bounce'),
-};
-
-const PolicyChange = z.object(fields).partial();
-
 const ConsentPolicyAnswer = named('ConsentPolicy', {
-  ...fields,
+  ...consentPolicyFields,
   templateId: z
     .uuid()
     .nullable()
@@ -96,7 +71,7 @@ const putConsentPolicy = endpoint({
     'apply to later requests.',
   access: 'secret',
   role: 'ADMIN',
-  body: PolicyChange,
+  body: ConsentPolicyChange,
   response: ConsentPolicyAnswer,
   problems: ['TEMPLATE_NOT_FOUND', 'DOMAIN_NOT_REGISTERED', 'DOMAIN_NOT_VERIFIED'],
   example: {
@@ -126,7 +101,7 @@ const putConsentPolicy = endpoint({
 export async function storeConsentPolicy(
   tx: Database,
   projectId: string,
-  body: z.output<typeof PolicyChange>,
+  body: z.output<typeof ConsentPolicyChange>,
 ): Promise<{ before: StoredConsentPolicy; after: StoredConsentPolicy }> {
   const change = changeOf(body);
   const before = await lockConsentPolicy(tx, projectId);
@@ -137,17 +112,6 @@ export async function storeConsentPolicy(
   if (policy.templateId !== null) await holdTemplates(tx, projectId, [policy.templateId]);
   await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
   return { before, after: await updateConsentPolicy(tx, projectId, policy) };
-}
-
-function changeOf({
-  from,
-  fromName,
-  ...given
-}: z.output<typeof PolicyChange>): Partial<ConsentPolicy> {
-  const sender = senderColumns(from, fromName);
-  const change = { ...given, from: sender.fromEmail, fromName: sender.fromName };
-  const set = Object.entries(change).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set);
 }
 
 /**

@@ -7,13 +7,10 @@ import {
   updateSendPolicy,
 } from '../../db/projects/send-policy.ts';
 import { changesBetween } from '../access/changes.ts';
-import { whenRight } from '../../domain/errors.ts';
-import { limits } from '../../domain/limits.ts';
-import { secondOfDay, secondsOfDay } from '../../domain/mail/quiet-hours.ts';
-import { Days, WallTimeEndText, WallTimeText, Zone } from '../../domain/time/schemas.ts';
 import { weekdays } from '../../domain/time/zones.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { named, Time, time, addFault } from '../http/schemas.ts';
+import { named, Time, time } from '../http/schemas.ts';
+import { SendPolicyChange, sendPolicyFields } from './send-policy-input.ts';
 
 /**
  * The send policy: when marketing mail of campaigns and workflows may be sent to a contact, and how
@@ -26,58 +23,8 @@ import { named, Time, time, addFault } from '../http/schemas.ts';
  */
 const releasingMs = 5_000;
 
-const QuietHours = z
-  .object({
-    from: WallTimeText,
-    to: WallTimeEndText.describe('Or 24:00; earlier than `from`: on the next day'),
-    days: Days.default([...weekdays]).describe('Days on which it begins'),
-  })
-  .superRefine(
-    ({ from, to, days }, context) => {
-      const [start, end] = [secondOfDay(from), secondOfDay(to)];
-      const isWholeWeek = start === 0 && end === secondsOfDay && days.length === weekdays.length;
-      if (start === end) {
-        addFault(context, 'custom', 'Must not be the same as `from`.', ['to']);
-      } else if (isWholeWeek) {
-        const message =
-          'The quiet hours must not cover the whole week, because then no mail could be sent.';
-        addFault(context, 'custom', message, ['to']);
-      }
-    },
-    whenRight('from', 'to', 'days'),
-  )
-  .meta({ id: 'QuietHoursInput' });
-
-/** `data.` with a path in contact data, such as `data.address.timeZone`. */
-const ZoneField = z.string().superRefine((text, context) => {
-  const isPath = text.length <= limits.zoneFieldChars && /^data(?:\.[^.]+)+$/.test(text);
-  if (isPath) return;
-  const message = `Must be a field of contact data such as data.timeZone, of at most ${limits.zoneFieldChars} characters.`;
-  addFault(context, 'unsupported_field', message);
-});
-
-const fields = {
-  timeZone: Zone.describe("The project's time zone, for contacts without their own"),
-  contactTimeZoneField: ZoneField.nullable().describe(
-    "Contact field with its time zone; null: all contacts use the project's",
-  ),
-  quietHours: QuietHours.nullable().describe("In the contact's zone; null: none"),
-  caps: z
-    .array(
-      z.object({
-        max: z.int().min(1).max(limits.capMail),
-        perDays: z.int().min(1).max(limits.capDays).describe('In units of 24 hours'),
-      }),
-    )
-    .max(limits.caps)
-    .describe('At most `max` mails to a contact within `perDays` days; every cap applies'),
-  onCap: z.enum(['skip', 'delay']).describe('Mail over a cap is skipped, or delayed'),
-};
-
-const PolicyChange = z.object(fields).partial();
-
 const SendPolicy = named('SendPolicy', {
-  ...fields,
+  ...sendPolicyFields,
   timeZone: z.string().describe("The project's time zone, for contacts without their own"),
   contactTimeZoneField: z.string().nullable(),
   quietHours: named('QuietHours', {
@@ -132,7 +79,7 @@ const putSendPolicy = endpoint({
   description: `Fields that are left out keep their value. Held mail is decided again. ${about}`,
   access: 'secret',
   role: 'ADMIN',
-  body: PolicyChange,
+  body: SendPolicyChange,
   response: SendPolicy,
   example: {
     body: {
@@ -163,7 +110,7 @@ const putSendPolicy = endpoint({
 export async function storeSendPolicy(
   tx: Database,
   projectId: string,
-  change: z.output<typeof PolicyChange>,
+  change: z.output<typeof SendPolicyChange>,
 ): Promise<{ before: StoredSendPolicy; after: StoredSendPolicy }> {
   const before = await readSendPolicy(tx, projectId);
   await updateSendPolicy(tx, projectId, change);

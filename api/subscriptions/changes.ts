@@ -11,12 +11,8 @@ import { limits } from '../../domain/limits.ts';
 import type { Cipher } from '../../providers/encryption.ts';
 import { secretOf } from '../../providers/signed-request.ts';
 import { refuseForeignHeaders } from './foreign-secrets.ts';
-import {
-  type NewSubscription,
-  sealHeaders,
-  type SubscriptionPatch,
-  unknownSecret,
-} from './input.ts';
+import { sealHeaders, unknownSecret } from './settings.ts';
+import { type NewSubscription, type SubscriptionPatch } from './input.ts';
 import { requireSubscription } from './record.ts';
 
 /** Changes of event subscriptions, in the transaction of the caller. */

@@ -16,7 +16,8 @@ import { endpoint } from '../http/endpoint.ts';
 import { named, Time, time, ById } from '../http/schemas.ts';
 import { storeNewSubscription, storeSubscription } from './changes.ts';
 import { deliveryEndpoints } from './deliveries.ts';
-import { checkSubscription, NewSubscription, sealHeaders, SubscriptionPatch } from './input.ts';
+import { NewSubscription, SubscriptionPatch } from './input.ts';
+import { checkSubscription, sealHeaders } from './settings.ts';
 import { refuseForeignHeaders } from './foreign-secrets.ts';
 import { replayEndpoints } from './replays.ts';
 import {

@@ -1,28 +1,11 @@
-import { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import type { TriggerSchedule } from '../../../db/schedules/schedules.ts';
 import { findSegment, lockSegmentReferences } from '../../../db/segments/segments.ts';
-import { found, invalidField, Refusals } from '../../../domain/errors.ts';
+import { found } from '../../../domain/errors.ts';
 import { refuseBadReferences } from '../../segments/conditions.ts';
-import { scheduleFields } from './trigger-input.ts';
+import { type GivenSchedule, storedSchedule } from './trigger-input.ts';
 
-const ScheduleConfig = z.object(scheduleFields);
-
-type GivenSchedule = z.output<typeof ScheduleConfig>;
-
-/**
- * Refuses settings of a schedule in another trigger.
- * @throws Problem VALIDATION_ERROR `not_allowed`
- */
-export function refuseSchedule(type: string, given: GivenSchedule): void {
-  const refusals = new Refusals();
-  for (const key of Object.keys(scheduleFields) as (keyof GivenSchedule)[]) {
-    if (given[key] === undefined || given[key] === null) continue;
-    const message = `A trigger of type ${type} takes no \`${key}\`. Leave it out.`;
-    refusals.add(invalidField(`triggerConfig.${key}`, 'not_allowed', message));
-  }
-  refusals.throw();
-}
+/** Checks the references of schedules in requests. */
 
 /**
  * Refuses a filter with unknown segments or fields.
@@ -44,15 +27,11 @@ export async function refuseScheduleFilter(
 export async function settledSchedule(
   tx: Database,
   projectId: string,
-  { cron, timeZone, segmentId, filter }: GivenSchedule,
+  given: GivenSchedule,
 ): Promise<TriggerSchedule> {
+  const { segmentId, filter } = given;
   if (segmentId || filter?.mentions.length) await lockSegmentReferences(tx, projectId);
   if (segmentId) found('SEGMENT', segmentId, await findSegment(tx, projectId, segmentId));
   await refuseScheduleFilter(tx, projectId, { filter });
-  return {
-    ...(cron && { cron }),
-    ...(timeZone && { timeZone }),
-    ...(segmentId && { segmentId }),
-    ...(filter && { filter: filter.condition }),
-  };
+  return storedSchedule(given);
 }

@@ -12,8 +12,8 @@ import {
   updateWorkflow,
   type WorkflowRow,
 } from '../../../db/workflows/workflows.ts';
-import { invalidField, Problem, Refusals, together } from '../../../domain/errors.ts';
-import { type BareName, bareStepKeyOf, fullStepName } from '../../../domain/filter/filter.ts';
+import { invalidField, Problem, together } from '../../../domain/errors.ts';
+import { type BareName, bareStepKeyOf } from '../../../domain/filter/filter.ts';
 import { mailProblems, segmentProblems } from '../../../domain/filter/references.ts';
 import type { FieldComparison } from '../../../domain/filter/step.ts';
 import { isJsonEqual } from '../../../domain/filter/value.ts';
@@ -25,15 +25,21 @@ import {
 } from '../../../domain/secrets/hosts.ts';
 import { segmentsOfStep } from '../../../domain/workflow/field-uses.ts';
 import { noSchedule } from '../../../domain/workflow/graph-rules.ts';
-import type { TriggerWhere } from '../../../domain/workflow/steps/schemas.ts';
 import { type ExitRules } from '../../../domain/workflow/steps/schemas.ts';
 import { refuseUnknownFields } from '../../contacts/known-fields.ts';
 import { cutName } from '../../http/schemas.ts';
-import { refuseSchedule, refuseScheduleFilter, settledSchedule } from './schedule-config.ts';
+import { refuseScheduleFilter, settledSchedule } from './schedule-config.ts';
 import { refuseTooLarge } from './graph.ts';
 import { triggerConfig } from './record.ts';
 import { stepModules, type StepType } from '../../../domain/workflow/steps/registry.ts';
-import type { TriggerConfig, TriggerType } from './trigger-input.ts';
+import {
+  refuseEvent,
+  refuseSchedule,
+  settledWhere,
+  type TriggerConfig,
+  type TriggerType,
+  withFullNames,
+} from './trigger-input.ts';
 import type { GivenStep } from './step-config.ts';
 import { fieldsRead } from './step-config.ts';
 
@@ -176,30 +182,6 @@ export async function refuseTrigger(
     () =>
       refuseUnknownFields(db, before.project_id, bareNamesIn(given.where, 'triggerConfig.where')),
   );
-}
-
-function refuseEvent(
-  type: TriggerType,
-  { eventName, where }: z.output<typeof TriggerConfig>,
-): void {
-  const refusals = new Refusals();
-  for (const [key, given] of Object.entries({ eventName, where })) {
-    if (!given) continue;
-    const message = `A trigger of type ${type} takes no \`${key}\`. Leave it out.`;
-    refusals.add(invalidField(`triggerConfig.${key}`, 'not_allowed', message));
-  }
-  refusals.throw();
-}
-
-/** Returns the conditions of a trigger in their stored form; null: none. */
-export function settledWhere(
-  where: z.output<typeof TriggerWhere> | undefined,
-): FieldComparison[] | null {
-  return where && where.length > 0 ? withFullNames(where) : null;
-}
-
-function withFullNames<Item extends FieldComparison>(where: readonly Item[]): Item[] {
-  return where.map((item) => ({ ...item, field: fullStepName(item.field) }));
 }
 
 /**
