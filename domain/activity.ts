@@ -1,4 +1,4 @@
-/** The types of items of the activity feed, in the order the API lists them. */
+/** The types of items of the activity feed, in the order in which the API lists them. */
 export const activityTypes = [
   'event.triggered',
   'contact.subscribed',

@@ -305,7 +305,10 @@ export class Refusals {
     return this.#errors;
   }
 
-  /** Adds the Problem that a check has thrown. @throws the error, if it is not a Problem */
+  /**
+   * Adds the Problem that a check has thrown.
+   * @throws the error, if it is not a Problem
+   */
   add(error: unknown): void {
     if (!(error instanceof Problem)) throw error;
     if (error.code === 'VALIDATION_ERROR') this.#errors.push(...(error.errors ?? []));
@@ -323,8 +326,9 @@ export class Refusals {
   }
 
   /**
-   * Throws if anything was collected. @throws Problem VALIDATION_ERROR with all invalid fields; if
-   * no field is invalid, the first other problem
+   * Throws if anything was collected.
+   * @throws Problem VALIDATION_ERROR with all invalid fields; if no field is invalid, the first
+   * other problem
    */
   throw(): void {
     if (this.#errors.length > 0) throw new Problem('VALIDATION_ERROR', { errors: this.#errors });
@@ -333,8 +337,8 @@ export class Refusals {
 }
 
 /**
- * Runs all checks in order and throws their problems together. @throws Problem as `Refusals.throw`
- * does
+ * Runs all checks in order and throws their problems together.
+ * @throws Problem as `Refusals.throw` does
  */
 export async function together(...checks: readonly (() => unknown)[]): Promise<void> {
   const refusals = new Refusals();
@@ -398,7 +402,7 @@ export function foundAll<Row extends { id: string }>(
 }
 
 /**
- * An error that only a bug in Everpost can cause.
+ * Returns an error that only a bug in Everpost can cause.
  * @param what the rule that was broken, as a sentence
  */
 export function bug(what: string): Error {

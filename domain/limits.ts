@@ -68,7 +68,7 @@ export const limits = {
   /** Characters of a UTM value, and hosts of a link policy. */
   utmChars: 100,
   utmHosts: 50,
-  /** Frequency caps of a project, and the largest number of messages of a cap. */
+  /** Frequency caps of a project, and the largest number of messages and of days of a cap. */
   caps: 5,
   capMail: 1000,
   capDays: 365,
@@ -94,7 +94,7 @@ export const limits = {
   optInSeconds: 31_536_000,
   /** Topics of a project, and topics in one request. */
   topics: 100,
-  /** Named keys of a project that are not revoked, and items in each list of a key. */
+  /** Named keys of a project that are not revoked. */
   apiKeys: 50,
   /** Second factors of a user. */
   factors: 10,
@@ -104,6 +104,7 @@ export const limits = {
   signInRules: 50,
   claimChars: 100,
   claimValueChars: 200,
+  /** Items in each list of a named key. */
   apiKeyItems: 50,
   /** Longest time for which the old key stays valid after a rotation: seven days. */
   keyOverlapSeconds: 604_800,
@@ -196,7 +197,10 @@ export const limits = {
   importBytes: 5 * 1024 * 1024,
   /** Bytes of a message that a mail server sends to us. */
   incomingBytes: 10 * 1024 * 1024,
-  /** Bytes of the body of a mail service's webhook, and events in it. */
+  /**
+   * Bytes of the body of a mail service's webhook, events in it, and JSON values in it (see
+   * `jsonItems`).
+   */
   feedbackBytes: 5 * 1024 * 1024,
   feedbackEvents: 10_000,
   feedbackItems: 500_000,

@@ -145,7 +145,10 @@ export function settleStep(db: Database, call: StepCall): Promise<StepResult> {
   );
 }
 
-/** @param isOver true if the run has reached the end of the wait, or has got its event */
+/**
+ * Ends the wait or digest of a step if its event or its end has come; otherwise the step waits on.
+ * @param isOver true if the run has reached the end of the wait, or has got its event
+ */
 async function settle(
   tx: Database,
   visit: StepVisit,

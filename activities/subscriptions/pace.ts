@@ -20,6 +20,7 @@ export interface Pace {
 /** Creates the pace of each subscription in a process. */
 export interface Paces {
   /**
+   * Returns the pace of one subscription.
    * @param sharing returns how many subscriptions are at work
    * @param stop ends a pause
    */

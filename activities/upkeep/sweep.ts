@@ -226,8 +226,8 @@ function createTasks(services: SweepServices) {
      */
     SETTLE_ENGAGEMENT: () => settleEngagement(services),
     /**
-     * Removes the data of deleted contacts and events from deliveries. Deletes old deliveries and old
-     * rows of the event log.
+     * Removes the data of deleted contacts and events from deliveries. Deletes old deliveries and
+     * old rows of the event log.
      */
     CLEAR_EVENT_DELIVERIES: () => clearEventDeliveries(db),
     /**

@@ -210,8 +210,8 @@ export type TokenPurpose =
 const tokenLife = sql<Date>`(now() - interval '1 hour')`;
 
 /**
- * Stores the hash of a link's token. Returns false, and stores nothing, when the account is gone, or
- * `perHour` tokens of this purpose were stored for the user within the last hour.
+ * Stores the hash of a link's token. Returns false, and stores nothing, when the account is gone,
+ * or `perHour` tokens of this purpose were stored for the user within the last hour.
  */
 export async function insertToken(
   tx: Database,

@@ -283,7 +283,9 @@ export async function listTemplateCampaigns(
     .execute();
 }
 
-/** The campaigns that have not ended and have an arm made from one of the templates, oldest first. */
+/**
+ * The campaigns that have not ended and have an arm made from one of the templates, oldest first.
+ */
 export async function listArmCampaigns(
   db: Database,
   projectId: string,

@@ -40,7 +40,9 @@ function isListed(listId: string | null): RawBuilder<boolean> {
     where inner_listed.list_id = ${listId} and inner_listed.contact_id = contact.id)`;
 }
 
-/** Returns the condition of an audience; null: its segment was deleted, so the audience is empty. */
+/**
+ * Returns the condition of an audience; null: its segment was deleted, so the audience is empty.
+ */
 function conditionOf(audience: CampaignAudience): Condition | 'all' | null {
   if (audience.type === 'ALL') return 'all';
   if (audience.type === 'FILTERED') return audience.condition;

@@ -110,7 +110,8 @@ export async function markAllSchedulesDue(db: Database): Promise<number> {
 }
 
 /**
- * Requests the deletion of the schedules of workflows, in the transaction that deletes the workflows.
+ * Requests the deletion of the schedules of workflows, in the transaction that deletes the
+ * workflows.
  */
 export async function forgetSchedules(tx: Database, ids: readonly string[]): Promise<void> {
   const rows = await tx

@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ContactValues } from '../../domain/filter/evaluate.ts';
 
-/** The conditions of exit rules and waits on events, and their inputs: events, contacts, contexts. */
+/**
+ * The conditions of exit rules and waits on events, and their inputs: events, contacts, contexts.
+ */
 
 /**
  * SQL that is true if an exit rule of any workflow uses an event; null or false otherwise.

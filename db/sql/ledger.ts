@@ -264,8 +264,8 @@ const followers = {
   },
 
   /**
-   * The allowance that messages return when they fail, or are deleted unsent, and take again when they
-   * turn out to be sent.
+   * The allowance that messages return when they fail, or are deleted unsent, and take again when
+   * they turn out to be sent.
    */
   allowance({ was, now }: LedgerChange): Part[] {
     const units = (sign: 1 | -1, row: string, where: RawBuilder<unknown>) => sql`
@@ -297,8 +297,8 @@ const followers = {
   },
 
   /**
-   * The sent messages that are reported to the payment provider. A message that its provider rejects
-   * after it was sent is not billed; a deleted one is.
+   * The sent messages that are reported to the payment provider. A message that its provider
+   * rejects after it was sent is not billed; a deleted one is.
    */
   usage({ was, now }: LedgerChange): Part[] {
     if (!now) return [];

@@ -103,8 +103,8 @@ export interface RoutedPart {
 }
 
 /**
- * SQL that selects the providers that chunks name for their messages, as a subquery with the columns
- * `id` (of the message), `provider_id`, `trace` and `plain`.
+ * SQL that selects the providers that chunks name for their messages, as a subquery with the
+ * columns `id` (of the message), `provider_id`, `trace` and `plain`.
  * @param chunks SQL of a table or query with the column `routed`
  */
 export function routedIn(chunks: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -141,8 +141,8 @@ export function providerOf(email: string): RawBuilder<string | null> {
 }
 
 /**
- * SQL that is true if a message is sent once more although its provider may have accepted it. No other
- * provider may get it.
+ * SQL that is true if a message is sent once more although its provider may have accepted it. No
+ * other provider may get it.
  * @param email the table or its alias.
  */
 export function isBound(email: string): RawBuilder<boolean> {

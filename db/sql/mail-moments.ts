@@ -146,8 +146,8 @@ export function changingMoments(changes: readonly MomentChange[]): RawBuilder<un
 }
 
 /**
- * SQL that adds changes of moments (`project_id`, `kind`, `at`, `count`) to `email_tally`, except those
- * of the last 24 hours, whose days are not counted yet: see `dayIsCountedAfter` in
+ * SQL that adds changes of moments (`project_id`, `kind`, `at`, `count`) to `email_tally`, except
+ * those of the last 24 hours, whose days are not counted yet: see `dayIsCountedAfter` in
  * db/emails/moments.ts.
  */
 export function countingMoments(changes: RawBuilder<unknown>): RawBuilder<unknown> {

@@ -69,7 +69,8 @@ export function campaignStatusOf(email: string): RawBuilder<string | null> {
 }
 
 /**
- * SQL that is true if the attempt of a message has ended without an outcome. See `isClaimedByChunk`.
+ * SQL that is true if the attempt of a message has ended without an outcome. See
+ * `isClaimedByChunk`.
  */
 export function isUnsettled(
   email: string,

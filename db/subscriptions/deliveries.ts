@@ -23,8 +23,8 @@ export interface DeliverySearch {
 export type ListedDelivery = DeliveryRow & { recorded_instant: string };
 
 /**
- * SQL that is true for a subscription's deliveries, except those from before a reset of its project,
- * which are being deleted.
+ * SQL that is true for a subscription's deliveries, except those from before a reset of its
+ * project, which are being deleted.
  */
 const ofSubscription = ({ id, project_id }: SubscriptionRow) =>
   sql`subscription_id = ${id} and project_id = ${project_id}`;

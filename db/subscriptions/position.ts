@@ -55,9 +55,9 @@ export interface Extent {
 }
 
 /**
- * Returns queries for a WITH clause that select the events after a position. Two of them are results:
- * `wanted` has the events to which the subscription subscribes, and `bound` the last row of the page;
- * it is empty if there is no further page.
+ * Returns queries for a WITH clause that select the events after a position. Two of them are
+ * results: `wanted` has the events to which the subscription subscribes, and `bound` the last row
+ * of the page; it is empty if there is no further page.
  */
 export function selectAfter(position: Position, extent: Extent): RawBuilder<unknown> {
   const entries = [...position.earlier, current(position)].map((entry, at) => ({ ...entry, at }));

@@ -17,9 +17,9 @@ export function momentIn(zone: string | null, projectZone: string, localTime: st
 }
 
 /**
- * Returns when a campaign with these local moments begins, in milliseconds since 1970: now, if some
- * but not all moments have passed and `late` is `send`; otherwise at the earliest future moment. Null: all
- * moments have passed.
+ * Returns when a campaign with these local moments begins, in milliseconds since 1970; null: all
+ * moments have passed. If only some have passed and `late` is `send`, the campaign begins now,
+ * otherwise at the earliest future moment.
  */
 export function firstMoment(moments: Iterable<number>, late: LateRule, now: number): number | null {
   let first: number | null = null;

@@ -93,7 +93,7 @@ export function contactDataFault(
 // oxlint-disable-next-line no-control-regex
 const ascii = /^[\0-\x7f]*$/;
 
-/** Length of a value as JSON in UTF-8. */
+/** Returns the length of a value as JSON, in bytes of UTF-8. */
 export function jsonBytes(value: unknown): number {
   const text = JSON.stringify(value) ?? '';
   return ascii.test(text) ? text.length : new TextEncoder().encode(text).length;

@@ -114,7 +114,10 @@ export function winnerOf(
   return isClear ? { arm: best!.id, by: 'metric' } : { arm: first, by: 'tie' };
 }
 
-/** Returns the state of an experiment. */
+/**
+ * Returns the state of an experiment.
+ * @param run null: the test has not begun
+ */
 export function stateOf(
   campaignStatus: string,
   run: { decided_at: Date | null; waits_until: Date | null } | null,

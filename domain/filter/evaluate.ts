@@ -51,8 +51,8 @@ export interface Subject extends ContactValues {
 }
 
 /**
- * True when the contact meets the condition.
- * @param condition as `parseCondition` returns it.
+ * Returns true when the contact meets the condition.
+ * @param condition as `parseCondition` returns it
  */
 export function evaluateCondition(condition: Condition, subject: Subject, now: Date): boolean {
   return holds(condition, (filter) => isFilterMet(filter, subject, now));
@@ -109,8 +109,8 @@ export function comparedValue({ kind }: Field, value: unknown): unknown {
 }
 
 /**
- * True when the value meets a filter on a value.
- * @param value a time as Date, or JSON; undefined and null: missing.
+ * Returns true when the value meets a filter on a value.
+ * @param value a time as Date, or JSON; undefined and null: missing
  */
 export function evaluateFilter(
   filter: Pick<Filter, 'operator' | 'value' | 'unit'>,
@@ -125,8 +125,8 @@ export function evaluateFilter(
 }
 
 /**
- * True when `operator` holds between `value` and `given`.
- * @param value as for `evaluateFilter`.
+ * Returns true when `operator` holds between `value` and `given`.
+ * @param value as for `evaluateFilter`
  */
 export function compare(operator: ValueOperator, value: unknown, given: unknown): boolean {
   const isPresent = value !== undefined && value !== null;

@@ -68,13 +68,14 @@ export function needsOf(operator: Operator): 'nothing' | 'value' | 'duration' {
 }
 
 /**
- * True for operators that compare with any JSON value, not only with text, numbers and booleans.
+ * Returns true for operators that compare with any JSON value, not only with text, numbers and
+ * booleans.
  */
 export function isEquality(operator: Operator): boolean {
   return (equality as readonly Operator[]).includes(operator);
 }
 
-/** True for operators about past events or mail. */
+/** Returns true for operators about past events or mail. */
 export function isOccurrence(operator: Operator): operator is OccurrenceOperator {
   return ([...occurrence, ...occurrenceWindow] as readonly Operator[]).includes(operator);
 }
@@ -304,7 +305,7 @@ function isValueField(field: Field): field is ValueField {
   return !['event', 'activity', 'mail', 'segment'].includes(field.kind);
 }
 
-/** All filters of a condition, in reading order. */
+/** Returns all filters of a condition, in reading order. */
 export function filtersOf(condition: Condition): Filter[] {
   return condition.groups.flatMap(({ filters, conditions }) => [
     ...filters,
@@ -312,12 +313,12 @@ export function filtersOf(condition: Condition): Filter[] {
   ]);
 }
 
-/** The ids of the segments that a condition names directly, each once. */
+/** Returns the ids of the segments that a condition names directly, each once. */
 export function segmentIdsOf(condition: Condition): string[] {
   return segmentIdsIn(filtersOf(condition).map(({ field }) => field));
 }
 
-/** The ids of the segments in field names, each once. */
+/** Returns the ids of the segments in field names, each once. */
 export function segmentIdsIn(texts: readonly string[]): string[] {
   const fields = texts.map(fieldOf);
   return [...new Set(fields.flatMap((field) => (field?.kind === 'segment' ? [field.id] : [])))];

@@ -1,7 +1,7 @@
 import { operators, unitMs } from './filter.ts';
 
 /**
- * The JSON Schemas of a condition in both forms, for the documentation.
+ * Returns the JSON Schemas of a condition in both forms, for the documentation.
  * @param more additional properties of filters
  */
 export function conditionJsonSchemas(more: Readonly<Record<string, object>> = {}) {

@@ -164,7 +164,7 @@ function kindOf(value: unknown): string {
 const ofField = (operand: string): { value?: unknown } =>
   Object.fromEntries([['valueOf', operand]]);
 
-/** The name of a field as conditions store it. */
+/** Returns the name of a field as conditions store it. */
 function storedNameOf({ root, field }: { root: FieldRoot; field: Field }, given: string): string {
   if (root !== 'contact') return given;
   if (field.kind === 'segment') return `segment.${field.id}`;
@@ -253,7 +253,8 @@ class Reader {
   }
 
   /**
-   * Reads a condition. @param depth how many levels of conditions are allowed, this one included
+   * Reads a condition.
+   * @param depth how many levels of conditions are allowed, this one included
    */
   condition(input: unknown, field: string, depth: number): Condition {
     const empty: Condition = { logic: 'AND', groups: [] };

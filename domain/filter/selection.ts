@@ -8,9 +8,9 @@ import { unknownKeyText } from '../text-rules.ts';
 const namedMax = 100;
 
 /**
- * Schema of an object that selects the targets of an action. Unknown keys are always refused,
- * because a misspelt filter that is ignored would select everything. The message has one line for
- * each unknown key.
+ * Returns the schema of an object that selects the targets of an action. Unknown keys are always
+ * refused, because a misspelt filter that is ignored would select everything. The message has one
+ * line for each unknown key.
  */
 export function selection<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = Object.keys(shape);

@@ -110,7 +110,10 @@ interface Begun {
   mark: StepMark;
 }
 
-/** A scheduled step that was skipped because the execution ended has not begun. */
+/**
+ * Returns true if a step has begun. A scheduled step that was skipped because the execution ended
+ * has not begun.
+ */
 function hasBegun({ status, startedAt }: StepMark): boolean {
   return status !== 'SCHEDULED' && !(status === 'SKIPPED' && startedAt === null);
 }
@@ -120,7 +123,10 @@ function nextOf(other: Graph, { id }: GraphStep, begun: readonly Begun[]): strin
   return passOver(other, stepAfter(other, id, null), marks)?.id ?? null;
 }
 
-/** If the mapping gives two begun steps the same counterpart, only the first of them is renamed. */
+/**
+ * Returns the changes of step ids. If the mapping gives two begun steps the same counterpart, only
+ * the first of them is renamed.
+ */
 function renames(begun: readonly Begun[]): { from: string; to: string }[] {
   const ids = new Set<string>();
   return begun.flatMap(({ from, mark: { stepId: to } }) => {

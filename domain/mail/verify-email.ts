@@ -69,7 +69,7 @@ export function judgeAddress(email: string, host: MailHost, lists: DomainLists):
   };
 }
 
-/** True for a domain in the list and for its subdomains. */
+/** Returns true for a domain in the list and for its subdomains. */
 function isWithin(domain: string, list: ReadonlySet<string>): boolean {
   const labels = domain.split('.');
   return labels.some((_, index) => list.has(labels.slice(index).join('.')));

@@ -117,8 +117,8 @@ export function pendingIn(campaignStatus: string): MailOutcome {
 }
 
 /**
- * Returns the outcome of a failed message. @param code the column `refusal`; if it is null, the
- * column `error`
+ * Returns the outcome of a failed message.
+ * @param code the column `refusal`; if it is null, the column `error`
  */
 export function outcomeOfFailure(code: string | null): MailOutcome {
   const withheld = withheldReasons.find((reason) => reason === code);

@@ -13,7 +13,7 @@ const narrow = /[ilIjtfr.,:;'|!()[\]/\\ ]/;
 const wide = /[mwMW@%&—…]/;
 const capital = /[A-Z0-9ÄÖÜ_<>=+~#$?-]/;
 
-/** Width of a text, in pixels. */
+/** Returns the width of a text, in pixels. */
 export function textWidth(text: string, { size, bold = false }: Font): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);

@@ -53,7 +53,10 @@ export class SecretMask {
     this.#forms = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
   }
 
-  /** @param isCut true if the text may end in the middle of a secret */
+  /**
+   * Masks all secrets in a text.
+   * @param isCut true if the text may end in the middle of a secret
+   */
   text(text: string, isCut = false): string {
     let masked = text;
     for (const form of this.#forms) masked = masked.replaceAll(form, hidden);

@@ -72,8 +72,8 @@ function isOfKind({ purpose }: DnsRecord, text: string): boolean {
 const chainMax = 8;
 
 /**
- * Follows the CNAME records of a name until `target` or the end of the chain. Returns the
- * targets of the last records.
+ * Follows the CNAME records of a name until `target` or the end of the chain. Returns the targets
+ * of the last records.
  */
 async function followAliases(name: string, target: string, dns: DnsSource): Promise<string[]> {
   let reached: string[] = [];

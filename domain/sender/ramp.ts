@@ -81,7 +81,10 @@ export interface RampScope {
   domain: string | null;
 }
 
-/** Returns true if a ramp counts this message. @param mail.providerId null: the default provider */
+/**
+ * Returns true if a ramp counts this message.
+ * @param mail.providerId null: the default provider
+ */
 export function rampFits(
   { providerId, domain }: RampScope,
   mail: { senderDomain: string; providerId: string | null },

@@ -51,7 +51,10 @@ import { StepFailure, type StepModule } from '../workflow/steps/step.ts';
  * executions use the same functions to decide what a step does.
  */
 
-/** @throws TooManySteps */
+/**
+ * Plays one execution to its end, or to the end of the simulated time.
+ * @throws TooManySteps when it enters more than `simulatedStepsMax` steps
+ */
 export function simulate(
   input: SimulationInput,
   services: SimulationServices,

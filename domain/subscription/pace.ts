@@ -12,8 +12,8 @@ export interface Demand {
 /** At full demand of other work, deliveries pause for nine times as long as they work. */
 const restMost = 9;
 /**
- * Lag in milliseconds from which on deliveries no longer pause, so that they are never delayed
- * without limit.
+ * Lag in milliseconds from which on deliveries no longer pause. Without this limit, other work
+ * could delay them forever.
  */
 const fullyLateMs = 60_000;
 /**
@@ -23,8 +23,8 @@ const fullyLateMs = 60_000;
 const restMaxMs = 1_000;
 
 /**
- * Returns the demand of other work, from 0 (none) to 1 (full). Demand is full while mail
- * of a campaign is being sent, or while PostgreSQL runs a statement for every two processors.
+ * Returns the demand of other work, from 0 (none) to 1 (full). Demand is full while mail of a
+ * campaign is being sent, or while PostgreSQL runs a statement for every two processors.
  */
 export function pressureOf({ isMailLeaving, statements, processors }: Demand): number {
   return isMailLeaving ? 1 : Math.min(1, (2 * statements) / Math.max(1, processors));

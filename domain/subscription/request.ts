@@ -70,7 +70,10 @@ export function batchItem(
 const batchStart = '{"type":"batch","events":[';
 const batchEnd = ']}';
 
-/** Returns the body of a request with several events. @param items each made by `batchItem` */
+/**
+ * Returns the body of a request with several events.
+ * @param items each made by `batchItem`
+ */
 export function batchBody(items: readonly string[]): string {
   return `${batchStart}${items.join(',')}${batchEnd}`;
 }

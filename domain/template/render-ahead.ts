@@ -78,7 +78,7 @@ function renderKnown(
   };
 }
 
-/** Cache key of a text. */
+/** Returns the key of a text in `texts`. */
 function nameOf(
   kind: string,
   templates: readonly CompiledTemplate[],

@@ -70,7 +70,7 @@ export class CompiledTemplate {
     return this.#read;
   }
 
-  /** null: the template is not valid Liquid. */
+  /** The parsed template; null: it is not valid Liquid. */
   get nodes(): Template[] | null {
     this.#parsed ??= parsed(this.source, () => this.#pieces);
     return this.#parsed.nodes;
@@ -240,7 +240,10 @@ export function renderIfCheap(
   }
 }
 
-/** @throws Error when the template is not valid, or a limit is exceeded. */
+/**
+ * Renders a whole template, with all its tags and filters.
+ * @throws Error when the template is not valid, or a limit is exceeded
+ */
 function renderWhole(
   kind: RenderKind,
   template: CompiledTemplate,

@@ -89,12 +89,18 @@ function stretchesOf(name: string): Stretch[] | null {
   return added;
 }
 
-/** @throws RangeError for an unknown name. */
+/**
+ * Returns an instant as a date and time in a zone.
+ * @throws RangeError for an unknown name
+ */
 function zoned(name: string, instant: number): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(name);
 }
 
-/** @throws RangeError for an unknown zone. */
+/**
+ * Returns the time span with the same offset that contains an instant.
+ * @throws RangeError for an unknown zone
+ */
 function stretchAt(zone: string, instant: number): Stretch {
   const name = zone.toLowerCase();
   const stretches = stretchesOf(name);

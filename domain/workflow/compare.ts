@@ -13,7 +13,7 @@ export type Difference = (typeof differences)[number];
 
 /**
  * The step of the other graph that corresponds to a given step, because it has the same id or a
- * mapping names it.
+ * mapping names it. null: there is no such step, or its type differs.
  */
 export type Counterpart =
   | { reason: 'same_id' | 'mapping'; step: GraphStep }

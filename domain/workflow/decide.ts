@@ -10,7 +10,7 @@ export type Command<S extends StepRef = GraphStep> =
   | { do: 'complete' }
   | { do: 'stop'; status: 'COMPLETED' | 'EXITED' | 'CANCELLED' };
 
-/** A command whose execution has an outcome. */
+/** A command that ends with an outcome. */
 export type Doing<S extends StepRef = GraphStep> =
   | { do: 'run'; step: S }
   | { do: 'sleep'; step: S; until: string }

@@ -30,7 +30,9 @@ import {
   statusOf,
 } from '../../sql/mail-status.ts';
 
-/** Lists the messages of a campaign, a template or a step, each with its contact and its outcome. */
+/**
+ * Lists the messages of a campaign, a template or a step, each with its contact and its outcome.
+ */
 
 /**
  * The messages of one campaign, template or step. `column`: the column by which they are found.
@@ -177,7 +179,9 @@ const address = sql<string>`coalesce(receiver.email, email.to_email)`;
 interface Search {
   /** SQL that selects `id` and `created_at` of at most `max` messages to check, newest first. */
   newest(page: { after: Position | undefined; max: number }): RawBuilder<unknown>;
-  /** SQL that is true for a matching row of `email`. The address of its contact is in `receiver`. */
+  /**
+   * SQL that is true for a matching row of `email`. The address of its contact is in `receiver`.
+   */
   matches: RawBuilder<boolean>;
   /** True if all messages of `newest` match. */
   isExact: boolean;

@@ -5,8 +5,8 @@ import { countArms } from '../../reads/experiments/arms.ts';
 import { type Experiment, numbersOf, winnerOf } from '../../../domain/experiment/experiment.ts';
 
 /**
- * Decides an experiment whose time has come, or lets it wait for a manual decision. May be repeated:
- * only one decision is recorded. While the campaign is paused, nothing is decided.
+ * Decides an experiment whose time has come, or lets it wait for a manual decision. May be
+ * repeated: only one decision is recorded. While the campaign is paused, nothing is decided.
  */
 export async function decideExperiment(
   db: Database,

@@ -72,7 +72,9 @@ interface Candidates {
   scopes: EventScopesJson;
 }
 
-/** Chooses the effects of just recorded events of one project. One statement reads all candidates. */
+/**
+ * Chooses the effects of just recorded events of one project. One statement reads all candidates.
+ */
 export async function chooseEffects(
   tx: Database,
   projectId: string,

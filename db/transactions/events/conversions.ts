@@ -7,8 +7,8 @@ import { limits } from '../../../domain/limits.ts';
 const eventsAtOnce = 100;
 
 /**
- * Records which message led to each of these events, in the transaction that has just recorded them.
- * The caller holds the contacts, so the events of a contact are decided one after the other.
+ * Records which message led to each of these events, in the transaction that has just recorded
+ * them. The caller holds the contacts, so the events of a contact are decided one after the other.
  * @param eventIds events whose name is a goal in their project
  */
 export async function recordConversions(tx: Database, eventIds: readonly string[]): Promise<void> {

@@ -366,8 +366,8 @@ function causeOf(executionId: string | null) {
 }
 
 /**
- * SQL that selects the execution that may have caused a contact to enter or leave a segment. This is
- * the deepest one with a step that has changed the contact, or sent it mail, within ten minutes:
+ * SQL that selects the execution that may have caused a contact to enter or leave a segment. This
+ * is the deepest one with a step that has changed the contact, or sent it mail, within ten minutes:
  * memberships are computed every five minutes, and one computation may be late.
  */
 const causeOfMembership = sql`(
@@ -401,7 +401,10 @@ const chainFault = sql`(
           }
   end as fault)`;
 
-/** SQL that writes to the outbox: executions in `started`, and executions whose wait is in `matched`. */
+/**
+ * SQL that writes to the outbox: executions in `started`, and executions whose wait is in
+ * `matched`.
+ */
 function enqueueing(projectId: string) {
   return sql`
       insert into outbox (run_id, project_id, kind, action, input)

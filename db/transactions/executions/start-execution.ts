@@ -133,7 +133,9 @@ async function placeOf(
   throw executionExists(earlier, reason, start.key);
 }
 
-/** The texts of a refused start. `ofKey`: ` with the key "1"`, or empty in a workflow without keys. */
+/**
+ * The texts of a refused start. `ofKey`: ` with the key "1"`, or empty in a workflow without keys.
+ */
 const existsTexts = {
   exists: (ofKey: string) =>
     `The contact has been in this workflow${ofKey} before, and may enter it only once.`,

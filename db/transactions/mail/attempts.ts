@@ -27,7 +27,10 @@ export type DeliveryOutcome = {
       delivered: boolean;
       /** True if nothing will report the delivery, so that it can only be assumed. */
       isUnreported?: boolean;
-      /** The recipient's address, if it is one of the simulator, which replaces the provider's reports. */
+      /**
+       * The recipient's address, if it is one of the simulator, which replaces the provider's
+       * reports.
+       */
       simulator?: string;
     }
   /** The provider rejected the message. */

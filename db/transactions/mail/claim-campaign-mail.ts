@@ -69,8 +69,8 @@ export interface CampaignEmail {
 
 /**
  * Claims the next due chunk of a campaign. Returns it with its messages, except those that the send
- * policy holds back or that wait for a mail provider; undefined: no chunk is due, or the campaign is
- * not sending.
+ * policy holds back or that wait for a mail provider; undefined: no chunk is due, or the campaign
+ * is not sending.
  */
 export async function claimCampaignEmails(
   db: Database,

@@ -172,8 +172,9 @@ function contentOf(campaign: CampaignRow) {
 }
 
 /**
- * SQL for the further columns of the messages of a page, if the campaign has an experiment. The test
- * group is due at once, each arm in chunks of its own; the rest is due when the arm is decided.
+ * SQL for the further columns of the messages of a page, if the campaign has an experiment. The
+ * test group is due at once, each arm in chunks of its own; the rest is due when the arm is
+ * decided.
  */
 async function armsOf(
   tx: Database,

@@ -44,7 +44,9 @@ export interface Chosen {
 /** Set in a claimed message of a project with routes. */
 export type Routed = { chosen?: Chosen };
 
-/** Chooses the provider of a message by the routes of its project, and what providers can take now. */
+/**
+ * Chooses the provider of a message by the routes of its project, and what providers can take now.
+ */
 export interface ProviderChooser {
   /** @param isPassedOver returns true for a provider whose ramp lets no more mail pass */
   choose(
@@ -67,10 +69,10 @@ export interface Assigned {
 }
 
 /**
- * Chooses the providers of claimed messages. Returns those that go to a provider, with `chosen` set,
- * and those that wait for one; the caller records the waits and the `assigned` providers. Messages
- * that a ramp holds are in `gate`. Messages that must not be sent have no provider; if no provider can
- * take a message, `withheld` is set.
+ * Chooses the providers of claimed messages. Returns those that go to a provider, with `chosen`
+ * set, and those that wait for one; the caller records the waits and the `assigned` providers.
+ * Messages that a ramp holds are in `gate`. Messages that must not be sent have no provider; if no
+ * provider can take a message, `withheld` is set.
  */
 export function assignProviders<
   E extends RoutableEmail & Withheld & Parameters<typeof suppressionReason>[0],
@@ -217,8 +219,8 @@ class RampIsFull extends Error {
 }
 
 /**
- * Records the next provider of a claimed message, before this provider gets it. `lost`: the attempt no
- * longer holds the claim, so no provider may get the message.
+ * Records the next provider of a claimed message, before this provider gets it. `lost`: the attempt
+ * no longer holds the claim, so no provider may get the message.
  */
 export async function recordMove(db: Database, move: ProviderMove): Promise<MoveResult> {
   try {

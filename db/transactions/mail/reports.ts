@@ -82,7 +82,9 @@ export async function findReportedMessages(
   });
 }
 
-/** Returns true if a report counts for a message: its provider reports only on mail that it took. */
+/**
+ * Returns true if a report counts for a message: its provider reports only on mail that it took.
+ */
 function mayReport(
   { takenBy }: FeedbackReport,
   message: { project_id: string; provider_id: string | null },

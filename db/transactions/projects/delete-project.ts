@@ -59,8 +59,8 @@ export const keptOnReset = [
 
 /**
  * Empties a project, but keeps settings, keys, members, domains, secrets, mail providers with their
- * routes and ramps, event subscriptions, billing, the send policy, the hold-out and the consent policy. Returns
- * false when it did not exist.
+ * routes and ramps, event subscriptions, billing, the send policy, the hold-out and the consent
+ * policy. Returns false when it did not exist.
  */
 export async function resetProject(tx: Database, id: string): Promise<boolean> {
   const before = await tx

@@ -20,7 +20,10 @@ export function readFieldGroups(text: string): Fields[] {
   return blocks.filter((block) => block.trim() !== '').map(fieldsOf);
 }
 
-/** Returns the first value of a field. @param name in lower case */
+/**
+ * Returns the first value of a field.
+ * @param name in lower case
+ */
 export function fieldOf(fields: Fields, name: string): string | undefined {
   return fields.get(name)?.[0];
 }

@@ -90,7 +90,10 @@ export function outcomeFor(
   return named?.outcome ?? (mustName ? null : recipients[0]!.outcome);
 }
 
-/** Returns an outcome as feedback on our message. @param at when the report arrived */
+/**
+ * Returns an outcome as feedback on our message.
+ * @param at when the report arrived
+ */
 export function feedbackOf(outcome: ReportedOutcome, source: ReportSource, at: Date): Feedback {
   if (outcome.kind === 'accepted') {
     return { kind: 'accepted', at, report: { source, status: null, text: null } };

@@ -71,7 +71,10 @@ const jsonSchemas = conditionJsonSchemas(stepFilterProperties);
 const documented = (id: string, schema: object) =>
   z.toJSONSchema(z.custom().meta({ id, ...schema }), { io: 'input', unrepresentable: 'any' });
 
-/** A filter in either form. The path of an issue refers to the form that was sent. */
+/**
+ * A filter, as a condition with groups or in its flat form. The path of an issue refers to the form
+ * that was sent.
+ */
 const BranchFilter = z
   .custom<Condition | FlatCondition>()
   .superRefine((filter, context) => {

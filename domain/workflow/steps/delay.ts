@@ -176,7 +176,10 @@ export const delay: StepModule<DelayConfig> = {
 export interface DelayScope {
   /** When the step began. */
   beganAt: Date;
-  /** When the contact and the context were read. */
+  /**
+   * The time with which a date in the contact or context is compared: a date up to this time is
+   * past.
+   */
   now: Date;
   contact: ContactValues;
   context: Record<string, unknown> | null;

@@ -71,7 +71,7 @@ export interface DigestSettings {
   max: number | null;
   /**
    * True if the digest closes at once: `immediateFirst` is set, and no other digest of this step
-   * closed within the length of a digest before this one.
+   * closed for the contact and key within the length of a digest before this one began.
    */
   isFirst: boolean;
   /** The time from which the length of the DIGEST counts, in ISO 8601. */
@@ -111,7 +111,10 @@ export interface StepEffects {
   now(): Date;
   /** Reads the contact and the context of the execution. */
   readScope(): Promise<{ contact: ContactValues; context: Json | null }>;
-  /** @throws StepFailure when reading the history takes too long */
+  /**
+   * Reads the parts of the contact's history that the conditions name.
+   * @throws StepFailure when reading them takes too long
+   */
   readHistory(conditions: readonly Condition[]): Promise<ContactHistory>;
   readZones(): Promise<ZonePolicy>;
   /**
@@ -121,7 +124,10 @@ export interface StepEffects {
   findLastClosing(stepId: string): Promise<Date | null>;
   /** Returns the variables for texts that are not mail, such as the body of a webhook. */
   readVariables(): Promise<WebhookVariables>;
-  /** @param topicId the topic of the step; null: no topic; undefined: the topic of the template */
+  /**
+   * Finds the data from which the step's mail is made.
+   * @param topicId the topic of the step; null: no topic; undefined: the topic of the template
+   */
   findMail(templateId: string | null, topicId: string | null | undefined): Promise<FoundMail>;
   /**
    * Stores mail in the transaction that ends the step. Returns the mail's id; null: a simulation
@@ -132,6 +138,7 @@ export interface StepEffects {
     from: { found: FoundMail; variables: TemplateVariables },
   ): Promise<string | null>;
   /**
+   * Changes the contact, and returns its data and subscription after the change.
    * @param change.subscribed undefined: not changed
    * @throws StepFailure when the contact would exceed a limit
    */
@@ -171,7 +178,10 @@ export interface FoundMail extends StepMailSource {
    * simulations, whose mail is not sent.
    */
   utmOf?(stepName: string): Utm | null;
-  /** @param topicKey key of the mail's topic; null: the mail has no topic */
+  /**
+   * Returns the variables of the mail.
+   * @param topicKey key of the mail's topic; null: the mail has no topic
+   */
   variables(topicKey: string | null): TemplateVariables;
 }
 

@@ -169,7 +169,7 @@ export const OfOperator = {
 export const OfField = { field: z.string(), ...OfOperator };
 export const ofField = Object.keys(OfField);
 
-/** A condition in a `where`, about fields with these roots. */
+/** Returns the schema of a condition in a `where`, about fields with these roots. */
 function whereItem(roots: readonly FieldRoot[]) {
   const item = selection(OfField).superRefine(
     (given, context) => {

@@ -82,7 +82,10 @@ export const sendEmail: StepModule<SendEmailConfig> = {
   ],
 };
 
-/** @throws StepFailure when there is no template, no usable sender or no valid recipient. */
+/**
+ * Composes the mail of a step, and decides whether it is withheld.
+ * @throws StepFailure when there is no template, no usable sender or no valid recipient
+ */
 async function compose(
   step: Step<SendEmailConfig>,
   { contact, project, template, domainStatus, topic, utmOf }: FoundMail,
@@ -136,7 +139,10 @@ function hasTopic({ recipient }: SendEmailConfig, template: StepTemplate | null)
   return template?.type === 'MARKETING' && recipient?.type !== 'CUSTOM';
 }
 
-/** @param emailId null: no mail is stored */
+/**
+ * Returns the output of the step.
+ * @param emailId null: no mail is stored
+ */
 function outputOf(
   { recipient, warnings }: StepMail,
   emailId: string | null,

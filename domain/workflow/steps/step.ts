@@ -88,7 +88,7 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
   explain?(config: Config, output: Record<string, unknown>): string | null;
   /** Returns the reasons, as sentences, why a workflow with this step cannot be enabled. */
   problems?(step: Step<Config>, surroundings: Surroundings): string[];
-  /** Returns probable mistakes, which do not prevent that the workflow is enabled. */
+  /** Returns probable mistakes. A workflow with such mistakes can still be enabled. */
   warnings?(
     step: Step<Config>,
     surroundings: Pick<Surroundings, 'taken'> & { isBehindDelay: boolean },

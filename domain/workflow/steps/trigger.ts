@@ -12,7 +12,10 @@ export const trigger: StepModule<z.output<typeof TriggerConfig>> = {
   examples: [],
 };
 
-/** @param eventName name of the starting event, or `schedule`; null: a manual start */
+/**
+ * Returns the output of a TRIGGER step.
+ * @param eventName name of the starting event, or `schedule`; null: a manual start
+ */
 export function triggerOutput(eventName: string | null, at: Date): Record<string, unknown> {
   return { triggered: true, eventName: eventName ?? 'manual', timestamp: at.toISOString() };
 }

@@ -111,7 +111,10 @@ function refuseForeignSecrets(secrets: readonly FoundSecret[], url: string, show
   );
 }
 
-/** Returns the secrets with these names. @throws StepFailure when one does not exist. */
+/**
+ * Returns the secrets with these names.
+ * @throws StepFailure when one does not exist
+ */
 async function requireSecrets(
   effects: StepEffects,
   names: readonly string[],

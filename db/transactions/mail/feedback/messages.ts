@@ -62,8 +62,8 @@ function inserting(requests: readonly NewEngagement[]): RawBuilder<unknown>[] {
 
 /**
  * Stores the states of messages.
- * @param parts what the statement selects before the update, returns from it, and does after it so that
- *   other tables follow; and SQL of the provider that has the message
+ * @param parts what the statement selects before the update, returns from it, and does after it so
+ * that other tables follow; and SQL of the provider that has the message
  */
 async function update(
   tx: Database,
