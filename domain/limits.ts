@@ -141,7 +141,7 @@ export const limits = {
   subscriptionHeaders: 20,
   /** Bytes of all header names and values of a subscription together. */
   subscriptionHeaderBytes: 8 * 1024,
-  /** Days that a replay may go back. Deliveries are kept for the same time. */
+  /** Days that a replay may go back. Deliveries are kept for the same number of days. */
   replayDays: 30,
   /** Deliveries in one request, and bytes of its body. */
   subscriptionBatch: 100,

@@ -243,7 +243,10 @@ export class RowEffects implements StepEffects {
     return this.visit.execution.context as Record<string, unknown> | null;
   }
 
-  /** @param emailId id of the mail that contains the opt-out links */
+  /**
+   * Returns the variables of texts.
+   * @param emailId id of the mail that contains the opt-out links
+   */
   #variables(
     { contact, project }: { contact: ContactRow; project: { id: string; language: string } },
     emailId: string,

@@ -62,6 +62,7 @@ const lookMs = 100;
 const fullLookMs = 1_000;
 
 /**
+ * Creates the activity of event subscriptions.
  * @param places maximum number of parallel requests of this process, which all subscriptions share
  */
 export function createSubscriptionActivities(services: SubscriptionServices, places: number) {

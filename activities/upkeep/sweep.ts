@@ -124,7 +124,10 @@ const pageSize = 500;
 /** Maximum number of campaign chunks handled in one transaction. */
 const chunksMax = 20;
 
-/** @param runIdOf returns the id of the run that scheduled the current activity */
+/**
+ * Creates the activities of the sweep.
+ * @param runIdOf returns the id of the run that scheduled the current activity
+ */
 export function createSweepActivities(
   services: SweepServices,
   runIdOf = () => activityInfo().workflowExecution?.workflowId ?? '',

@@ -8,7 +8,10 @@ export interface Condition {
   groups: FilterGroup[];
 }
 
-/** Filters and a nested condition, all joined by AND. A group has at least one of them. */
+/**
+ * Filters and a nested condition, all joined by AND. A group has filters, a nested condition, or
+ * both.
+ */
 export interface FilterGroup {
   filters: Filter[];
   conditions?: Condition;

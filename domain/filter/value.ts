@@ -1,6 +1,9 @@
 import { type Filter, type Unit, unitMs } from './filter.ts';
 
-/** Evaluates filters on single values. `db/sql/filter.ts` and its SQL functions agree with it. */
+/**
+ * Evaluates filters on single values. `db/sql/filter.ts` and its SQL functions must give the same
+ * results.
+ */
 
 const dateText =
   /^(?!0000)(\d{4}-\d{2}-\d{2})(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:(Z)|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/;

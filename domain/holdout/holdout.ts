@@ -6,7 +6,8 @@
 export const holdoutSlots = 10_000;
 
 /**
- * The marketing mail that held out contacts do not get: all of it, or that of topics or workflows.
+ * The marketing mail that held out contacts do not get: all marketing mail, or only the mail of
+ * certain topics or workflows.
  */
 export type HoldoutScope =
   | 'marketing'
@@ -52,7 +53,7 @@ function isInScope(mail: HoldableMail, scope: HoldoutScope): boolean {
 
 /**
  * Returns by how many percent the rate of the contacts who got mail exceeds the rate of the held
- * out contacts; null if the latter rate is 0.
+ * out contacts; null if the rate of the held out contacts is 0.
  */
 export function liftOf(heldOutRate: number, reachedRate: number): number | null {
   return heldOutRate === 0 ? null : ((reachedRate - heldOutRate) / heldOutRate) * 100;

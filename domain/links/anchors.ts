@@ -18,8 +18,8 @@ export function readTarget(value: string): string | null {
 
 /**
  * Returns the position at the end of a document where inserted content is visible: before the last
- * `</body>` tag. Without this tag, it is the end of the text, or the position before an unclosed
- * element that would hide the content.
+ * `</body>` tag. If there is no such tag, the position is the end of the text, or before an
+ * unclosed element that would hide the content.
  */
 export function endOfBody(html: string): number {
   return findAnchors(html).end;

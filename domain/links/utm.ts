@@ -17,7 +17,7 @@ export type UtmValues = { [K in UtmKey]?: string | null | undefined };
 
 /**
  * Values for `utmNames`: the names of a mail's campaign, workflow, step and template, and the id of
- * its arm (its version in an experiment).
+ * the mail's arm, which is its version in an experiment.
  */
 export type UtmNames = { [K in (typeof utmNames)[number]]?: string | null | undefined };
 

@@ -32,7 +32,7 @@ export interface Move {
   /** The current wait or digest after the move; undefined: unchanged. */
   wait?: {
     expiresAt: Date | null;
-    /** The events that are expected after the move; null: the same as before. */
+    /** The events that are expected after the move; null: the same events as before the move. */
     expected: Expectation | null;
     /** Set only for a digest, which keeps the events that it has already taken. */
     digest?: Pick<DigestSettings, 'max'>;
@@ -44,8 +44,8 @@ export interface Move {
  * current step has no counterpart of the same type, or if the execution has begun another step with
  * the same counterpart.
  *
- * A delay, wait or digest keeps its beginning. If its config differs, its end is computed again
- * from this beginning; a delay until a date reads the date again.
+ * A delay, wait or digest keeps its beginning. If the two steps have different configs, the end is
+ * computed again from this beginning; a delay until a date reads the date again.
  * @param execution.marks the states of all steps that have begun or are scheduled
  */
 export function planMove(

@@ -115,8 +115,8 @@ export interface FeedbackEffects {
   events: { name: string; data: Record<string, unknown> }[];
   counters: CampaignCounter[];
   /**
-   * Why mail to the address must stop: it bounced, its owner complained, or opted out at the
-   * provider; null: it need not stop.
+   * Why mail to the address must stop: the mail bounced, or the owner of the address complained or
+   * opted out at the provider; null: mail need not stop.
    */
   unsubscribes: 'bounce' | 'complaint' | 'provider' | null;
 }

@@ -3,8 +3,8 @@ import { containsOptOutLink } from '../template/html.ts';
 
 /**
  * Headers that a sender cannot set. Some are generated from the message, so a custom value would
- * contradict it. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC 8601; RFC
- * 8617), or the address for bounces, which the return path defines.
+ * contradict the message. Others record the work of mail servers (RFC 5322, 3.6.6 and 3.6.7; RFC
+ * 8601; RFC 8617), or the address for bounces, which the return path defines.
  */
 const structural = new Set([
   'from',

@@ -30,7 +30,7 @@ export function returnPathOf(emailId: string, host: string, proofOf: ProofOf): s
  * Returns the id of the message to which a return path belongs; null: the address is no return
  * path, or its proof is wrong.
  * @param address in any case, also in angle brackets
- * @param isProof returns true if a proof is right; it compares in constant time
+ * @param isProof returns true if a proof is right; the comparison takes constant time
  */
 export function provenEmailId(
   address: string,

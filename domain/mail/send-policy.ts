@@ -6,7 +6,7 @@ import type { Weekday } from '../time/zones.ts';
 
 /**
  * A window of wall time in the contact's zone, from `from` until before `to`. If `from` is later
- * than `to`, it passes midnight, and belongs to the day on which it begins.
+ * than `to`, the window passes midnight, and belongs to the day on which it begins.
  */
 export interface QuietHours {
   /** `HH:MM` or `HH:MM:SS`. */

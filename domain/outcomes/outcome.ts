@@ -130,8 +130,8 @@ export function outcomeOfFailure(code: string | null): MailOutcome {
 
 /**
  * Returns the outcome for a reason code; null: the message was sent.
- * @param isFailed true if the message has the status FAILED. It is needed because `frequency_cap`
- * can fail a message or only hold it.
+ * @param isFailed true if the message has the status FAILED. The status is needed because
+ * `frequency_cap` can fail a message or only hold it.
  */
 export function outcomeOfReason(code: ReasonCode | null, isFailed: boolean): Outcome {
   if (code === null) return 'sent';

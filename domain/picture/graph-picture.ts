@@ -164,8 +164,8 @@ function pictureStep(
 }
 
 /**
- * Returns when a delay ends: when the next step begins or is skipped. Without a next step, it is
- * when the execution ends.
+ * Returns when a delay ends: when the next step begins or is skipped. Without a next step, the
+ * delay ends when the execution ends.
  */
 function endOfDelay({ completedAt }: ExecutionState, next: StepDone | undefined): DelayEnd {
   return {

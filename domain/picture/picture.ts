@@ -6,7 +6,7 @@
 export const pictureStepsMax = 1_000;
 
 /**
- * The state of a step in an execution. `untouched`: not reached; `scheduled`: it begins at a known
+ * The state of a step in an execution. `untouched`: not reached; `scheduled`: begins at a known
  * time; `done`: ended, also if later steps were skipped or have failed.
  */
 export type StepState = 'done' | 'current' | 'scheduled' | 'skipped' | 'failed' | 'untouched';

@@ -142,8 +142,8 @@ function arrow({ way, points }: Line): string {
 }
 
 /**
- * Draws a curve through all points. It leaves and reaches each row vertically, so two curves side
- * by side do not cross between rows.
+ * Draws a curve through all points. The curve leaves and reaches each row vertically, so two curves
+ * side by side do not cross between rows.
  */
 function path(points: readonly Point[]): string {
   const [first, ...rest] = points;

@@ -71,7 +71,10 @@ export interface RoutableProvider {
 export interface Candidate {
   providerId: string;
   weight: number;
-  /** Why the provider can never take the message; null: it can, when it is available. */
+  /**
+   * Why the provider can never take the message; null: the provider can take it while it is
+   * available.
+   */
   reason: Extract<SkipReason, 'disabled' | 'domain_not_allowed'> | null;
 }
 

@@ -31,7 +31,7 @@ const runEndedError =
   'to continue.';
 
 export type Verdict =
-  /** `stuck`: why the run cannot continue, for the customer; null: it can. */
+  /** `stuck`: why the run cannot continue, for the customer; null: the run can continue. */
   | { do: 'keep'; runId: string | null; stuck: string | null }
   | { do: 'restart' }
   | { do: 'end'; as: { cancelled: true } | { error: string } };

@@ -151,8 +151,8 @@ export interface RunNotice {
   /** True if an execution must be started. In a burst, such starts wait for free workers. */
   isStart?: boolean;
   /**
-   * The subscription with new deliveries. Signals to its run are combined, and have no entry in the
-   * outbox. The sweep repeats signals that were lost.
+   * The subscription with new deliveries. Signals to the run of this subscription are combined, and
+   * have no entry in the outbox. The sweep repeats signals that were lost.
    */
   subscriptionId?: string;
 }

@@ -99,8 +99,8 @@ function isRight({ type, purpose, value, priority }: DnsRecord, found: readonly 
         mechanismsOf(value).every((wanted) => mechanismsOf(found[0]!).includes(wanted))
       );
     case 'dmarc':
-      // Any policy is accepted, because the owner decides on it. But if two are published, none
-      // applies (RFC 7489, 6.6.3).
+      // Any policy is accepted, because the owner decides on it. But if two DMARC records are
+      // published, neither applies (RFC 7489, 6.6.3).
       return found.length === 1;
     case 'return_path':
     case 'inbound':

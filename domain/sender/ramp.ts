@@ -109,7 +109,7 @@ export interface RampedMail {
   senderDomain: string;
   /** The provider that would send the message; null: the default provider. */
   providerId: string | null;
-  /** True if the message is transactional: it counts, but is never held. */
+  /** True if the message is transactional. Such a message counts, but is never held. */
   isTransactional: boolean;
 }
 

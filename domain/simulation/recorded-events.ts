@@ -64,7 +64,7 @@ export class RecordedEvents {
 
   /**
    * Takes the first counted event of this name that meets the conditions and was not taken before.
-   * After that, only events recorded later than the taken one count.
+   * After that, only events recorded later than the taken event count.
    * @param since null: the wait was open before, and only events that it has not checked can end it
    */
   take(

@@ -411,7 +411,10 @@ class Player {
     };
   }
 
-  /** @throws StepFailure */
+  /**
+   * Changes the contact as a step of a real execution would.
+   * @throws StepFailure when the contact would exceed a limit
+   */
   #changeContact(
     data: { set: Record<string, unknown>; remove: readonly string[] },
     subscribed: boolean | undefined,

@@ -77,7 +77,7 @@ export function chooseDue(
   };
   takeFailed(reserved);
   takePacked(again, reserved);
-  // If a contact has a failed delivery that is due again, its new deliveries wait for that one.
+  // If a contact has a failed delivery that is due again, the contact's new deliveries wait for it.
   const before = failed.filter((unit) => !chosen.includes(unit)).flatMap(contactsOf);
   const isOver = takePacked((under) => fresh(new Set([...under, ...before])), free.places);
   if (!isOver) return chosen;

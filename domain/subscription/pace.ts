@@ -32,11 +32,11 @@ export function pressureOf({ isMailLeaving, statements, processors }: Demand): n
 
 /**
  * Returns how long a subscription pauses after its work, in milliseconds.
- * @param given.workedMs how long it has worked since its last pause
+ * @param given.workedMs how long the subscription has worked since its last pause
  * @param given.pressure demand of other work, from 0 to 1
  * @param given.sharing number of subscriptions at work in this process, which share the remaining
  * capacity
- * @param given.lagMs how long its current work has waited
+ * @param given.lagMs how long the current work of the subscription has waited
  */
 export function restMs(given: {
   workedMs: number;

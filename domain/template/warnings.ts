@@ -58,7 +58,10 @@ export async function findMailWarnings(
   });
 }
 
-/** A part of a mail. `fault`: why the part was rendered plainly; null: it was not. */
+/**
+ * A part of a mail. `fault`: why only placeholders of the part were replaced; null: the part was
+ * fully rendered.
+ */
 interface Part {
   name: 'subject' | 'body';
   source: string;

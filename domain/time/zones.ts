@@ -98,7 +98,7 @@ function zoned(name: string, instant: number): Temporal.ZonedDateTime {
 }
 
 /**
- * Returns the time span with the same offset that contains an instant.
+ * Returns the time span that contains an instant.
  * @throws RangeError for an unknown zone
  */
 function stretchAt(zone: string, instant: number): Stretch {

@@ -1,8 +1,8 @@
 import { type FieldComparison, type FieldScope, isMet } from '../filter/step.ts';
 
 /**
- * A rule that ends the contact's executions of the workflow when an event comes, at whichever step
- * they are.
+ * A rule that ends the contact's executions of the workflow when an event comes, whatever their
+ * current steps are.
  */
 export interface ExitRule {
   eventName: string;

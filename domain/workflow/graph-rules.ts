@@ -7,8 +7,8 @@ import { type StepWarning, type TemplateSenders, waitBranches } from './steps/st
 
 /**
  * Returns the first rule that a new transition would break, or null. Both ends are steps of the
- * graph. Checked in this order: the transition leads to its own step, from EXIT, or into TRIGGER;
- * it already exists; it closes a loop.
+ * graph. The rules, in this order: the transition must not lead to its own step, from EXIT or into
+ * TRIGGER; it must not exist already; it must not close a loop.
  */
 export function transitionFault(
   graph: Graph,
@@ -98,9 +98,9 @@ export function pruning(graph: Graph, stepId: string): Removal {
 }
 
 /**
- * Returns the changes that remove one step and close the gap: its incoming transitions will lead to
- * its successor, if it has one. Null when the step has branches, because then there is no single
- * successor.
+ * Returns the changes that remove one step and close the gap: the incoming transitions of the step
+ * will lead to its successor, if there is one. Null when the step has branches, because then there
+ * is no single successor.
  */
 export function splicing(graph: Graph, step: GraphStep): Removal | null {
   const [way, ...others] = waysOut(graph, step.id);
@@ -166,7 +166,7 @@ function takenFrom(graph: Graph, step: GraphStep): (string | null)[] {
   return waysOut(graph, step.id).map(({ branch }) => branch);
 }
 
-/** A probable mistake in a graph that can run. It is shown, but nothing is refused. */
+/** A probable mistake in a graph that can run. The warning is shown, but no request is refused. */
 export interface GraphWarning extends StepWarning {
   /** The id of the step with the mistake. */
   step: string;

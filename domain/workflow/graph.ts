@@ -57,8 +57,8 @@ export function waysOut(graph: Graph, stepId: string): GraphTransition[] {
 }
 
 /**
- * Returns the step that follows a step which ends with `branch` (null: it chose none). The
- * transition of this branch comes before the transition without a branch.
+ * Returns the step that follows a step which ends with `branch` (null: the step chose no branch).
+ * The transition of this branch comes before the transition without a branch.
  */
 export function stepAfter(
   graph: Graph,

@@ -92,8 +92,8 @@ function stepAt(graph: Graph, { currentStepId, marks }: Standing): GraphStep | u
 
 /**
  * Returns the first step, from this one on, that an execution has not begun. Only an execution that
- * moved to another version can come to a step that it has already begun. There it takes the same
- * branch again.
+ * moved to another version can come to a step that it has already begun. At such a step, the
+ * execution takes the same branch again.
  */
 export function passOver(
   graph: Graph,
@@ -110,12 +110,14 @@ export function passOver(
 }
 
 /**
- * Returns the time from which a wait counts events, so that no event between two steps is lost;
- * null: from the beginning of the wait. Otherwise it is the earliest of these times, if only steps
- * that take no time lie between it and the wait:
+ * Returns the time from which a wait counts events, so that no event between two steps is lost.
+ * This is the earliest of the following times, provided that only steps that take no time come
+ * between this time and the wait. null: there is no such time, so the wait counts from its
+ * beginning.
  * - the time at which the event of an earlier wait was recorded;
  * - the time at which a digest closed;
  * - the beginning of a webhook, because its receiver may track the event before it responds.
+ *
  * @param marks of the execution's steps; all that have ended come before the wait
  */
 export function countsFrom(marks: readonly StepMark[]): string | null {

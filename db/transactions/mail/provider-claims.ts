@@ -48,7 +48,10 @@ export type Routed = { chosen?: Chosen };
  * Chooses the provider of a message by the routes of its project, and what providers can take now.
  */
 export interface ProviderChooser {
-  /** @param isPassedOver returns true for a provider whose ramp lets no more mail pass */
+  /**
+   * Chooses the provider of a message.
+   * @param isPassedOver returns true for a provider whose ramp lets no more mail pass
+   */
   choose(
     email: RoutableEmail,
     isPassedOver: (providerId: string) => boolean,

@@ -19,7 +19,7 @@ export interface ArrivedMessage {
 /** The kind of a message, with the report that the message contains, if any. */
 export type Reading =
   | { kind: 'report'; report: MailReport }
-  /** A program wrote the message, but it does not report on any mail of ours. */
+  /** A program wrote the message, but the message does not report on any mail of ours. */
   | { kind: 'automatic' }
   | { kind: 'ordinary' };
 

@@ -96,7 +96,7 @@ export interface EndingEvent {
 /**
  * The reads and side effects that a step can use. Steps are played in the same way in executions
  * and in the simulator, each of which has its own effects. Methods that need the contact throw a
- * StepFailure when it was deleted.
+ * StepFailure when the contact was deleted.
  */
 export interface StepEffects {
   /** When the step began. */

@@ -20,8 +20,8 @@ export interface StepModule<Config extends object = Record<string, unknown>> {
    */
   config: z.ZodType<Config>;
   /**
-   * How many outgoing transitions a step has: `one`; `branches`: one for each branch, which it
-   * names; `outcomes`: one for each branch or one for all; `none`.
+   * The outgoing transitions of a step: `one`; `branches`: one for each branch, and the transition
+   * names its branch; `outcomes`: one for each branch or one for all; `none`.
    */
   ways: 'one' | 'branches' | 'outcomes' | 'none';
   /** Returns the branches of the step. Absent: the type has no branches. */
