@@ -55,8 +55,8 @@ export function createDomainActivities(services: DomainServices) {
      * there.
      */
     async FORGET_DOMAIN(name: string): Promise<void> {
-      // The platform itself sends from this domain, which a project had claimed before, so it
-      // stays.
+      // The platform itself sends from this domain, which a project had claimed before, so the
+      // domain stays.
       if (name === platformDomain) return;
       await forgetUnclaimedIdentity(db, name, () => identities.remove(name));
     },

@@ -48,11 +48,14 @@ export interface DeliveryServices extends SendingServices {
 
 /** Maximum number of messages in a batch. */
 const batchSize = 100;
-/** Number of due messages for each parallel delivery, which give it some seconds of work. */
+/**
+ * Number of due messages for each parallel delivery. A delivery is busy with this number for some
+ * seconds.
+ */
 const deliveryBacklog = 1_000;
 /**
- * Maximum number of parallel deliveries of a project, the same as for a campaign. More would only
- * take worker slots from other projects.
+ * Maximum number of parallel deliveries of a project, the same as for a campaign. More deliveries
+ * would only take worker slots from other projects.
  */
 const parallelismMax = 4;
 /**
@@ -72,7 +75,7 @@ const heldMs = 1_000;
 const soonMsMax = 250;
 /**
  * Minimum wait for mail that is due soon, in milliseconds, so that several messages are due after
- * it.
+ * the wait.
  */
 const gatherMs = 100;
 /**

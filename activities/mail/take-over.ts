@@ -143,8 +143,8 @@ function outcomeOf(
     if (answer) {
       return deliveryOutcomeOf(message, finalOutcomeOf(message, answer), undefined, services);
     }
-    // If the file is incomplete, the end of the lease settles this message together with those that
-    // the file does not name.
+    // If the file is incomplete, the end of the lease settles this message together with the
+    // messages that the file does not name.
     return isComplete ? { emailId, kind: 'uncertain', error: noAnswer } : null;
   }
   // The message was already settled by feedback or by the settle time, or it was deleted. A message
@@ -190,8 +190,8 @@ function withCode(text: string, code: string): string {
 }
 
 /**
- * Records the outcomes of an attempt. If PostgreSQL rejects one, the messages stay claimed until
- * the lease ends.
+ * Records the outcomes of an attempt. If PostgreSQL rejects an outcome, all messages of the attempt
+ * stay claimed until the lease ends.
  */
 async function recordAll({ db, log }: TakeOverServices, attempt: Attempt): Promise<void> {
   try {

@@ -42,10 +42,11 @@ function expectedMs({ taken, since, callMs }: Share, now: number): number {
 
 /**
  * Shares slots by dynamic thresholds (shared packet buffers; Choudhury and Hahne, 1998): a project
- * gets another slot while it holds fewer than are free. So a single project gets half of the slots
- * and two projects get a third each, and some are usually free for the next project. A call without
- * a slot waits as long as the calls before it are expected to take. So the calls of a long queue
- * ask about as often as slots become free.
+ * gets another slot while it holds fewer slots than are free. So a single project gets half of the
+ * slots and two projects get a third each, and some slots are usually free for the next project.
+ *
+ * A call without a slot waits as long as the calls before it are expected to take. So the calls of
+ * a long queue ask about as often as slots become free.
  * @param slots number of shared slots
  * @param now a clock, in milliseconds
  */

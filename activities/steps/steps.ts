@@ -13,8 +13,8 @@ import { playStep, settleStep } from './play.ts';
 import { createWebhookCalls, type WebhookServices } from './webhook.ts';
 
 /**
- * One activity for each step type that is performed, and three more (below). Their names are those
- * of the product, because operators see them in the Temporal UI.
+ * One activity for each step type that is performed, and three more (below). An activity has the
+ * name of its step type, because operators see the name in the Temporal UI.
  */
 export interface StepActivities extends Record<
   PerformedType,

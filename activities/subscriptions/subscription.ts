@@ -69,7 +69,7 @@ export function createSubscriptionActivities(services: SubscriptionServices, pla
   const share = createShare(places);
   const paces = createPaces(services.db);
   return {
-    /** Reads new events for a subscription and sends due ones, for one time slice. */
+    /** Reads new events for a subscription and sends due deliveries, for one time slice. */
     SEND_EVENTS: (id: string) =>
       timeBoxed(async (shouldContinue, stop) => {
         const others = Date.now() + crowdedSliceMs;
@@ -157,8 +157,8 @@ async function sendEvents(
         sending.add(entry);
         entry.end.finally(() => sending.delete(entry)).catch(() => {});
       }
-      // Read again at once, because deliveries of one contact may have hidden others, or the pace
-      // has let fewer requests begin than there were places.
+      // Read again at once, because deliveries of one contact may have hidden other deliveries, or
+      // the pace has let fewer requests begin than there were places.
       if (units > 0 && (units < free || free < places)) continue;
       if (sending.size === 0 && isBehind) continue;
       if (sending.size === 0) {

@@ -37,7 +37,7 @@ export async function announceKeyEnds(
   while (!isOver() && (await announceOfProject(services)));
 }
 
-/** Announces the due expiries of one project. Returns false when no project has any. */
+/** Announces the due expiries of one project. Returns false when no project has due expiries. */
 async function announceOfProject(services: KeyExpiryServices): Promise<boolean> {
   const expired = await transact(services.db, async (tx) => {
     const due = await takeKeyNotices(tx);

@@ -68,8 +68,8 @@ export interface Delivered {
 
 /**
  * Delivers one batch in chunks: claim, compose, check again, send. The outcomes are recorded
- * together. A message has one mail provider at a time, and gets another one only after a refusal.
- * Every committed claim ends in an outcome or is released, unless the process dies.
+ * together. A message has one mail provider at a time, and gets another provider only after a
+ * refusal. Every committed claim ends in an outcome or is released, unless the process dies.
  * @param stop when aborted, no more messages are sent and the remaining claims are released.
  */
 export async function deliverBatch<E extends Sendable>(

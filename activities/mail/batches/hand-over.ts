@@ -10,7 +10,7 @@ import { createSemaphore, type Semaphore } from './semaphore.ts';
 
 /**
  * Limits the bytes of attachments of all messages that this process is sending. Four messages with
- * the largest attachments (10 MB by default) fit, two of them of one project. Each byte is in
+ * the largest attachments (10 MB by default) fit, but only two of one project. Each byte is in
  * memory about four times: as stored, in base64 and in the message.
  */
 const filesUnderWay = createSemaphore(40 * 1024 * 1024);
@@ -21,8 +21,8 @@ const filesUnderWay = createSemaphore(40 * 1024 * 1024);
  */
 const bodiesUnderWay = createSemaphore(12 * 1024 * 1024);
 /**
- * Gives claimed messages to their mail providers, with as much concurrency as each allows. Never
- * throws.
+ * Gives claimed messages to their mail providers, with as much concurrency as each provider allows.
+ * Never throws.
  */
 export async function handOver<E extends Sendable>(
   services: SendingServices,

@@ -215,7 +215,10 @@ export class MessageAttempt<E extends Sendable> {
     return mayEnter ? null : 'down';
   }
 
-  /** Passes over a provider without giving it the message. null: the next provider may be tried. */
+  /**
+   * Passes over a provider without giving it the message. Returns the outcome; null: the next
+   * provider may be tried.
+   */
   async #pass(reason: 'too_large' | 'down', messageBytes: number): Promise<DeliveryOutcome | null> {
     const chosen = this.#chosen;
     const isHeld = reason === 'down' && chosen?.choice.onDown !== 'next';
@@ -231,8 +234,8 @@ export class MessageAttempt<E extends Sendable> {
   }
 
   /**
-   * Moves a message that its provider has refused to the next provider. null: the next provider may
-   * be tried.
+   * Moves a message that its provider has refused to the next provider. Returns the outcome; null:
+   * the next provider may be tried.
    */
   async #move(
     answer: Extract<SendOutcome, { error: string }>,

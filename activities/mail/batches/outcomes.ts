@@ -15,7 +15,10 @@ export interface Attempted {
 
 export interface OutcomeRules {
   mailer: Pick<Mailer, 'hasSimulator'>;
-  /** Milliseconds after the first attempt within which the message is retried. Later it fails. */
+  /**
+   * Milliseconds after the first attempt within which the message is retried. After this time, the
+   * message fails.
+   */
   retryMs: number;
 }
 

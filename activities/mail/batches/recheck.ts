@@ -39,7 +39,7 @@ export function startRecheck(
         for (const id of await listStopped([...open])) stopped.add(id);
         checkedAt = performance.now();
       } catch {
-        // If no check succeeds in time after a failed one, no further message is handed over, and
+        // If no check succeeds in time after a failed check, no further message is handed over, and
         // the rest is released.
       } finally {
         checking = null;

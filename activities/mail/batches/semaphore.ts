@@ -2,7 +2,7 @@
 export interface Semaphore {
   /**
    * Waits until `amount` is free and takes it. 0 never waits; an amount over the capacity takes the
-   * whole capacity. Callers are served in order, but urgent ones before all others. Returns the
+   * whole capacity. Callers are served in order, but urgent callers before all others. Returns the
    * function that releases the amount.
    */
   acquire(amount: number, options?: Holder & { urgent?: boolean }): Promise<() => void>;
