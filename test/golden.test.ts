@@ -2,6 +2,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../api/endpoints.ts';
+import { dashboards } from '../dev/dashboards/dashboards.ts';
+import { dashboardFile } from '../dev/dashboards/grafana.ts';
 import { scopeOf } from '../domain/access/scopes.ts';
 import { diagramFile, diagramsFolder } from '../api/docs/diagrams.ts';
 import { openApiDocument } from '../api/docs/openapi.ts';
@@ -28,6 +30,13 @@ it('has a drawing of each diagram of the documentation, and no other', async () 
   const files = new Set((await diagramSources()).map(diagramFile));
   const hint = 'A diagram of docs/ has changed: npm run golden';
   expect((await readdir(diagramsFolder)).toSorted(), hint).toEqual([...files].toSorted());
+});
+
+it.each(dashboards)('has the file of the dashboard $name', async (dashboard) => {
+  await expectGolden(
+    `../../deploy/grafana/everpost-${dashboard.name}.json`,
+    dashboardFile(dashboard),
+  );
 });
 
 describe('the API', () => {

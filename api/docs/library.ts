@@ -71,6 +71,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'operating/night-shift',
       'operating/journal',
       'operating/metrics',
+      'operating/alerts',
       'operating/delivery',
       'operating/amazon-ses',
       'operating/own-mail-server',
