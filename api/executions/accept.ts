@@ -15,40 +15,55 @@ const kinds: Record<ExecutionJobKind, { prefix: string; event: SecurityEventName
   'retry-all': { prefix: 'retry-all', event: 'workflow.retried' },
 };
 
+type AcceptedJob = Pick<ExecutionJobData, 'workflowId' | 'operation' | 'stepId'> & {
+  totalRequested?: number;
+  /** The input of the job. */
+  asked: object;
+};
+
 /**
  * Accepts a job on the executions of a workflow. A request that is repeated with its
  * `Idempotency-Key` accepts no second job, also after an interruption. Some jobs must not run
  * twice, for example to extend waits.
- * @param job.asked the input of the job
  * @returns the response
  * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted in the meantime
  */
 export async function acceptExecutionJob(
   { db, caller, keyUse, note }: Accepting,
   message: string,
-  job: Pick<ExecutionJobData, 'workflowId' | 'operation' | 'stepId'> & {
-    totalRequested?: number;
-    asked: object;
-  },
+  job: AcceptedJob,
 ): Promise<{ message: string; jobId: string }> {
   const { project } = caller;
-  const { prefix, event } = kinds[job.operation];
-  const jobId = `${prefix}-${project.publicId}-${randomUUID()}`;
+  const jobId = newJobId(caller, job.operation);
   const answer = { message, jobId };
   await transact(db, async (tx) => {
     await holdProject(tx, project.id);
     found('WORKFLOW', job.workflowId, await holdWorkflow(tx, project.id, job.workflowId));
-    const ref = { projectId: project.id, jobId };
-    await insertExecutionJob(tx, ref, {
-      totalRequested: null,
-      causedBy: actorOf(caller),
-      ...job,
-    });
+    await storeExecutionJob(tx, caller, jobId, job);
     const target = { type: 'workflow', id: job.workflowId };
+    const { event } = kinds[job.operation];
     await note({ event, projectId: project.id, target, details: { jobId } }, tx);
     await keyUse?.completeIn(tx, answer);
   });
   return answer;
+}
+
+export function newJobId({ project }: ProjectCaller, operation: ExecutionJobKind): string {
+  return `${kinds[operation].prefix}-${project.publicId}-${randomUUID()}`;
+}
+
+/**
+ * Stores a job on the executions of a workflow. The caller's transaction has locked the project and
+ * then the workflow.
+ */
+export async function storeExecutionJob(
+  tx: Database,
+  caller: ProjectCaller,
+  jobId: string,
+  job: AcceptedJob,
+): Promise<void> {
+  const given = { totalRequested: null, causedBy: actorOf(caller), ...job };
+  await insertExecutionJob(tx, { projectId: caller.projectId, jobId }, given);
 }
 
 /** The parts of a call that accepting a job needs. */

@@ -19,20 +19,16 @@ import { givenCondition, type NewSegment, type SegmentChange } from './input.ts'
 
 /** Changes of segments, in the transaction of the caller. */
 
-/** Columns that a request cannot set. */
-interface OwnColumns {
-  id?: string;
-  /** Key of the segment's file. */
-  file_key?: string;
-  member_count?: number;
-}
-
-/** Creates a segment. @throws Problem VALIDATION_ERROR */
+/**
+ * Creates a segment.
+ * @param own.id its id, by default a new one
+ * @throws Problem VALIDATION_ERROR
+ */
 export async function storeNewSegment(
   tx: Database,
   projectId: string,
   body: z.output<typeof NewSegment>,
-  own: OwnColumns = {},
+  own: { id?: string; member_count?: number } = {},
 ): Promise<SegmentRow> {
   const given = givenCondition(body);
   await holdProject(tx, projectId);

@@ -25,16 +25,18 @@ interface Writing {
 
 /**
  * Creates a subscription, and its secret.
- * @param causedBy the result of `actorOf`
+ * @param options.id its id, by default a new one
+ * @param options.causedBy the result of `actorOf`
  * @throws Problem EVENT_SUBSCRIPTION_LIMIT, VALIDATION_ERROR
  */
 export async function storeNewSubscription(
   { tx, projectId, cipher }: Writing,
   body: z.output<typeof NewSubscription>,
-  causedBy: string,
+  { id, causedBy }: { id?: string; causedBy: string },
 ): Promise<{ row: SubscriptionRow; secret: string }> {
   const secret = secretOf(randomBytes(32));
   const inserted = await insertSubscription(tx, projectId, {
+    ...(id !== undefined && { id }),
     url: body.url,
     events: body.events,
     description: body.description ?? null,

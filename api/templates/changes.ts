@@ -24,23 +24,16 @@ import type { TemplateChange, TemplateInput } from './input.ts';
 
 type Given = z.output<typeof TemplateInput>;
 
-/** Columns that a request cannot set. */
-interface OwnColumns {
-  id?: string;
-  /** Key of the template's file. */
-  file_key?: string;
-}
-
 /**
  * Creates a template.
- * @param own by default a new id, and no key
+ * @param own.id its id, by default a new one
  * @throws Problem TOPIC_NOT_FOUND, DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED
  */
 export async function storeNewTemplate(
   tx: Database,
   projectId: string,
   body: Given,
-  own: OwnColumns = {},
+  own: { id?: string } = {},
 ): Promise<TemplateRow> {
   await holdProject(tx, projectId);
   await requireTopics(tx, projectId, [body.topicId]);

@@ -20,14 +20,15 @@ import type { NewTopic } from './input.ts';
 
 /**
  * Creates a topic.
- * @param own by default a new id
+ * @param options.id its id, by default a new one
+ * @param options.leaving number of topics that the same transaction deletes later
  * @throws Problem TOPIC_EXISTS, TOPIC_LIMIT
  */
 export async function storeNewTopic(
   tx: Database,
   projectId: string,
   { default: byDefault, ...fields }: z.output<typeof NewTopic>,
-  own: { id?: string } = {},
+  { leaving = 0, ...own }: { id?: string; leaving?: number } = {},
 ): Promise<TopicRow> {
   await holdProject(tx, projectId);
   await lockTopics(tx, projectId);
@@ -36,7 +37,7 @@ export async function storeNewTopic(
     const message = `The project already has a topic with the key "${fields.key}".`;
     throw new Problem('TOPIC_EXISTS', { message });
   }
-  if (topics.length >= limits.topics) {
+  if (topics.length - leaving >= limits.topics) {
     const message = `The project already has ${limits.topics} topics, which is the maximum.`;
     throw new Problem('TOPIC_LIMIT', { message, details: { limit: limits.topics } });
   }

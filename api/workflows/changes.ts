@@ -39,6 +39,8 @@ interface Options {
 
 /**
  * Creates a workflow with its trigger or its whole graph.
+ * @param options.id its id, by default a new one
+ * @param options.path the fields that contain the graph in errors, the outermost first
  * @throws Problem VALIDATION_ERROR, TEMPLATE_NOT_FOUND, TOPIC_NOT_FOUND, SEGMENT_NOT_FOUND,
  * WORKFLOW_INVALID
  */
@@ -46,12 +48,13 @@ export async function storeNewWorkflow(
   tx: Database,
   projectId: string,
   body: z.output<typeof NewWorkflow>,
-  { broken, causedBy }: Options,
+  { id, path = ['graph'], broken, causedBy }: Options & { id?: string; path?: readonly string[] },
 ): Promise<{ row: WorkflowRow; warnings: GraphWarning[] }> {
   const { graph } = body;
   const where = settledWhere(body.triggerConfig?.where);
   await holdProject(tx, projectId);
   const workflow = await insertWorkflow(tx, {
+    ...(id !== undefined && { id }),
     project_id: projectId,
     ...columnsFrom({
       name: body.name,
@@ -76,7 +79,7 @@ export async function storeNewWorkflow(
     return { row: workflow, warnings: [] };
   }
   const enabled = body.enabled ?? false;
-  const made = await fillWorkflow(tx, workflow, graph, { enabled, broken, causedBy });
+  const made = await fillWorkflow(tx, workflow, graph, { path, enabled, broken, causedBy });
   return { row: made.filled, warnings: made.warnings };
 }
 

@@ -1,7 +1,12 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { fileTables } from './tables.ts';
-import { type FilePattern, type FileKind, fileKinds } from '../../domain/files/kinds.ts';
+import {
+  type FilePattern,
+  type FileKind,
+  fileKinds,
+  type KeyedKind,
+} from '../../domain/files/kinds.ts';
 import type { FileKeys } from '../../domain/files/references.ts';
 
 /** An object that a file describes. */
@@ -66,4 +71,19 @@ export async function findFileKeys(
     segments: await keysIn('segment'),
     topics: await keysIn('topic'),
   };
+}
+
+/** Sets the keys of objects. An object may get the former key of another one in the list. */
+export async function setFileKeys(
+  tx: Database,
+  kind: KeyedKind,
+  keys: readonly { id: string; key: string }[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  const table = sql.table(fileTables[kind].table);
+  const given = sql`jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as given(id uuid, key text)`;
+  await sql`update ${table} as object set file_key = null from ${given}
+    where object.id = given.id and object.file_key <> given.key`.execute(tx);
+  await sql`update ${table} as object set file_key = given.key from ${given}
+    where object.id = given.id and object.file_key is null`.execute(tx);
 }

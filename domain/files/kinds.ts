@@ -21,6 +21,10 @@ export const keyedKinds = ['workflow', 'template', 'segment', 'event-subscriptio
 
 export type KeyedKind = (typeof keyedKinds)[number];
 
+export function isKeyedKind(kind: FileKind): kind is KeyedKind {
+  return (keyedKinds as readonly FileKind[]).includes(kind);
+}
+
 const folders: Readonly<Record<FileKind, string>> = {
   workflow: 'workflows',
   template: 'templates',

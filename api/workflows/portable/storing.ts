@@ -255,6 +255,7 @@ function configOf(
 
 /**
  * Stores the graph of a request in a new workflow. Warnings name steps by their keys.
+ * @param options.path the fields that contain the graph, the outermost first
  * @param options.enabled true if the workflow is enabled at once
  * @param options.broken the result of `findBrokenTemplates`, for a workflow that is enabled
  * @param options.causedBy the result of `actorOf`
@@ -266,16 +267,17 @@ export async function fillWorkflow(
   workflow: WorkflowRow,
   given: Given,
   {
+    path,
     enabled,
     broken,
     causedBy,
   }: {
+    path: readonly string[];
     enabled: boolean;
     broken: ReadonlyMap<string, string> | undefined;
     causedBy: string | null;
   },
 ): Promise<{ filled: WorkflowRow; warnings: GraphWarning[] }> {
-  const path = ['graph'];
   await storeGraph(tx, workflow, given, path);
   await refuseTooLarge(tx, workflow.id);
   const filled = await updateWorkflow(tx, workflow.id, { enabled });

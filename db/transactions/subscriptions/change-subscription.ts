@@ -16,6 +16,8 @@ import {
 import { limits } from '../../../domain/limits.ts';
 
 export interface NewSubscription extends SealedHeaders {
+  /** By default a new id. */
+  id?: string;
   url: string;
   events: string[];
   description: string | null;
