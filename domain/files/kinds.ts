@@ -35,6 +35,9 @@ const folders: Readonly<Record<FileKind, string>> = {
   'consent-policy': 'policies',
 };
 
+/** The folders in which files are. */
+export const fileFolders: readonly string[] = [...new Set(Object.values(folders))];
+
 /** The keys of the policies, of which a project has one each. */
 export const policyKeys = { 'send-policy': 'send', 'consent-policy': 'consent' } as const;
 

@@ -8,7 +8,12 @@ const options = {
   from: { type: 'string', value: 'EMAIL', summary: 'The sender; default: that of the template' },
   subject: { type: 'string', value: 'TEXT', summary: 'The subject' },
   body: { type: 'string', value: 'HTML', summary: 'The body' },
-  template: { type: 'string', value: 'KEY', summary: 'Send this template instead of a body' },
+  template: {
+    type: 'string',
+    value: 'KEY',
+    offers: 'templates',
+    summary: 'Send this template instead of a body',
+  },
   data: {
     type: 'string',
     multiple: true,

@@ -80,6 +80,12 @@ function valueOf(
 
 /** @throws Failure if words are missing, or there are too many */
 export function checkOperands({ name, operands }: Command, given: readonly string[]): void {
+  for (const [at, { choices }] of operands.entries()) {
+    const word = given[at];
+    if (word === undefined || !choices || choices.includes(word)) continue;
+    const hint = hintOf(word, choices);
+    throw wrongCall(`${name} takes ${choices.join(', ')}, not "${word}".${hint}`);
+  }
   const missing = operands.filter(({ isOptional }) => !isOptional)[given.length];
   if (missing) throw wrongCall(`${name} needs <${missing.name}>. See everpost ${name} --help.`);
   const isMany = operands.some(({ isMany: many }) => many);

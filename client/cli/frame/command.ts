@@ -17,8 +17,13 @@ export interface Option {
   value?: string;
   /** The possible values, also for the completion. */
   choices?: readonly string[];
+  /** What the completion offers as values. */
+  offers?: Offer;
   summary: string;
 }
+
+/** Words that the completion finds: profiles, keys of files, or patterns of files. */
+export type Offer = 'profiles' | 'templates' | 'workflows' | 'patterns';
 
 export type Options = Readonly<Record<string, Option>>;
 
@@ -37,6 +42,8 @@ export interface Operand {
   isOptional?: boolean;
   /** Any number of words, at the end. */
   isMany?: boolean;
+  choices?: readonly string[];
+  offers?: Offer;
 }
 
 /** The options of every command. */
@@ -45,6 +52,7 @@ export const commonOptions = {
   profile: {
     type: 'string',
     value: 'NAME',
+    offers: 'profiles',
     summary: 'The project to use; default: EVERPOST_PROFILE, else "default"',
   },
   json: { type: 'boolean', summary: 'Write JSON, as without a terminal' },

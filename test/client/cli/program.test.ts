@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import { type TestApi, useApi } from '../../support/api.ts';
 import { type Cli, useCli } from '../../support/cli.ts';
 import { listen, use } from '../../support/use.ts';
 
+const root = join(import.meta.dirname, '../../..');
 let api: TestApi;
 let cli: Cli;
 let secretKey: string;
@@ -37,9 +38,9 @@ async function serverWith(status: number, body: object, headers: Record<string, 
 
 describe('the command line', () => {
   it('shows its help and its version', async () => {
-    const { version } = JSON.parse(
-      await readFile(join(import.meta.dirname, '../../../client/package.json'), 'utf8'),
-    ) as { version: string };
+    const { version } = JSON.parse(await readFile(join(root, 'client/package.json'), 'utf8')) as {
+      version: string;
+    };
     expect(await cli.run(['--version'])).toMatchObject({ exitCode: 0, stdout: `${version}\n` });
     for (const words of [[], ['--help'], ['help']]) {
       const { exitCode, stdout } = await cli.run(words);
@@ -65,7 +66,6 @@ describe('the command line', () => {
       join(cli.folder, 'everpost.yaml'),
       'profiles: {here: {url: https://x.example}}',
     );
-    const root = join(import.meta.dirname, '../../..');
     const args = ['--prefix', root, 'run', '-s', 'everpost', '--', 'profiles'];
     const { stdout } = await promisify(execFile)('npm', args, {
       cwd: cli.folder,
@@ -143,6 +143,48 @@ describe('login', () => {
     const track = ['track', 'ada@shop.example', 'paid', '--profile', 'shop'];
     expect((await cli.run(track)).exitCode).toBe(2);
     expect(evil.requests).toEqual([]);
+  });
+});
+
+describe('completion', () => {
+  it('offers commands, options, profiles and the keys of the files in bash', async () => {
+    await cli.run(['login', '--profile', 'shop', '--url', api.url, '--key-stdin'], {
+      stdin: secretKey,
+    });
+    await mkdir(join(cli.folder, 'templates'));
+    await writeFile(join(cli.folder, 'templates/receipt.html'), '');
+    await writeFile(
+      join(cli.folder, 'everpost.yaml'),
+      'profiles: {live: {url: https://x.example}}',
+    );
+    const program = `
+      everpost() { ${process.execPath} ${join(root, 'client/dist/cli.js')} "$@"; }
+      eval "$(everpost completion bash)"
+      complete -p everpost
+      complete_words() {
+        COMP_WORDS=(everpost "$@"); COMP_CWORD=$#; _everpost; echo "\${COMPREPLY[*]}"
+      }
+      complete_words lo
+      complete_words track --idem
+      complete_words logs --profile ''
+      complete_words send --template re
+    `;
+    const { stdout } = await promisify(execFile)('bash', ['-c', program], {
+      cwd: cli.folder,
+      env: { PATH: process.env.PATH, XDG_CONFIG_HOME: join(cli.stored, '../..') },
+    });
+    expect(stdout.split('\n')).toEqual([
+      'complete -o default -F _everpost everpost',
+      expect.stringContaining('login logout'),
+      '--idempotency-key',
+      'live shop',
+      'receipt',
+      '',
+    ]);
+    for (const shell of ['zsh', 'fish']) {
+      expect((await cli.run(['completion', shell])).stdout).toContain('everpost completion');
+    }
+    expect((await cli.run(['completion', 'bahs'])).stderr).toContain('Did you mean bash?');
   });
 });
 

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { secondsOf } from '../../../domain/time/duration.ts';
+import type { Call } from '../frame/command.ts';
+import { exitCodes, shownError, wrongCall } from '../frame/failure.ts';
+
+/** The options of commands that show what happens. */
+export const watchOptions = {
+  since: {
+    type: 'string',
+    value: 'DURATION',
+    summary: 'How far to look back: 90s, 15m, 24h or 7d; default: 24h',
+  },
+  watch: { type: 'boolean', summary: 'Go on, and show new ones as they come' },
+} as const;
+
+type WatchCall = Call<typeof watchOptions>;
+
+const dayMs = 86_400_000;
+
+/** Time between two looks at the server. */
+const intervalMs = 2_000;
+
+/**
+ * Rows may become visible a little later than their time says, so each look begins this much before
+ * the last one.
+ */
+const overlapMs = 60_000;
+
+/** @throws Failure if `--since` is no duration */
+export function sinceOf({ options: { since } }: WatchCall): Date {
+  const seconds = since === undefined ? dayMs / 1000 : secondsOf(since);
+  if (seconds === null) {
+    throw wrongCall(`--since takes a duration such as 90s, 15m, 24h or 7d, not "${since}".`);
+  }
+  return new Date(Math.max(0, Date.now() - seconds * 1000));
+}
+
+/**
+ * Looks at the server until Ctrl-C. It goes on while the server does not answer.
+ * @param look shows what is new since the first moment. What is older than the second one, the start
+ * of the command or `--since`, is only remembered.
+ */
+export async function watch(
+  call: WatchCall,
+  look: (since: Date, shownFrom: Date) => Promise<void>,
+): Promise<void> {
+  const shownFrom = call.options.since === undefined ? new Date() : sinceOf(call);
+  let since = new Date(shownFrom.getTime() - overlapMs);
+  let isAway = false;
+  for (;;) {
+    const begun = Date.now();
+    try {
+      await look(since, shownFrom);
+      since = new Date(begun - overlapMs);
+      isAway = false;
+    } catch (error) {
+      call.signal.throwIfAborted();
+      const { exitCode, message } = shownError(error);
+      if (exitCode !== exitCodes.noAnswer) throw error;
+      if (!isAway) call.output.note(`${message} Waiting for the server.`);
+      isAway = true;
+    }
+    await sleep(intervalMs, undefined, { signal: call.signal });
+  }
+}
+
+/** Remembers the newest ids, so that each is shown once. */
+export class Seen<Mark> {
+  readonly #marks = new Map<string, Mark>();
+  static readonly #max = 100_000;
+
+  get(id: string): Mark | undefined {
+    return this.#marks.get(id);
+  }
+
+  set(id: string, mark: Mark): void {
+    this.#marks.delete(id);
+    this.#marks.set(id, mark);
+    if (this.#marks.size <= Seen.#max) return;
+    const [oldest] = this.#marks.keys();
+    this.#marks.delete(oldest!);
+  }
+}
