@@ -110,7 +110,7 @@ export function millisecondsUntil(moment: RawBuilder<unknown>): RawBuilder<numbe
  */
 const longestWaitMs = 30 * 24 * 3_600_000;
 
-/** The same as `millisecondsUntil`, at most `longestWaitMs`. */
+/** Like `millisecondsUntil`, but at most `longestWaitMs`. */
 export function millisecondsToWait(moment: RawBuilder<unknown>): RawBuilder<number | null> {
   const until = millisecondsUntil(moment);
   return sql<

@@ -9,8 +9,10 @@ import { isLockTimeout, isTransient } from './sql-state.ts';
  * the table `kysely_migration`. docs/upgrading.md has the rules for new files. Processes of two
  * versions run at the same time during an update. So this code accepts migrations of a newer
  * version, and no migration blocks other statements for long.
- * Kysely's own migrator does neither. This code uses its table and advisory lock, so that processes
- * of older versions, which use that migrator, take turns with this one.
+ *
+ * Kysely's own migrator does neither, so it is not used. But this code uses the table and the
+ * advisory lock of Kysely's migrator, so that processes of older versions, which use that migrator,
+ * take turns with this code.
  */
 
 const migrationsDir = path.join(import.meta.dirname, 'migrations');

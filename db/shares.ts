@@ -45,6 +45,7 @@ export class Shares {
   readonly #queue = new Set<Share>();
 
   /**
+   * Divides the connections of this pool.
    * @param owner the handle on the whole pool
    * @param waitMs maximum wait of a statement for a connection of its share; 0: without limit
    */

@@ -18,7 +18,10 @@ export interface BackgroundRows {
 export interface DatabaseWatch {
   /** Returns true if the database responds within `answerMs`, has the schema, and may be written. */
   answers(): Promise<boolean>;
-  /** @throws Error when the database does not respond */
+  /**
+   * Reads the state of background work.
+   * @throws Error when the database does not respond
+   */
   readBackground(): Promise<BackgroundRows>;
   close(): Promise<void>;
 }

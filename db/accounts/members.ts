@@ -13,7 +13,10 @@ export interface MemberRow {
   status: MemberStatus;
   /** The actor that added the member, as `actorOf` writes actors; null for the owner. */
   added_by: string | null;
-  /** The OpenID provider whose rules created the membership; null: it was created by hand. */
+  /**
+   * The OpenID provider whose rules created the membership; null: a person or an API key created
+   * it.
+   */
   managed_by: string | null;
   created_at: Date;
 }

@@ -46,9 +46,9 @@ interface AskedTopic {
 
 /**
  * Asks the owner of the contact's address to confirm that mail is wanted: all mail, if the contact
- * is unsubscribed, and those of the given topics that the contact does not get. An open request is
- * extended. Nothing happens if the contact gets all of this already, or has asked for the same a
- * moment ago.
+ * is unsubscribed, and mail of those given topics that the contact does not get. An open request is
+ * extended. Nothing happens if the contact gets all of this mail already, or if the same was
+ * requested within the last hour and no further confirmation mail may be sent yet.
  * @throws Problem CONSENT_SENDER_REQUIRED
  */
 export async function requestOptIn(

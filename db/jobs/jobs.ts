@@ -119,8 +119,8 @@ export async function listImports(
 /**
  * Locks a job for the caller's transaction and returns it; null when nothing is left to do, because
  * it has ended or is deleted. In a disabled project, the job is cancelled here. The project is
- * locked first, so that disabling, reset and deletion wait for this transaction, or this one for
- * them.
+ * locked first, so that disabling, reset and deletion wait for this transaction, or this
+ * transaction waits for them.
  */
 export async function lockOpenJob(tx: Database, { projectId, jobId }: JobRef) {
   const project = await tx

@@ -29,9 +29,9 @@ const keepsEarlier = sql`excluded.action = 'signal' and outbox.action <> 'signal
  * The end of an `insert into outbox …`: a later request for the same run replaces an earlier one.
  * But a signal replaces neither a cancellation nor a start, because the execution's row is read
  * when the start is sent. A signal with a step means that an event has ended the wait of this step.
- * It does not replace a signal without a step, after which the run reads its row and finds the
- * event there. `created_at` is kept, because Temporal has not been informed of a change since this
- * time.
+ * Such a signal does not replace a signal without a step, because after a signal without a step the
+ * run reads its row and finds the event there. `created_at` is kept, because Temporal has not been
+ * informed of a change since this time.
  */
 export const replacingEarlier = sql`
   on conflict (run_id) do update set

@@ -122,8 +122,8 @@ export function routedBy(attemptId: string): RawBuilder<unknown> {
 
 /**
  * SQL that returns the mail provider that has a message, or has had it last; null: the default
- * provider, without a route. While a chunk is claimed, it has the providers of its messages, and
- * their rows do not have them yet.
+ * provider, without a route. While a chunk is claimed, the row of the chunk has the providers of
+ * its messages, and the rows of the messages do not have them yet.
  * @param email the table or its alias.
  */
 export function providerOf(email: string): RawBuilder<string | null> {

@@ -7,7 +7,7 @@ import { traceEntry } from './mail-trace.ts';
 /**
  * The status and the outcome with which messages are shown. Campaign mail that is being given to
  * the mail provider still has the status PENDING in its row, but a claimed chunk of its campaign
- * names it. Such mail is shown as SENDING.
+ * lists the message. Such mail is shown as SENDING.
  */
 
 /**

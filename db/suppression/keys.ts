@@ -77,8 +77,8 @@ const blockBytes = 64;
 const innerBytes = blockBytes + 1024;
 
 /**
- * HMAC-SHA-256 (RFC 2104) with a key shorter than a block. It is computed by two hashes, because
- * all addresses of a campaign are hashed, and an Hmac object would be slower.
+ * HMAC-SHA-256 (RFC 2104) with a key shorter than a block. The HMAC is computed by two hashes,
+ * because all addresses of a campaign are hashed, and an Hmac object would be slower.
  */
 function hasherOf(key: Buffer): (email: string) => Buffer {
   const padded = (byte: number, length: number) =>

@@ -224,7 +224,8 @@ export interface SegmentUsers {
 
 /**
  * Lists the unfinished campaigns, the segments and the workflows that refer to a segment, oldest
- * first. A workflow refers to it in its schedule or a step, or in a version with active executions.
+ * first. A workflow refers to the segment in its schedule or a step, or in a version with active
+ * executions.
  */
 export async function listSegmentUsers(
   db: Database,

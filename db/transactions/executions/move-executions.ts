@@ -344,7 +344,7 @@ async function renameSteps(tx: Database, moves: readonly PlannedMove[]): Promise
     move.renamed.map(({ from, to }) => ({ id: row.id, from, to })),
   );
   if (renamed.length === 0) return;
-  // Deletes steps that have not begun, because a new id may be that of such a step.
+  // Deletes steps that have not begun, because a renamed step may get the id of such a step.
   await sql`
     delete from step_execution
       where execution_id = any(${[...new Set(renamed.map(({ id }) => id))]}::uuid[])

@@ -28,8 +28,8 @@ export type DeliveryOutcome = {
       /** True if nothing will report the delivery, so that it can only be assumed. */
       isUnreported?: boolean;
       /**
-       * The recipient's address, if it is one of the simulator, which replaces the provider's
-       * reports.
+       * The recipient's address, if it is an address of the simulator, which replaces the
+       * provider's reports.
        */
       simulator?: string;
     }

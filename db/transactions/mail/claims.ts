@@ -29,7 +29,7 @@ export interface ChunkOrigin {
 export interface Claim {
   /** SQL that is true if a row is still claimed. */
   isHeld: RawBuilder<boolean>;
-  /** SQL that is true if a row was claimed, even if feedback has settled it since. */
+  /** SQL that is true if a row was claimed, even if feedback has settled the message since. */
   wasHeld: RawBuilder<boolean>;
   /** 1 if the rows do not count this attempt yet; otherwise 0. */
   attempt: 0 | 1;

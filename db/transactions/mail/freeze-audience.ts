@@ -52,9 +52,9 @@ const freezePage = 5_000;
 /**
  * Inserts the messages of the next contacts, in the order in which the contacts were created. Only
  * contacts that existed when the campaign started are included. Returns true if there is more to
- * do. It may be repeated, and two calls may run at once: the second is rolled back.
- * @throws StaleRow if it was rolled back, because the campaign's row or the time zone of a contact
- *   was changed meanwhile
+ * do. A call may be repeated, and two calls may run at once: the second call is rolled back.
+ * @throws StaleRow if the call was rolled back, because the campaign's row or the time zone of a
+ * contact was changed meanwhile
  */
 export async function insertCampaignEmails(
   db: Database,

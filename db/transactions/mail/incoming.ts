@@ -73,10 +73,10 @@ async function receive(
 }
 
 /**
- * Returns the reports of a message. A return path proves which mail it is about: one that the
- * message was sent to, otherwise one in the returned mail. Without it, the ids in the returned mail
- * count only if the report names the recipient of that mail. So a stranger can report about no
- * mail, and a recipient only about its own.
+ * Returns the reports in a message. A return path proves which mail a report is about: the return
+ * path to which the message was sent, otherwise the return path in the returned mail. Without a
+ * return path, the ids in the returned mail count only if the report names the recipient of that
+ * mail. So a stranger can report about no mail, and a recipient only about mail to this recipient.
  */
 async function findReports(
   { source, recipients, fingerprint, reading, arrivedAt }: IncomingMessage,

@@ -51,7 +51,7 @@ export function startRefusal(
 
 /**
  * Returns SQL that is true if an execution of a contact prevents another one in a workflow without
- * keys. With `once` any execution does; with `after_end` only an active one.
+ * keys. With `once`, any execution prevents it; with `after_end`, only an active execution.
  */
 export function isTaken(workflow: string, contactId: RawBuilder<unknown>): RawBuilder<boolean> {
   const isOfContact = isOwn(workflow, contactId);
