@@ -153,7 +153,9 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Server', metaEndpoints(() => endpoints)],
 ];
 
-/** Every endpoint of the API. Routes, documentation and the tests of all endpoints use this list. */
+/**
+ * Every endpoint of the API. Routes, documentation and the tests of all endpoints use this list.
+ */
 export const endpoints: readonly ListedEndpoint[] = chapters.flatMap(([chapter, declared]) =>
   declared.map((endpoint) => ({ ...endpoint, chapter })),
 );

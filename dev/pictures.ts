@@ -203,7 +203,9 @@ function runOf(execution: Awaited<ReturnType<typeof executionOf>>): string {
   return `/${execution.temporalWorkflowId}/${execution.temporalRunId}`;
 }
 
-/** Opens some mails of the campaign as people do, a while after they came, and follows their links. */
+/**
+ * Opens some mails of the campaign as people do, a while after they came, and follows their links.
+ */
 async function readMails(): Promise<void> {
   const browserName = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Firefox/145.0' };
   await sleep(5_000);

@@ -113,7 +113,10 @@ describe('the database', () => {
   const migrations = readdirSync(path.join(root, 'db/migrations')).sort();
   const sql = migrations.map((file) => read(`db/migrations/${file}`)).join('\n');
 
-  /** The last schema file of the last release (RELEASES.md). Until the first one, files change in place. */
+  /**
+   * The last schema file of the last release (RELEASES.md). Until the first one, files change in
+   * place.
+   */
   const lastReleased: string = '';
   /**
    * Later files, which run beside processes of the release: docs/upgrading.md. `code`: without

@@ -20,8 +20,8 @@ export interface IssuedCommand {
   /** The SDK's name of the command, such as `startTimer`. */
   kind: string;
   /**
-   * The type of the activity that the command schedules, or the id of a patch (`patched()`); null for
-   * other commands.
+   * The type of the activity that the command schedules, or the id of a patch (`patched()`); null
+   * for other commands.
    */
   name: string | null;
 }

@@ -10,7 +10,10 @@ import { replayHistory } from './replay.ts';
 
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/** The services that a reset needs: the database, Temporal, and the code with which the run continues. */
+/**
+ * The services that a reset needs: the database, Temporal, and the code with which the run
+ * continues.
+ */
 export interface ResetServices {
   db: Database;
   client: Client;

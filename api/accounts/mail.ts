@@ -79,7 +79,8 @@ const membersByKeyPerHour = 20;
 
 /**
  * Creates mails to administrators about a change of members by a secret key.
- * @param administrators the administrators before the change, so that a removed one also gets the mail.
+ * @param administrators the administrators before the change, so that a removed one also gets the
+ * mail.
  */
 export async function recordMembersByKey(
   tx: Database,

@@ -43,9 +43,9 @@ export async function refuseUnknownFields(
 }
 
 /**
- * Returns the keys that at least one contact has. Keys are looked up one by one, because a common key
- * is found quickly. A key that no contact has costs a read of all contacts, so after the first such
- * key, one query looks up all remaining keys together.
+ * Returns the keys that at least one contact has. Keys are looked up one by one, because a common
+ * key is found quickly. A key that no contact has costs a read of all contacts, so after the first
+ * such key, one query looks up all remaining keys together.
  */
 async function keysInUse(
   db: Database,

@@ -124,7 +124,9 @@ export interface Endpoint<
    * project are checked before a stored response is repeated. For non-members, the handler runs.
    */
   projectOf?: (db: Database, id: string) => Promise<string | undefined>;
-  /** Returns the error if the server is not configured for this endpoint; null: it is configured. */
+  /**
+   * Returns the error if the server is not configured for this endpoint; null: it is configured.
+   */
   unavailable?: (config: Config) => ProblemCode | null;
   /**
    * Refuses a request by its body before validation, so that no other error is reported. @throws

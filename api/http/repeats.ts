@@ -15,7 +15,9 @@ import {
   useIdempotencyKey,
 } from './idempotency.ts';
 
-/** Milliseconds between renewals of a running request's key: a fifth of the time until it is stale. */
+/**
+ * Milliseconds between renewals of a running request's key: a fifth of the time until it is stale.
+ */
 const keyRenewalMs = limits.idempotencyStaleMs / 5;
 
 /** Runs the handler, or repeats the stored response for the request's key. */

@@ -239,7 +239,8 @@ async function readMessage(call: BatchCall, message: unknown): Promise<SendBody>
 }
 
 /**
- * Accepts all messages in one transaction, which also stores the response under the idempotency key.
+ * Accepts all messages in one transaction, which also stores the response under the idempotency
+ * key.
  * @throws Problem of the first refused message, with `details.index`
  */
 async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {

@@ -54,8 +54,8 @@ export class GroupCommit<Item, Answer> {
   }
 
   /**
-   * Returns the number of waiting items of a project. 0: the last ones are being written; undefined:
-   * none waits, and none is being written.
+   * Returns the number of waiting items of a project. 0: the last ones are being written;
+   * undefined: none waits, and none is being written.
    */
   waiting(projectId: string): number | undefined {
     return this.#byProject.get(projectId)?.length;

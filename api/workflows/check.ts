@@ -136,7 +136,9 @@ function unmasked({ steps = [], ...graph }: Partial<Graph>): Partial<Graph> {
 
 const anyId = '00000000-0000-4000-8000-000000000000';
 
-/** @throws Problem VALIDATION_ERROR when the graph would be too large with the ids of stored steps. */
+/**
+ * @throws Problem VALIDATION_ERROR when the graph would be too large with the ids of stored steps.
+ */
 function refuseTooLarge({ steps, transitions, ...graph }: StoredGraph): void {
   const stored = {
     ...graph,

@@ -44,8 +44,8 @@ export function encodeSkeleton(
     ),
     sampleRecipient,
   );
-  // The boundary has the id of the sample's mail in every message: it only has to be the same within
-  // one message.
+  // The boundary has the id of the sample's mail in every message: it only has to be the same
+  // within one message.
   const start = (contentType: string) =>
     `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
   const parts = [

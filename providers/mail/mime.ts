@@ -294,7 +294,8 @@ const convertHtml = compile({
  */
 export function textFromHtml(html: string): string {
   // An embedded image has no text, and may be larger than the rest of the mail.
-  // Safe regex: a failed match has read fewer than 256 characters, and a successful one is consumed.
+  // Safe regex: a failed match has read fewer than 256 characters, and a successful match is
+  // consumed.
   const withoutData = html.replace(/data:[^\s"'<>()]{256,}/gi, '');
   const text = withoutFiller(convertHtml(cutHtml(withoutData)));
   return text.length > textCharsMax ? `${text.slice(0, textCharsMax - 1)}…` : text;

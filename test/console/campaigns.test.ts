@@ -14,7 +14,9 @@ describe.runIf(browser)('the campaigns in the console', () => {
   const faults: string[] = [];
   afterAll(() => expect(faults).toEqual([]));
 
-  /** A user with a project, and four contacts: one is unsubscribed, one is left out by its segment. */
+  /**
+   * A user with a project, and four contacts: one is unsubscribed, one is left out by its segment.
+   */
   async function openProject(options = {}) {
     const { cookie, email } = await api.signUp();
     const project = await api.createProject(cookie, 'Shop');

@@ -92,7 +92,9 @@ describe('executions with keys', async () => {
 
   const arms = ['a', 'b'].map((id) => ({ id, name: id, weight: 50 }));
 
-  /** A workflow that starts once for each order, draws an arm, and waits until that order is paid. */
+  /**
+   * A workflow that starts once for each order, draws an arm, and waits until that order is paid.
+   */
   const createJourney = (eventName: string) =>
     createWorkflow(engine, {
       eventName,

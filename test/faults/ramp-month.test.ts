@@ -7,8 +7,8 @@ import { waitFor } from '../support/wait-for.ts';
 import { useWorld } from './table/world.ts';
 
 /**
- * A campaign from a sender domain that warms up for 30 days. The test ends each day. On three days it
- * kills the worker while it sends.
+ * A campaign from a sender domain that warms up for 30 days. The test ends each day. On three days
+ * it kills the worker while it sends.
  */
 
 const world = await useWorld(2_000);

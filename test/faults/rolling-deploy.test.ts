@@ -139,7 +139,9 @@ async function ask(url: string, method: string, body: unknown, headers: Record<s
   };
 }
 
-/** A project with a sender domain, two workflows and contacts for campaigns, made by the old API. */
+/**
+ * A project with a sender domain, two workflows and contacts for campaigns, made by the old API.
+ */
 async function createShop() {
   const account = { email: `${randomUUID()}@users.test`, password: 'a password' };
   const cookie = cookieOf(await call('POST', '/auth/signup', account));

@@ -17,14 +17,15 @@ import { atEnd, useFolder } from '../support/use.ts';
 
 /**
  * The README and every guide, as their readers do them, in a project of its own: each `sh` block is
- * run, one after the other in one shell, and the `json` or `text` block behind it is what it must answer. The
- * words after the language mean:
+ * run, one after the other in one shell, and the `json` or `text` block behind it is what it must
+ * answer. The words after the language mean:
  *
  * - `file=NAME`: the block is written to a file.
  * - `until`: what it answers takes a moment; it is asked again until the answer is as shown.
  * - `needs=python`: left out where the machine does not have it.
  * - `dns`: the records that it prints (`name type value`) are published.
- * - `tab=NAME`: one of several examples that do the same. Each is run, and compared with the answer behind the last.
+ * - `tab=NAME`: one of several examples that do the same. Each is run, and compared with the answer
+ *   behind the last.
  * - `helpers`: of the quick start; every guide has them.
  * - `no-run`: cannot be done here.
  */

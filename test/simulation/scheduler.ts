@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomOf } from '../support/random.ts';
 
 /**
- * One simulated process of Everpost (or Temporal, or a client). What it awaits are operations of the
- * simulation; when it is killed, none of its promises ever continues.
+ * One simulated process of Everpost (or Temporal, or a client). What it awaits are operations of
+ * the simulation; when it is killed, none of its promises ever continues.
  */
 export interface Process {
   name: string;

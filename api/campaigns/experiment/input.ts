@@ -201,7 +201,9 @@ export async function requireReadableArms(
   await together(...checks);
 }
 
-/** @throws Problem VALIDATION_ERROR `invalid_template` if a stored text of an arm cannot be rendered */
+/**
+ * @throws Problem VALIDATION_ERROR `invalid_template` if a stored text of an arm cannot be rendered
+ */
 export async function refuseBrokenArms(
   renderer: TemplateRenderer,
   campaign: { subject: string; body: string; experiment: Experiment | null },

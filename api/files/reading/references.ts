@@ -57,8 +57,8 @@ export class References {
 }
 
 /**
- * The ids of objects that are not known yet: every key has an id of its own. `keys` returns the keys
- * of these ids.
+ * The ids of objects that are not known yet: every key has an id of its own. `keys` returns the
+ * keys of these ids.
  */
 export class MadeIds implements FileIds {
   readonly templates = new MadeMap('1');

@@ -5,7 +5,9 @@ import { useProject } from '../shell/project.ts';
 
 const pauseMs = 250;
 
-/** Returns a value once it has not changed for a moment, so that not each letter sends a request. */
+/**
+ * Returns a value once it has not changed for a moment, so that not each letter sends a request.
+ */
 export function useSettled<T>(value: T): T {
   const text = JSON.stringify(value);
   const [settled, settle] = useState(value);

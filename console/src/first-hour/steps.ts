@@ -40,7 +40,9 @@ async function hasDelivered(api: Everpost): Promise<boolean> {
   return data.some((mail) => mail.sourceType !== 'INBOUND' && mail[isThere] !== null);
 }
 
-/** Steps that the API knows. The key is missing, because only the browser knows if it was copied. */
+/**
+ * Steps that the API knows. The key is missing, because only the browser knows if it was copied.
+ */
 type Read = Omit<Steps, 'key'>;
 
 /** Reads which steps are done. Mail and contacts are not read again after they were done. */

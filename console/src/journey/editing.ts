@@ -10,7 +10,9 @@ import {
 } from './edits.ts';
 import { findStep, type Journey, triggerKey } from './graph.ts';
 
-/** The state of the editor: one graph, its history, and the chosen step. All views show this state. */
+/**
+ * The state of the editor: one graph, its history, and the chosen step. All views show this state.
+ */
 export interface Editing {
   journey: Journey;
   /** Key of the chosen step. */

@@ -50,8 +50,8 @@ export function duration(seconds: number): string {
 }
 
 /**
- * Returns the first moment of a day (`2026-11-25`) in the zone of the browser, or of a day `after` it,
- * as an ISO 8601 time.
+ * Returns the first moment of a day (`2026-11-25`) in the zone of the browser, or of a day `after`
+ * it, as an ISO 8601 time.
  */
 export function startOfDay(date: string, after = 0): string {
   const [year = 0, month = 1, day = 1] = date.split('-').map(Number);

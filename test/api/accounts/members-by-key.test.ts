@@ -18,7 +18,9 @@ async function newUser(): Promise<User> {
   return user;
 }
 
-/** A project with an owner, an administrator and a member, whose secret key may make administrators. */
+/**
+ * A project with an owner, an administrator and a member, whose secret key may make administrators.
+ */
 async function useProject() {
   const [owner, admin, member] = [await newUser(), await newUser(), await newUser()];
   const project = await api.createProject(owner.cookie);

@@ -12,8 +12,8 @@ import { tasksOf } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /**
- * An API process that dies while it makes a follow-up. The list and the draft are whole or absent. A
- * repeated request makes the draft, and the sweep deletes the list of the dead process.
+ * An API process that dies while it makes a follow-up. The list and the draft are whole or absent.
+ * A repeated request makes the draft, and the sweep deletes the list of the dead process.
  */
 
 const engine = await useEngine({}, { worker: false });

@@ -193,7 +193,8 @@ describe('POST /contacts/export', () => {
 
   it('shows one state of the data to a client that reads slowly', async () => {
     const { id, secretKey, call } = await withContacts([]);
-    // More than the buffers between server and client hold, so that the last contacts are read late.
+    // More than the buffers between server and client hold, so that the last contacts are read
+    // late.
     const rows = Array.from({ length: 2_000 }, (_, index) => ({
       project_id: id,
       email: `u${index}@x.test`,

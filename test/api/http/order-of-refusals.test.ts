@@ -4,8 +4,8 @@ import { useCampaignShop } from '../../support/projects/campaign-shop.ts';
 import { newAddress, refusal } from '../../support/projects/shop.ts';
 
 /**
- * A request with faults of several kinds is refused for the kind that comes first: wrong fields, then what does
- * not exist, then states and rules.
+ * A request with faults of several kinds is refused for the kind that comes first: wrong fields,
+ * then what does not exist, then states and rules.
  */
 
 const { shop, draft, made, inState } = await useCampaignShop();

@@ -339,7 +339,9 @@ async function allowances(projectId: string) {
   return { stored, counted };
 }
 
-/** Plays rounds of eight writers, and checks the tables after each. Returns the states it has seen. */
+/**
+ * Plays rounds of eight writers, and checks the tables after each. Returns the states it has seen.
+ */
 async function playRounds(seed: number, play: (turns: Turn[]) => Promise<unknown>) {
   const random = randomOf(seed);
   const worlds = [await createWorld(true), await createWorld(false)];

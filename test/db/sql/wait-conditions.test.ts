@@ -5,7 +5,10 @@ import { meetsWait, requiredData } from '../../../domain/filter/where.ts';
 import { values } from '../../domain/filter/filter-values.ts';
 import { useDatabase } from '../../support/servers.ts';
 
-/** Values that an event must have to end a wait: SQL looks at them before the conditions are evaluated. */
+/**
+ * Values that an event must have to end a wait: SQL looks at them before the conditions are
+ * evaluated.
+ */
 
 const { db } = await useDatabase();
 

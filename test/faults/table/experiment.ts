@@ -37,8 +37,8 @@ export const experiment: PartMaker = (play) => experimentWith(play, async () => 
 export const repliedExperiment: PartMaker = (play) => experimentWith(play, sendReplies);
 
 /**
- * Waits until around the decision of an experiment, another moment for each seed: before and while it
- * is decided, or while the rest is sent.
+ * Waits until around the decision of an experiment, another moment for each seed: before and while
+ * it is decided, or while the rest is sent.
  */
 export async function untilDecision(play: Play): Promise<void> {
   const [isBefore, part] = [play.random() < 0.6, play.random()];

@@ -60,7 +60,9 @@ export async function writeRow(row: Row, order: readonly string[]): Promise<void
   await writeFile(file, next.join(''));
 }
 
-/** The lines of a table in Markdown, aligned as the formatter does it. The first row is the head. */
+/**
+ * The lines of a table in Markdown, aligned as the formatter does it. The first row is the head.
+ */
 function alignedTable(rows: readonly (readonly string[])[]): string[] {
   const widths = columns.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
   const [head = '', ...lines] = rows.map(

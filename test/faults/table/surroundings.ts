@@ -31,8 +31,8 @@ const clockJumps = (name: string, ms: number): Fault => ({
 });
 
 /**
- * PostgreSQL's own delay before each flush of its log to the disk (`commit_delay`), at its greatest:
- * 100 ms. Every commit waits as it would for a slow disk; reads do not.
+ * PostgreSQL's own delay before each flush of its log to the disk (`commit_delay`), at its
+ * greatest: 100 ms. Every commit waits as it would for a slow disk; reads do not.
  */
 async function delayFlushes({ db }: World, microseconds: number): Promise<void> {
   await sql.raw(`alter system set commit_delay = ${microseconds}`).execute(db);

@@ -16,8 +16,8 @@ import { sweepNow } from '../../support/sweep-now.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /**
- * A retry of failed mail whose process dies between two pages. The run of the campaign goes on with the
- * rest, and the sweep starts this run if it is lost.
+ * A retry of failed mail whose process dies between two pages. The run of the campaign goes on with
+ * the rest, and the sweep starts this run if it is lost.
  */
 
 let isRefusing = false;

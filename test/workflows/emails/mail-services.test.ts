@@ -10,8 +10,8 @@ import { newRoutedShop } from '../../support/projects/routed-shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /**
- * Mail through services that take it by SMTP and report by webhooks. They know our id of a mail only
- * from the header that is theirs.
+ * Mail through services that take it by SMTP and report by webhooks. They know our id of a mail
+ * only from the header that is theirs.
  */
 
 const engine = await useEngine({

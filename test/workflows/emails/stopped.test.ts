@@ -14,7 +14,9 @@ import { useSmtpSink } from '../../support/fakes/smtp-sink.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { dropContacts } from '../../support/mail-tables.ts';
 
-/** Mail that is claimed when it must no longer be sent, with a provider that takes seconds for each. */
+/**
+ * Mail that is claimed when it must no longer be sent, with a provider that takes seconds for each.
+ */
 
 const sink = await useSmtpSink({ replyMs: 3_000 });
 const engine = await useEngine({

@@ -62,8 +62,8 @@ async function dayPasses({ id }: Sender) {
 }
 
 /**
- * Makes a daily check that misses the record. The domain's own run may have read DNS before the record
- * was gone, and then its result counts for this day: the next day is taken.
+ * Makes a daily check that misses the record. The domain's own run may have read DNS before the
+ * record was gone, and then its result counts for this day: the next day is taken.
  */
 async function dayWithoutRecord(sender: Sender) {
   const read = () =>

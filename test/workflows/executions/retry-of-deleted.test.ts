@@ -11,7 +11,10 @@ import {
 import { newAddress } from '../../support/projects/shop.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** A template that only the version of a failed execution names, deleted while the execution is retried. */
+/**
+ * A template that only the version of a failed execution names, deleted while the execution is
+ * retried.
+ */
 
 const engine = await useEngine();
 const receiver = await useReceiver();

@@ -8,7 +8,9 @@ import { track, untilDeliveries } from '../../support/projects/subscriptions.ts'
 const engine = await useEngine({ WEBHOOK_ALLOW_PRIVATE: 'false' });
 const receiver = await useReceiver();
 
-/** Waits for the first attempt of a subscription's only delivery, which is refused with the error. */
+/**
+ * Waits for the first attempt of a subscription's only delivery, which is refused with the error.
+ */
 async function expectRefusal(subscriptionId: string, error: string): Promise<void> {
   const [delivery] = await untilDeliveries(
     engine,

@@ -53,7 +53,9 @@ export function Page() {
   );
 }
 
-/** Returns true if the token of the address was refused: it is unknown, used, too old or cut off. */
+/**
+ * Returns true if the token of the address was refused: it is unknown, used, too old or cut off.
+ */
 function isLinkFault(error: unknown): boolean {
   if (!(error instanceof EverpostError)) return false;
   return error.code === 'INVALID_TOKEN' || error.errors.some(({ field }) => field === 'token');

@@ -4,7 +4,9 @@ import { Card, Loaded } from '../../design/parts.tsx';
 import { type Usage, Users } from '../../editing/users.tsx';
 import { useProject } from '../../shell/project.ts';
 
-/** As many campaigns and workflows are looked at, the last changed ones, so that a page stays quick. */
+/**
+ * As many campaigns and workflows are looked at, the last changed ones, so that a page stays quick.
+ */
 const campaignsMax = 100;
 const workflowsMax = 20;
 

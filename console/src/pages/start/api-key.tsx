@@ -9,7 +9,9 @@ import { useUser } from '../../shell/user.ts';
 import { snippetsOf } from './snippets.ts';
 import { StepCard } from './step-card.tsx';
 
-/** The secret key and a first request. The key is shown once, right after the project was created. */
+/**
+ * The secret key and a first request. The key is shown once, right after the project was created.
+ */
 export function ApiKey({ isDone }: { isDone: boolean | undefined }) {
   const { project, path } = useProject();
   const [key] = useState(() => newKeyOf(project.id));

@@ -4,7 +4,9 @@ import { Dialog } from '../../design/dialog.tsx';
 import { ProblemAlert } from '../../design/problem-alert.tsx';
 import { type Result, type SearchedProject, useResults } from './use-results.ts';
 
-/** Finds contacts, workflows, campaigns, templates, segments and pages. Enter opens the chosen one. */
+/**
+ * Finds contacts, workflows, campaigns, templates, segments and pages. Enter opens the chosen one.
+ */
 export function Search({
   project,
   onOpen,
