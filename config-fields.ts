@@ -36,6 +36,18 @@ export const number = <Fallback extends number | undefined>(
       context.addIssue({ code: 'custom', message: `must be a whole number ${range}` });
       return z.NEVER;
     });
+/** A number above 0, with or without a fraction. */
+export const positiveNumber = (fallback: number) =>
+  z
+    .string()
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined) return fallback;
+      const parsed = /^\d+(\.\d+)?$/.test(value) ? Number(value) : 0;
+      if (parsed > 0) return parsed;
+      context.addIssue({ code: 'custom', message: 'must be a number above 0' });
+      return z.NEVER;
+    });
 export const optionalNumber = z
   .string()
   .regex(/^\d+(\.\d+)?$/, 'must be a number')
@@ -91,6 +103,11 @@ export const nameServers = z
     (servers) => servers.every((server) => nameServer.safeParse(server).success),
     'must be IP addresses separated by commas, for example 10.0.0.2 or [::1]:53',
   );
+
+/** Returns one line for each invalid variable. */
+export function problemsOf({ issues }: Pick<z.ZodError, 'issues'>): string[] {
+  return issues.map(({ path, message }) => `${path.join('.')} ${message.replace(/^M/, 'm')}`);
+}
 
 /** Thrown when the settings are invalid. `problems` has one line for each variable. */
 export class ConfigError extends Error {

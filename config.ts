@@ -12,6 +12,7 @@ import {
   seconds,
   encryptionKey,
   nameServers,
+  problemsOf,
 } from './config-fields.ts';
 import './domain/schema-texts.ts';
 import { normaliseDomainName } from './domain/sender/domain-name.ts';
@@ -23,6 +24,7 @@ import { incomingSettings, incomingVariables } from './providers/mail/incoming-s
 import { signingSettings, signingVariables } from './providers/mail/signing-settings.ts';
 import { journalSettings, journalVariables } from './providers/journal/settings.ts';
 import { metricsSettings, metricsVariables } from './providers/metrics/settings.ts';
+import { logFileVariables } from './providers/log-file-settings.ts';
 import { billingSettings, billingVariables } from './providers/payments/settings.ts';
 import { readMachineRules } from './providers/engagement/machine-rules-file.ts';
 import { signInSettings } from './providers/login/sign-in-settings.ts';
@@ -48,6 +50,7 @@ const Environment = z.object({
   ...metricsVariables,
   ...journalVariables,
   ...billingVariables,
+  ...logFileVariables,
   NODE_ENV: z.string().default('development'),
   PORT: number(8080, 0, 65535),
   HOST: z.string().default('0.0.0.0'),
@@ -181,12 +184,7 @@ function readEnvironment(environment: Record<string, string | undefined>): Setti
     ),
   );
   const parsed = AllVariables.safeParse(given);
-  const problems = [
-    ...(parsed.error?.issues ?? []).map(
-      ({ path, message }) => `${path.join('.')} ${message.replace(/^M/, 'm')}`,
-    ),
-    ...missingPartners(given),
-  ];
+  const problems = [...(parsed.error ? problemsOf(parsed.error) : []), ...missingPartners(given)];
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   return parsed.data as Settings;
 }

@@ -32,6 +32,7 @@ const rooms: readonly Room[] = [
   { prefix: 'db/', uses: ['domain/'], packages: /^(kysely|pg|uuid|node:.*)$/ },
   { prefix: 'providers/', uses: ['domain/', 'providers/mail/'] },
   // A provider declares its own variables.
+  { prefix: 'providers/log-file-settings.ts', uses: ['config-fields.ts'] },
   { prefix: 'providers/engagement/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   { prefix: 'providers/journal/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
   { prefix: 'providers/login/', uses: ['domain/', 'providers/', 'config-fields.ts'] },
@@ -70,6 +71,7 @@ const rooms: readonly Room[] = [
       'config-fields.ts',
       'providers/engagement/machine-rules-file.ts',
       'providers/journal/settings.ts',
+      'providers/log-file-settings.ts',
       'providers/login/sign-in-settings.ts',
       'providers/mail-providers.ts',
       'providers/mail/incoming-settings.ts',

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 
 import { buildConsole } from '../builds/console.ts';
 import { holdDirectory } from './lock.ts';
+import { readLogFileSettings } from '../../providers/log-file-settings.ts';
 import { logFile } from '../logs/log-file.ts';
 import { announced } from './progress.ts';
 import { claimPort } from './ports.ts';
@@ -85,6 +86,7 @@ type Stops = Map<Part, () => Promise<void>>;
 async function startParts(options: StackOptions, stops: Stops): Promise<Omit<Stack, 'stop'>> {
   const { env, programs } = options;
   const dataDir = resolve(env['EVERPOST_DATA_DIR'] || './var');
+  readLogFileSettings(env);
   await mkdir(join(dataDir, 'logs'), { recursive: true, mode: 0o700 });
   await takeDirectory(dataDir, stops);
   await endLeftovers(dataDir, programs);
@@ -131,8 +133,8 @@ async function startPrograms(
 ): Promise<void> {
   const { env, programs, print, log, signal } = options;
   const files = {
-    api: logFile(join(env.EVERPOST_DATA_DIR, 'logs/api.log')),
-    worker: logFile(join(env.EVERPOST_DATA_DIR, 'logs/worker.log')),
+    api: logOf('api', env.EVERPOST_DATA_DIR, env),
+    worker: logOf('worker', env.EVERPOST_DATA_DIR, env),
   };
   const program = (part: keyof Programs) => ({
     command: process.execPath,
@@ -171,6 +173,10 @@ async function startPrograms(
     ready: readyMessage,
   });
   stops.set('worker', (await announced(() => 'the worker', worker, print)).stop);
+}
+
+function logOf(program: Part, dataDir: string, env: NodeJS.ProcessEnv): (line: string) => void {
+  return logFile(join(dataDir, `logs/${program}.log`), readLogFileSettings(env));
 }
 
 // Each process serves its own metrics; those of the worker are on the next port. The default port
@@ -256,7 +262,7 @@ async function ensurePostgres(
   const { env, print, signal } = options;
   if (env['DATABASE_URL']) return env['DATABASE_URL'];
   const port = await claim('POSTGRES_PORT', 5432, options, stops);
-  const log = logFile(join(dataDir, 'logs/postgres.log'));
+  const log = logOf('postgres', dataDir, env);
   const work = startPostgres({
     dataDir: join(dataDir, 'postgres'),
     port,
@@ -285,7 +291,7 @@ async function ensureTemporal(
     port,
     uiPort: await claim('TEMPORAL_UI_PORT', 8233, options, stops),
     namespace: env['TEMPORAL_NAMESPACE'] || 'default',
-    log: logFile(join(dataDir, 'logs/temporal.log')),
+    log: logOf('temporal', dataDir, env),
     onNotice: print,
     signal,
   });

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -58,6 +58,14 @@ describe('npm start', { timeout: 300_000 }, () => {
     expect(output.text).toContain(`TEMPORAL_PORT=${port} cannot be used`);
   });
 
+  it('names log settings that are wrong, without their values', async () => {
+    const { child, output } = laptop.start({ LOG_FILES: '0', LOG_FILE_MB: '-7' }, launch);
+    expect(await once(child, 'exit')).toEqual([1, null]);
+    expect(output.text).toContain('LOG_FILES must be a whole number from 1');
+    expect(output.text).toContain('LOG_FILE_MB must be a number above 0');
+    expect(output.text).not.toContain('-7');
+  });
+
   it('says that it stops when it is asked to before it runs, and what is there then is no obstacle', async () => {
     const { child, output } = laptop.start();
     await vi.waitFor(() => expect(output.text).toContain('Starting Everpost'), readyWithin);
@@ -104,7 +112,8 @@ describe('npm start', { timeout: 300_000 }, () => {
 
     // Addresses must be verified then, so the demo reads its mail.
     env['PLATFORM_FROM_ADDRESS'] = 'no-reply@everpost.test';
-    const second = laptop.start({}, [...launch, '--verbose']);
+    const logs = { LOG_FILE_MB: '0.005', LOG_FILES: '3' };
+    const second = laptop.start(logs, [...launch, '--verbose']);
     await second.ready();
     // In a pipe, log entries stay JSON.
     const entries = second.output.text.split('\n').filter((line) => line.startsWith('{'));
@@ -124,5 +133,18 @@ describe('npm start', { timeout: 300_000 }, () => {
     const [, password] = /Password +(\S+)/.exec(told)!;
     expect((await post('/auth/login', { email, password })).status).toBe(200);
     await stop(second.child, 'SIGINT');
+    const files = await readdir(join(dataDir, 'logs'));
+    const sizes = await Promise.all(
+      files.map(async (file) => (await stat(join(dataDir, 'logs', file))).size),
+    );
+    // The first start wrote larger files, which are counted, too.
+    const names = ['api', 'postgres', 'temporal', 'worker'];
+    expect([...new Set(files.map((file) => file.split('.')[0]))].toSorted()).toEqual(names);
+    for (const name of names) {
+      const ofLog = files.filter((file) => file.startsWith(`${name}.`));
+      expect(ofLog.length).toBeLessThanOrEqual(3);
+    }
+    expect(files).toContain('api.log.2');
+    expect(sizes[files.indexOf('api.log')]).toBeLessThanOrEqual(0.005 * 2 ** 20 + 1);
   });
 });
