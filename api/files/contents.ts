@@ -13,6 +13,7 @@ import { type FileFormat, type FileKind } from '../../domain/files/kinds.ts';
 import type { FileKeys } from '../../domain/files/references.ts';
 import {
   consentPolicyFile,
+  headerInFile,
   hiddenHeaders,
   type HiddenValues,
   segmentFile,
@@ -68,7 +69,10 @@ const readers: Readonly<
       const drawn = await findDrawing(db, row);
       const shown = {
         ...drawn,
-        steps: drawn.steps.map((step) => ({ ...step, config: shownConfig(step.config) })),
+        steps: drawn.steps.map((step) => ({
+          ...step,
+          config: shownConfig(step.config, headerInFile),
+        })),
       };
       const config = triggerConfig(row);
       const { name, description, enabled, execution_key: executionKey } = row;

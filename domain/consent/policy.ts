@@ -17,6 +17,17 @@ export interface ConsentPolicy {
   bounceScope: SuppressionScope;
 }
 
+/** The policy that applies until a project sets its own. */
+export const defaultConsentPolicy: ConsentPolicy = {
+  requireConfirmation: false,
+  templateId: null,
+  from: null,
+  fromName: null,
+  remindAfter: null,
+  expireAfter: 604_800,
+  bounceScope: 'marketing',
+};
+
 export function usesConfirmUrl(body: string): boolean {
   return /\{[{%][^{}]*\bconfirmUrl\b/.test(body);
 }

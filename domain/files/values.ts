@@ -4,6 +4,8 @@ import type { Condition } from '../filter/filter.ts';
 import type { SendPolicy } from '../mail/send-policy.ts';
 import { hidden } from '../secrets/in-templates.ts';
 import { ownConfig } from '../workflow/compare.ts';
+import { typesWithSegments } from '../workflow/field-uses.ts';
+import type { GraphStep } from '../workflow/graph.ts';
 import { triggerKey } from '../workflow/portable/step-keys.ts';
 import type { Reentry } from '../workflow/start.ts';
 import type { DrawnVersion } from '../workflow/versions/version.ts';
@@ -62,7 +64,7 @@ export function workflowFile(workflow: WorkflowContent, keys: FileKeys): Fields 
           type: step.type,
           name: step.name,
           template: step.templateId === null ? null : keyOr(keys.templates, step.templateId),
-          config: configInFile(ownConfig(step), keys),
+          config: configInFile({ type: step.type, config: ownConfig(step) }, keys),
           position: step.position,
         }),
       ),
@@ -78,10 +80,15 @@ export function workflowFile(workflow: WorkflowContent, keys: FileKeys): Fields 
 
 /**
  * Returns the config of a step for a file. A `topicId` of null stays, because it means mail without
- * the topic of the template.
+ * the topic of the template. Only steps with conditions refer to objects in them; the data of other
+ * steps may happen to look so.
  */
-function configInFile({ topicId, ...config }: Fields, keys: FileKeys): Fields {
-  const own = withFileKeys(config, keys);
+function configInFile(
+  { type, config }: Pick<GraphStep, 'type' | 'config'>,
+  keys: FileKeys,
+): Fields {
+  const { topicId, ...rest } = config;
+  const own = typesWithSegments.includes(type) ? withFileKeys(rest, keys) : rest;
   if (topicId === undefined) return own;
   return { ...own, topic: topicId === null ? null : keyOr(keys.topics, topicId as string) };
 }
@@ -173,7 +180,8 @@ export function hiddenHeaders(place: string, stored: unknown, shown: unknown): [
  * Returns the value of a header for a file. Any value is hidden, unless it only names a secret,
  * alone or after one word such as `Bearer`.
  */
-function headerInFile(value: string): string {
+export function headerInFile(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
   return /^(?:[A-Za-z]+ )?\{\{\s*secret\.[A-Z][A-Z0-9_]{0,63}\s*\}\}$/.test(value) ? value : hidden;
 }
 

@@ -105,9 +105,15 @@ const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie
 
 type Config = Record<string, unknown>;
 
-/** Returns a step's config for display, with the values of credential headers masked. */
-export function shownConfig(config: Config): Config {
-  return withHeaders(config, (name, value) => (isCredential(name) ? hidden : value));
+/**
+ * Returns a step's config for display, with the values of credential headers masked.
+ * @param mask returns what is shown in place of such a value
+ */
+export function shownConfig(
+  config: Config,
+  mask: (value: unknown) => unknown = () => hidden,
+): Config {
+  return withHeaders(config, (name, value) => (isCredential(name) ? mask(value) : value));
 }
 
 /**

@@ -1,12 +1,10 @@
 import type { z } from 'zod';
-import type { FieldProblem } from '../../../domain/errors.ts';
-import { Refusals } from '../../../domain/errors.ts';
 import { segmentFile, templateFile, topicFile } from '../../../domain/files/values.ts';
 import { senderColumns } from '../../http/schemas.ts';
 import { givenCondition, NewSegment } from '../../segments/input.ts';
 import { TemplateInput } from '../../templates/input.ts';
 import { NewTopic, refuseTopic } from '../../topics/input.ts';
-import { immutable, type KindReader } from './kind-reader.ts';
+import { immutable, type KindReader, problemsOf } from './kind-reader.ts';
 import { SegmentFile, TemplateFile, TopicFile } from './schemas.ts';
 
 /** Reads the files of topics, templates and segments. */
@@ -39,7 +37,7 @@ export const templateReader: KindReader<z.output<typeof TemplateInput>> = {
   check({ topicId, type }) {
     return problemsOf(() => type !== undefined && refuseTopic(topicId, type));
   },
-  renamed: [[/^topicId$/, 'topic']],
+  placeOf: (field) => field.replace(/^topicId$/, 'topic'),
   valueOf({ body, from, fromName, replyTo = null, topicId = null, ...template }, keys) {
     const sender = senderColumns(from ?? null, fromName);
     const content = {
@@ -78,10 +76,3 @@ export const segmentReader: KindReader<z.output<typeof NewSegment>> = {
     return segmentFile({ name, description, type, condition, trackMembership }, keys);
   },
 };
-
-/** Returns the invalid fields that a check throws. */
-export function problemsOf(check: () => unknown): readonly FieldProblem[] {
-  const refusals = new Refusals();
-  refusals.try(check);
-  return refusals.errors;
-}

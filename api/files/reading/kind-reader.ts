@@ -1,13 +1,15 @@
 import type { z } from 'zod';
-import type { FieldProblem } from '../../../domain/errors.ts';
+import { type FieldProblem, Refusals } from '../../../domain/errors.ts';
 import type { FileKeys } from '../../../domain/files/references.ts';
 import type { ReadObject, StoredObject } from './objects.ts';
 import type { References } from './references.ts';
 
 export type Fields = Record<string, unknown>;
 
-/** How the files of one kind are read. */
-export interface KindReader<Body> {
+/**
+ * How the files of one kind are read. `Request` is the body once the stored object is known.
+ */
+export interface KindReader<Body, Request extends Body = Body> {
   /** The fields that a file can have. */
   file: z.ZodType;
   /**
@@ -23,17 +25,29 @@ export interface KindReader<Body> {
    */
   check?: (body: Partial<Body>, object: ReadObject) => readonly FieldProblem[];
   /** Returns the problems of a file that describes a stored object, or a new one. */
-  checkStored?: (body: Body, stored: StoredObject | null) => readonly FieldProblem[];
-  /** Returns the request for a stored object, for example with the stored hidden values. */
-  settle?: (body: Body, stored: StoredObject | null) => Body;
+  checkStored?: (
+    body: Body,
+    stored: StoredObject | null,
+    object: ReadObject,
+  ) => readonly FieldProblem[];
+  /** Returns the request for a stored object, with the stored values of fields that stay. */
+  settle?: (body: Body, stored: StoredObject | null, object: ReadObject) => Request;
   /** Returns the value that `GET /files` would write. */
-  valueOf: (body: Body, keys: FileKeys, stored: StoredObject | null) => Fields;
-  /** Fields of the body with another name in files: `templateId` for `template`. */
-  renamed?: readonly (readonly [RegExp, string])[];
+  valueOf: (body: Body, keys: FileKeys, stored: StoredObject | null, object: ReadObject) => Fields;
+  /** Returns the place in the file of a field of the request: `template` for `templateId`. */
+  placeOf?: (field: string, object: ReadObject) => string;
 }
 
 /** Returns the problem of a field that differs from the stored one, and cannot. */
 export function immutable(field: string, noun: string, stored: unknown): FieldProblem {
-  const message = `The ${field} of a ${noun} cannot be changed; this one is ${String(stored)}.`;
+  const name = field.slice(field.lastIndexOf('.') + 1);
+  const message = `The ${name} of a ${noun} cannot be changed; this one is ${String(stored)}.`;
   return { field, code: 'not_allowed', message };
+}
+
+/** Returns the invalid fields that a check throws. */
+export function problemsOf(check: () => unknown): readonly FieldProblem[] {
+  const refusals = new Refusals();
+  refusals.try(check);
+  return refusals.errors;
 }

@@ -2,8 +2,11 @@ import { bug, type FieldProblem } from '../../../domain/errors.ts';
 import type { FileKind } from '../../../domain/files/kinds.ts';
 import { findTemplateFault } from '../../../domain/template/render.ts';
 import { readRequest, unknownField, unknownIn } from '../../http/validation.ts';
+import { nameInList } from './document.ts';
 import { segmentReader, templateReader, topicReader } from './content-readers.ts';
 import type { Fields, KindReader } from './kind-reader.ts';
+import { consentPolicyReader, sendPolicyReader, subscriptionReader } from './policy-readers.ts';
+import { workflowReader } from './workflow-reader.ts';
 import {
   type FileIds,
   type FileProblem,
@@ -16,9 +19,13 @@ import { MadeIds, References } from './references.ts';
 /** Makes requests of the objects in files: what a client would send to their own endpoints. */
 
 const readers = {
+  workflow: workflowReader,
   template: templateReader,
   segment: segmentReader,
   topic: topicReader,
+  'event-subscription': subscriptionReader,
+  'send-policy': sendPolicyReader,
+  'consent-policy': consentPolicyReader,
 };
 
 type Readers = typeof readers;
@@ -27,12 +34,12 @@ type Readers = typeof readers;
 export type FileRequest = {
   [Kind in keyof Readers]: {
     kind: Kind;
-    body: Readers[Kind] extends KindReader<infer Body> ? Body : never;
+    body: Readers[Kind] extends KindReader<infer _, infer Request> ? Request : never;
   };
 }[keyof Readers];
 
-export function readerOf(kind: FileKind): KindReader<unknown> {
-  return readers[kind as keyof Readers] as unknown as KindReader<unknown>;
+function readerOf(kind: FileKind): KindReader<unknown> {
+  return readers[kind] as unknown as KindReader<unknown>;
 }
 
 /**
@@ -48,9 +55,9 @@ export function requestOf(
   const reader = readerOf(kind);
   const { body, problems } = check(object, ids);
   if (object.isUnread || problems.length > 0) return { problems };
-  const refused = reader.checkStored?.(body, stored) ?? [];
+  const refused = reader.checkStored?.(body, stored, object) ?? [];
   if (refused.length > 0) return { problems: refused.map((one) => inFile(object, one)) };
-  const settled = reader.settle?.(body, stored) ?? body;
+  const settled = reader.settle?.(body, stored, object) ?? body;
   return { request: { kind, body: settled } as FileRequest };
 }
 
@@ -69,7 +76,7 @@ export function canonicalOf(object: ReadObject, stored: StoredObject | null): Fi
   const ids = new MadeIds();
   const { body, problems } = check(object, ids);
   if (object.isUnread || problems.length > 0) throw bug(`${object.path} has problems.`);
-  return readerOf(object.kind).valueOf(body, ids.keys, stored);
+  return readerOf(object.kind).valueOf(body, ids.keys, stored, object);
 }
 
 /** Checks an object, and returns the body of its request and all problems. */
@@ -79,16 +86,24 @@ function check(object: ReadObject, ids: FileIds): { body: unknown; problems: Fil
   const references = new References(ids);
   const body = reader.bodyOf(object, references);
   const read = readRequest({ body: reader.body }, { params: undefined, query: undefined, body });
+  const unknown = unknownIn(reader.file, object.value).map(unknownField);
   const fields = [
-    ...unknownIn(reader.file, object.value).map(unknownField),
     ...read.errors,
     ...references.problems,
     ...(reader.check?.(read.parts.body ?? {}, object) ?? []),
   ];
   const found = new Map<string, FileProblem>();
-  for (const problem of [...fields.map((one) => inFile(object, one)), ...bodyProblems(object)]) {
-    // A strict schema reports an unknown key once more.
-    found.set(`${problem.code} ${problem.place ?? ''}`, problem);
+  const all = [
+    ...unknown.map(({ field, code, message }) =>
+      problemAt(object, withStepKeys(field, object), code, message),
+    ),
+    ...bodyProblems(object),
+    ...fields.map((one) => inFile(object, one)),
+  ];
+  // The schema reports unknown keys and the error of a body once more.
+  for (const problem of all) {
+    const name = `${problem.code} ${problem.place ?? ''}`;
+    if (!found.has(name)) found.set(name, problem);
   }
   return { body: read.parts.body, problems: [...found.values()] };
 }
@@ -103,14 +118,24 @@ function bodyProblems(object: ReadObject): FileProblem[] {
   return [{ ...problem, ...(line !== null && { line: (problem.line ?? 1) + line - 1, column }) }];
 }
 
-/** Returns the problem of a request's field as a problem of the file. */
-function inFile(object: ReadObject, { field, code, message }: FieldProblem): FileProblem {
-  let [place, text] = [field, message];
-  for (const [pattern, name] of readerOf(object.kind).renamed ?? []) {
-    const former = place.slice(place.lastIndexOf('.') + 1);
-    if (!pattern.test(place)) continue;
-    place = place.slice(0, place.length - former.length) + name;
-    text = text.replaceAll(`\`${former}\``, `\`${name}\``);
-  }
+/** Returns the problem of a request's field as a problem of the object's file. */
+export function inFile(object: ReadObject, { field, code, message }: FieldProblem): FileProblem {
+  const place = readerOf(object.kind).placeOf?.(field, object) ?? field;
+  const [former, name] = [nameOf(field), nameOf(place)];
+  const text = message.replaceAll(`\`${former}\``, `\`${name}\``);
   return problemAt(object, place === '' ? null : place, code, text);
+}
+
+/** Returns a place with the key of a step in place of its index. */
+function withStepKeys(place: string, { value }: ReadObject): string {
+  const { steps } = value;
+  return place.replace(/^steps\.(\d+)/, (written, index: string) =>
+    Array.isArray(steps)
+      ? `steps.${nameInList(steps[Number(index)], Number(index), ['steps'])}`
+      : written,
+  );
+}
+
+function nameOf(place: string): string {
+  return place.slice(place.lastIndexOf('.') + 1);
 }

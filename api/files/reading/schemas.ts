@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { fileKeyPattern } from '../../../domain/files/kinds.ts';
 import { conditionInputs, NewSegment } from '../../segments/input.ts';
+import { consentPolicyFields } from '../../consent/policy-input.ts';
+import { SendPolicyChange } from '../../projects/send-policy-input.ts';
+import { NewSubscription } from '../../subscriptions/input.ts';
 import { TemplateInput } from '../../templates/input.ts';
 import { NewTopic } from '../../topics/input.ts';
 
@@ -9,21 +12,21 @@ import { NewTopic } from '../../topics/input.ts';
  * They say which fields a file can have; the values are checked by the schema of the request.
  */
 
-const Key = z
+export const FileKey = z
   .string()
   .regex(
     fileKeyPattern,
     'Must be 1 to 50 of the characters a-z, 0-9, _ and -, and begin with a letter or digit.',
   );
 
-const RenamedFrom = Key.optional().describe(
+export const RenamedFrom = FileKey.optional().describe(
   'The former key of the object. Where no object has the key of this file, the object with the former key gets it and keeps its id',
 );
 
 export const TopicFile = NewTopic.omit({ key: true });
 
 export const TemplateFile = TemplateInput.omit({ topicId: true }).extend({
-  topic: Key.nullish().describe('Key of the topic of marketing mail'),
+  topic: FileKey.nullish().describe('Key of the topic of marketing mail'),
   renamedFrom: RenamedFrom,
 });
 
@@ -32,3 +35,20 @@ export const SegmentFile = z.object({
   ...conditionInputs,
   renamedFrom: RenamedFrom,
 });
+
+const { from: _, ...subscriptionFields } = NewSubscription.shape;
+
+export const SubscriptionFile = z.object({ ...subscriptionFields, renamedFrom: RenamedFrom });
+
+export const SendPolicyFile = SendPolicyChange;
+
+const { templateId: _t, ...consentFields } = consentPolicyFields;
+
+export const ConsentPolicyFile = z
+  .object({
+    ...consentFields,
+    template: FileKey.nullable().describe(
+      'Key of the template of the confirmation mail, which uses `confirmUrl`. null: the built-in text',
+    ),
+  })
+  .partial();

@@ -5,7 +5,11 @@ import { fullStepName } from '../../../domain/filter/filter.ts';
 import type { FieldComparison } from '../../../domain/filter/step.ts';
 import { selection } from '../../../domain/filter/selection.ts';
 import { CronText, Zone } from '../../../domain/time/schemas.ts';
-import { ExpectedEvent, TriggerWhere } from '../../../domain/workflow/steps/schemas.ts';
+import {
+  type ExitRules,
+  ExpectedEvent,
+  TriggerWhere,
+} from '../../../domain/workflow/steps/schemas.ts';
 import { Uuid } from '../../http/schemas.ts';
 import { ConditionInput } from '../../segments/condition-input.ts';
 
@@ -85,7 +89,14 @@ export function settledWhere(
   return where && where.length > 0 ? withFullNames(where) : null;
 }
 
-/** Returns conditions with the full names of their fields. */
-export function withFullNames<Item extends FieldComparison>(where: readonly Item[]): Item[] {
+/** Returns exit rules in their stored form. */
+export function settledExitRules(rules: z.output<typeof ExitRules>): z.output<typeof ExitRules> {
+  return rules.map(({ where, ...rule }) => ({
+    ...rule,
+    ...(where && { where: withFullNames(where) }),
+  }));
+}
+
+function withFullNames<Item extends FieldComparison>(where: readonly Item[]): Item[] {
   return where.map((item) => ({ ...item, field: fullStepName(item.field) }));
 }

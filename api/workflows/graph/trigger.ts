@@ -38,7 +38,7 @@ import {
   settledWhere,
   type TriggerConfig,
   type TriggerType,
-  withFullNames,
+  settledExitRules,
 } from './trigger-input.ts';
 import type { GivenStep } from './step-config.ts';
 import { fieldsRead } from './step-config.ts';
@@ -277,10 +277,7 @@ export async function changeExitRules(
   before: WorkflowRow,
   rules: z.output<typeof ExitRules>,
 ): Promise<boolean> {
-  const settled = rules.map(({ where, ...rule }) => ({
-    ...rule,
-    ...(where && { where: withFullNames(where) }),
-  }));
+  const settled = settledExitRules(rules);
   if (isJsonEqual(exitRulesOf(before), settled)) return false;
   await refuseExitRules(tx, before.project_id, rules);
   await updateWorkflow(tx, before.id, { exit_rules: JSON.stringify(settled) });

@@ -34,7 +34,7 @@ const Recipient = z
     whenRight('type', 'customEmail'),
   );
 
-const SendEmailSettings = z.object({
+export const SendEmailSettings = z.object({
   recipient: Recipient.optional(),
   /** A copy of the step's own `templateId`, which is never read. */
   templateId: StoredId.nullable().optional(),
