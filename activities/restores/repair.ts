@@ -22,7 +22,7 @@ export interface RepairServices {
 
 /** Milliseconds for which one sweep restarts executions. The next sweep continues. */
 const restartingMs = 25_000;
-/** Milliseconds between two looks whether Temporal has taken the requested starts. */
+/** Milliseconds between two checks whether Temporal has taken the requested starts. */
 const lookMs = 200;
 /** Maximum difference between the clocks of Temporal and PostgreSQL, in milliseconds. */
 const skewMs = 60_000;
@@ -62,14 +62,20 @@ async function repair({ db, log }: RepairServices, restore: RestoreRow): Promise
   }
 }
 
-/** Has Temporal make all schedules and all runs but those of executions again, once. */
+/**
+ * Makes Temporal create all schedules again, and all runs except those of executions. Does this
+ * once for each restore.
+ */
 async function startOthers(db: Database, { id, runs, schedules }: RestoreRow): Promise<void> {
   if (runs + schedules > 0) return;
   const made = await markAllSchedulesDue(db);
   await countRepaired(db, id, { runs: await hurryRuns(db), schedules: made });
 }
 
-/** Starts the runs of all active executions again. Returns true if all are requested. */
+/**
+ * Requests the starts of the runs of all active executions, for one sweep. Returns true if all are
+ * requested.
+ */
 async function restartAll(db: Database, restoreId: string): Promise<boolean> {
   const end = Date.now() + restartingMs;
   while (Date.now() < end) {

@@ -1,4 +1,4 @@
-/** Number and time of a sweep, which it records in PostgreSQL and in Temporal. */
+/** The number and the time of a sweep. Each sweep records them in PostgreSQL and in Temporal. */
 export interface Heartbeat {
   number: number;
   /** In ISO 8601. */
@@ -11,14 +11,16 @@ export interface KnownSweeps {
   createdAt: Date;
   /** The planned times of the last sweeps, about ten. */
   plannedAt: readonly Date[];
-  /** The newest heartbeat that one of these sweeps has recorded; null: none has. */
+  /**
+   * The newest heartbeat that one of these sweeps has recorded; null: no sweep has recorded one.
+   */
   heartbeat: Heartbeat | null;
 }
 
 /**
  * Returns the time since which Temporal has lost data; null: nothing was lost. If all data are
- * lost, it is 1970. If an older backup was restored, it is the time of the last sweep that Temporal
- * knows.
+ * lost, the time is 1970. If an older backup was restored, the time is that of the last sweep that
+ * Temporal knows.
  * @param last planned time of the last sweep according to our own rows
  */
 export function forgottenSince(last: Date, { createdAt, plannedAt }: KnownSweeps): Date | null {

@@ -1,8 +1,9 @@
 import { forgottenSince, type KnownSweeps } from './lost-history.ts';
 
 /**
- * A restore: PostgreSQL or Temporal was found to be new, older or another. Each sweep records its
- * number and time in both, the heartbeat, so each of them shows if the other is older.
+ * Restores: PostgreSQL or Temporal has lost its data, was restored from an older backup, or was
+ * moved. Each sweep records a heartbeat, which is its number and time, in PostgreSQL and in
+ * Temporal. A store that lacks the newest heartbeats of the other store has older data.
  */
 
 export const restoreKinds = [
@@ -30,7 +31,7 @@ export interface OwnSweeps {
   plannedAt: Date | null;
 }
 
-/** What was restored, and the span of which its data are lost. */
+/** A restore that was noticed, and the time span whose data are lost. */
 export interface NoticedRestore {
   kind: 'temporal_lost' | 'temporal_older' | 'database_older';
   /** null: all data are lost. */

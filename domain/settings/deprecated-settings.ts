@@ -1,6 +1,6 @@
 /** A setting that a later version will not read. */
 export interface DeprecatedSetting {
-  /** The name of its environment variable. */
+  /** The name of the environment variable. */
   name: string;
   /** The version that began to warn. The next minor version may remove the setting. */
   since: string;
@@ -12,7 +12,7 @@ const deprecatedSettings: readonly DeprecatedSetting[] = [];
 
 /**
  * Returns a warning for each deprecated setting in use.
- * @param known by default those of this version
+ * @param known by default the deprecated settings of this version
  */
 export function warnOfDeprecated(
   environment: Readonly<Record<string, string | undefined>>,

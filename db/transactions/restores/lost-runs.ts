@@ -3,14 +3,17 @@ import { type Database, transact } from '../../database.ts';
 import { signalPoller } from '../../domains/domains.ts';
 import { enqueueExecutions, signalCampaign } from '../../outbox/outbox.ts';
 
-/** Starts the runs again that Temporal has lost: executions those first that are due first. */
+/**
+ * Requests that runs which Temporal has lost are started again. The runs of executions are started
+ * in the order in which the executions are due.
+ */
 
 /** Maximum number of rows that one transaction reads. */
 const pageSize = 500;
 
 /**
- * Requests starts for a page of active executions. A start does nothing but signal if the run is open.
- * Returns true if it was the last page.
+ * Requests starts for a page of active executions. If the run of an execution is open, the start
+ * only signals this run. Returns true if it was the last page.
  */
 export async function restartPage(db: Database, restoreId: string): Promise<boolean> {
   return transact(db, async (tx) => {
@@ -34,10 +37,10 @@ export async function restartPage(db: Database, restoreId: string): Promise<bool
   });
 }
 
-/** Maximum number of requests to Temporal that may wait while pages are added to them. */
+/** Number of waiting requests in the outbox from which on no further page is added. */
 const waitingMax = 2_000;
 
-/** Returns true if Temporal has taken most of the requested starts. */
+/** Returns true if fewer than `waitingMax` requests wait in the outbox. */
 export async function mayRestartMore(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from (select from outbox limit ${waitingMax}) waiting`.execute(
@@ -47,9 +50,10 @@ export async function mayRestartMore(db: Database): Promise<boolean> {
 }
 
 /**
- * Makes all runs of open work due for a signal, which starts them if they are lost: of jobs, removals,
- * erasures, opt-in requests, ramps, event subscriptions and single mails. The sweep then signals them.
- * Signals the runs of campaigns and domains itself. Returns the number of runs.
+ * Makes all runs of open work due for a signal: the runs of jobs, removals, erasures, opt-in
+ * requests, ramps, event subscriptions and single mails. The sweep then signals these runs, which
+ * starts them if they are lost. Signals the runs of campaigns and domains itself. Returns the
+ * number of runs.
  */
 export async function hurryRuns(db: Database): Promise<number> {
   let count = 0;
@@ -68,7 +72,10 @@ export async function hurryRuns(db: Database): Promise<number> {
   return count;
 }
 
-/** Open work by table: the column by which the sweep finds lost runs, and what is open. */
+/**
+ * Open work by table: the column by which the sweep finds lost runs, and the condition on open
+ * rows.
+ */
 const work: readonly [table: string, column: string, isOpen: RawBuilder<unknown>][] = [
   ['job', 'touched_at', sql`state in ('waiting', 'active')`],
   ['project', 'next_reconcile_at', sql`removal is not null`],
