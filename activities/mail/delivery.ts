@@ -69,8 +69,8 @@ const sliceMs = 60_000;
  */
 const heldMs = 1_000;
 /**
- * Maximum number of milliseconds that the activity itself waits for mail that is due soon. A timer
- * of the run for each mail would make its history long.
+ * Maximum number of milliseconds that the activity itself waits for mail that is due soon. If the
+ * run used a timer for each mail, the history of the run in Temporal would become long.
  */
 const soonMsMax = 250;
 /**

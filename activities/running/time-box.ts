@@ -1,8 +1,9 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 
 /**
- * Length of an activity's time slice, in milliseconds. With one activity per batch, the history
- * would become long; with longer slices, other activities would wait too long on a busy worker.
+ * Length of an activity's time slice, in milliseconds. With one activity per batch, the history of
+ * a run in Temporal would become long; with longer slices, other activities would wait too long on
+ * a busy worker.
  */
 const usualSliceMs = 10_000;
 /** Milliseconds between two heartbeats. Heartbeat timeouts are at least five times as long. */

@@ -224,7 +224,7 @@ function createTasks(services: SweepServices) {
       while ((await settleUncertainEmails(db, page)) === pageSize);
     },
     /**
-     * Gives verdicts to opens and clicks that a dead process recorded but did not settle. Removes
+     * Gives verdicts to opens and clicks that a dead process recorded but did not judge. Removes
      * the stored clients of opens and clicks whose verdict is final.
      */
     SETTLE_ENGAGEMENT: () => settleEngagement(services),

@@ -3,8 +3,8 @@ import type { StepRef } from '../workflow/graph.ts';
 /**
  * The input of an execution's run: ids, and a reference to the first step. Steps read the context,
  * the contact's data and the graph when they run, and the result of each step names the next step.
- * So a recorded history is small for graphs of any size, can be replayed anywhere, and has no
- * personal data.
+ * So the history of a run in Temporal is small for graphs of any size, can be replayed anywhere,
+ * and has no personal data.
  */
 export interface ExecutionStart {
   executionId: string;

@@ -3,7 +3,7 @@ import { type Graph, type GraphStep, stepAfter, type StepRef } from './graph.ts'
 /**
  * Decides how an execution walks through its graph, in pure functions. The run (`follow`) turns
  * commands into activities and timers; the simulator and tests (`decide`) use a virtual clock.
- * Times are ISO 8601 texts, so that a recorded history is readable.
+ * Times are ISO 8601 texts, so that the history of a run in Temporal is readable.
  */
 export type Command<S extends StepRef = GraphStep> =
   | Doing<S>

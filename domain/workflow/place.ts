@@ -110,10 +110,9 @@ export function passOver(
 }
 
 /**
- * Returns the time from which a wait counts events, so that no event between two steps is lost.
- * This is the earliest of the following times, provided that only steps that take no time come
- * between this time and the wait. null: there is no such time, so the wait counts from its
- * beginning.
+ * Returns the time from which a wait counts events, so that no event between two steps is lost;
+ * null: from the beginning of the wait. Otherwise it is the earliest of the following times after
+ * which only steps that take no time come before the wait:
  * - the time at which the event of an earlier wait was recorded;
  * - the time at which a digest closed;
  * - the beginning of a webhook, because its receiver may track the event before it responds.

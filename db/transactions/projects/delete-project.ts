@@ -253,8 +253,8 @@ export async function listRemovals(
 
 /**
  * Deletes one page of a project's data. Returns the number of deleted rows, and true in `isOver`
- * when none is left. If the number is 0 and `isOver` is false, the rest must wait until mail under
- * way is sent, or Temporal has deleted a schedule.
+ * when none is left. If the number is 0 and `isOver` is false, the rest must wait until mail that
+ * is being sent has its outcome, or Temporal has deleted a schedule.
  */
 export async function deleteProjectPage(
   db: Database,
