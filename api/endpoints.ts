@@ -29,6 +29,7 @@ import { emailEndpoints } from './emails/emails.ts';
 import { waitingEmailEndpoints } from './emails/waiting.ts';
 import { eventEndpoints } from './events/events.ts';
 import { fileEndpoints } from './files/files.ts';
+import { planEndpoints } from './files/planning/plans.ts';
 import { executionEndpoints } from './executions/executions.ts';
 import { listExecutionGroups } from './executions/groups.ts';
 import { findExecutions } from './executions/search.ts';
@@ -126,7 +127,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Billing', [...billingEndpoints, ...invoiceEndpoints]],
   ['Webhooks', paymentEndpoints],
   ['Uploads', uploadEndpoints],
-  ['Files', fileEndpoints],
+  ['Files', [...fileEndpoints, ...planEndpoints]],
   ['Domains', domainEndpoints],
   ['Mail providers', [...providerEndpoints, ...routingEndpoints]],
   ['Local mailbox', mailboxEndpoints],

@@ -1374,6 +1374,30 @@ export interface Api {
       };
       answer: FileSet;
     };
+    /** List the plans, newest first */
+    '/plans': {
+      request: {
+        query?: {
+          /** Maximum number of items per page */
+          limit?: number;
+          /** The `cursor` of the previous page */
+          cursor?: string;
+          /** The `state` with which the login began */
+          state?: 'open' | 'applied';
+        };
+      };
+      answer: ListedPlanList;
+    };
+    /** Get one plan */
+    '/plans/{id}': {
+      request: {
+        path: {
+          /** The id of the plan */
+          id: string;
+        };
+      };
+      answer: Plan;
+    };
     /** List the sender domains of the caller's project */
     '/domains': {
       request: {};
@@ -3117,6 +3141,14 @@ export interface Api {
         size: number;
       };
     };
+    /** Plan changes by files: what they would change, and for whom */
+    '/plan': {
+      request: {
+        body: CreatePlanRequest;
+        idempotencyKey?: string;
+      };
+      answer: Plan;
+    };
     /** Add a sender domain */
     '/domains': {
       request: {
@@ -4100,6 +4132,10 @@ export type ErrorAnswer = {
       message: string;
       code: string;
       received?: string;
+      /** For files */
+      line?: number | null;
+      /** For files */
+      column?: number | null;
     }>;
   };
   timestamp: string;
@@ -6906,6 +6942,186 @@ export type FileObject = {
   path: string;
 };
 
+export type CreatePlanRequest = {
+  /** The text of each file by its path, as of GET /files. Files that are left out change nothing */
+  files: Record<string, string>;
+  /** Values of `${NAME}` in the files */
+  variables?: Record<string, string>;
+  /** Patterns `<kind>/<key>` or `<kind>/<beginning>*` */
+  prune?: Array<string>;
+  /** Patterns of objects that are never deleted */
+  protect?: Array<string>;
+  /** Number of active executions to list for each changed workflow */
+  examples?: number;
+};
+
+export type Plan = {
+  id: string;
+  project: {
+    id: string;
+    name: string;
+  };
+  state: 'open' | 'applied';
+  createdBy: Actor | null;
+  /** null: the plan is applied */
+  expiresAt: string | null;
+  appliedAt: string | null;
+  appliedBy: Actor | null;
+  migrate: 'none' | 'auto' | null;
+  note: string | null;
+  result: PlanResult | null;
+  summary: {
+    create: number;
+    update: number;
+    delete: number;
+    /** Files that mean the same as their objects */
+    unchanged: number;
+    /** Changes that other objects or active executions prevent */
+    blocked: number;
+    /** Objects without a file that stay, without policies */
+    unmanaged: number;
+  };
+  createdAt: string;
+  updatedAt: string;
+  /** By kind and key */
+  changes: Array<PlanChange>;
+  /** About the files of the changes */
+  warnings: Array<PlanWarning>;
+};
+
+export type PlanResult = {
+  objects: Array<{
+    action: 'create' | 'update' | 'delete';
+    kind: 'workflow' | 'template' | 'segment' | 'topic' | 'event-subscription' | 'send-policy' | 'consent-policy';
+    key: string;
+    id: string | null;
+  }>;
+  /** The migrations of active executions */
+  jobs: Array<{
+    key: string;
+    workflowId: string;
+    jobId: string;
+  }>;
+};
+
+export type PlanChangeBlocked = {
+  code: 'WORKFLOW_HAS_ACTIVE_EXECUTIONS' | 'TEMPLATE_IN_USE' | 'SEGMENT_IN_USE' | 'TOPIC_IN_USE' | 'TOPIC_LIMIT' | 'EVENT_SUBSCRIPTION_LIMIT';
+  details: Record<string, unknown>;
+};
+
+export type PlanChange = {
+  action: 'create' | 'update' | 'delete';
+  kind: 'workflow' | 'template' | 'segment' | 'topic' | 'event-subscription' | 'send-policy' | 'consent-policy';
+  key: string;
+  /** null for new objects and policies */
+  id: string | null;
+  name: string;
+  /** null: the object is deleted */
+  path: string | null;
+  /** The first 100 fields that differ: a step by its key, other items of a list by index. null where there is none; long texts are cut */
+  fields: Array<{
+    at: string;
+    before: unknown;
+    after: unknown;
+  }>;
+  /** Number of all fields that differ */
+  fieldCount: number;
+  /** The version that the workflow gets; null: none */
+  newVersion: number | null;
+  /** The effect on active executions, as of POST /workflows/{id}/dry-run; null: there is no new version */
+  people: PlanPeople | null;
+  /** The objects that name this template, segment or topic after the plan */
+  usedBy: Array<{
+    kind: 'workflow' | 'template' | 'segment' | 'consent-policy';
+    key: string;
+    /** Active executions of a workflow, which the change reaches */
+    active: number;
+  }>;
+  /** Why the change cannot be made: the error of the endpoint of the object */
+  blocked: PlanChangeBlocked | null;
+};
+
+export type PlanPeople = {
+  active: number;
+  /** Everything that the execution can reach is equal */
+  same: number;
+  /** It would go another way; `why` says where */
+  differs: number;
+  /** Its step is not in the new graph */
+  unmappable: number;
+  /** Numbers by reason, without zeros */
+  why: Record<string, number>;
+  versions: Array<{
+    version: number;
+    active: number;
+    same: number;
+    differs: number;
+    unmappable: number;
+  }>;
+  steps: Array<{
+    stepId: string;
+    name: string;
+    waiting: number;
+    mapsTo: string | null;
+    reason: 'same_id' | 'mapping' | 'step_gone' | 'type_changed';
+    key: string;
+  }>;
+  examples: Array<{
+    executionId: string;
+    contactId: string;
+    version: number;
+    currentStepId: string;
+    verdict: 'same' | 'differs' | 'unmappable';
+    why: 'config' | 'next_step' | 'branches' | 'template' | 'exit_rules' | 'step_gone' | 'type_changed' | null;
+  }>;
+};
+
+export type PlanWarning = {
+  code: 'unknown_secret' | 'liquid_syntax' | 'liquid_limit' | 'unknown_filter' | 'filter_in_fallback' | 'unknown_variable' | 'missing_unsubscribe_link' | 'large_message' | 'image_without_alt' | 'http_link';
+  path: string;
+  /** Dot path in the file */
+  at: string;
+  message: string;
+};
+
+export type ListedPlanList = {
+  data: Array<ListedPlan>;
+  cursor?: string;
+  hasMore: boolean;
+  /** All matches, on the first page; 0 on later ones */
+  total: number;
+};
+
+export type ListedPlan = {
+  id: string;
+  project: {
+    id: string;
+    name: string;
+  };
+  state: 'open' | 'applied';
+  createdBy: Actor | null;
+  /** null: the plan is applied */
+  expiresAt: string | null;
+  appliedAt: string | null;
+  appliedBy: Actor | null;
+  migrate: 'none' | 'auto' | null;
+  note: string | null;
+  result: PlanResult | null;
+  summary: {
+    create: number;
+    update: number;
+    delete: number;
+    /** Files that mean the same as their objects */
+    unchanged: number;
+    /** Changes that other objects or active executions prevent */
+    blocked: number;
+    /** Objects without a file that stay, without policies */
+    unmanaged: number;
+  };
+  createdAt: string;
+  updatedAt: string;
+};
+
 export type DomainDkimNext = {
   selector: string;
   createdAt: string;
@@ -7388,7 +7604,7 @@ export type CreateApiKeyRequest = {
   name: string;
   kind?: 'secret' | 'public';
   /** Required for a secret key */
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'files:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'files:read' | 'files:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
   /** The only sender domains it may send from; null: any */
   domains?: Array<string> | null;
   /** The only networks it works from; null: any */
@@ -7410,7 +7626,7 @@ export type UpdateApiKeyRequest = {
   /** From then on it is refused; null: never */
   expiresAt?: string | null;
   kind?: 'secret' | 'public';
-  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'files:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
+  scopes?: Array<'*' | '*:read' | 'analytics:read' | 'audit:read' | 'campaigns:read' | 'campaigns:send' | 'campaigns:write' | 'contacts:read' | 'contacts:write' | 'domains:read' | 'domains:write' | 'emails:read' | 'emails:send' | 'emails:write' | 'events:read' | 'events:send' | 'events:write' | 'executions:read' | 'executions:write' | 'files:read' | 'files:write' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'policies:read' | 'policies:write' | 'privacy:read' | 'privacy:write' | 'project:read' | 'providers:read' | 'providers:write' | 'requests:read' | 'secrets:read' | 'secrets:write' | 'segments:read' | 'segments:write' | 'subscriptions:read' | 'subscriptions:write' | 'suppression:read' | 'suppression:write' | 'templates:read' | 'templates:write' | 'topics:read' | 'topics:write' | 'uploads:read' | 'uploads:write' | 'verify:read' | 'workflows:read' | 'workflows:write'>;
 };
 
 export type RotateApiKeyRequest = {

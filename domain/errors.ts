@@ -250,6 +250,9 @@ export interface FieldProblem {
   message: string;
   code: FieldCode;
   received?: string;
+  /** For files: the position in the file, from 1; null: not known. */
+  line?: number | null;
+  column?: number | null;
 }
 
 /** An error response. It can be thrown anywhere; the API turns it into the error envelope. */

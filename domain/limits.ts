@@ -19,6 +19,8 @@ export const limits = {
   jsonBodyBytes: 1024 * 1024,
   /** Bytes of the body with a template or a campaign. */
   contentBodyBytes: 5 * 1024 * 1024,
+  /** Bytes of the body with the files of a plan. */
+  planBodyBytes: 20 * 1024 * 1024,
   /** Bytes of the body with a mail to be sent and its attachments. */
   sendBodyBytes: 50 * 1024 * 1024,
   nameChars: 100,

@@ -366,6 +366,8 @@ const errorSchema: JsonSchema = {
               message: { type: 'string' },
               code: { type: 'string' },
               received: { type: 'string' },
+              line: { type: ['integer', 'null'], description: 'For files' },
+              column: { type: ['integer', 'null'], description: 'For files' },
             },
           },
         },

@@ -34,7 +34,7 @@ import { triggerConfig } from '../workflows/graph/record.ts';
 /** Number of objects that are read at once. */
 const pageSize = 10;
 
-type Reader = {
+export type Reader = {
   db: Database;
   projectId: string;
 } & Pick<Services, 'cipher'>;

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { readConsentPolicy } from '../../db/consent/policy.ts';
 import { type Database, inSnapshot } from '../../db/database.ts';
 import { makeMissingKeys } from '../../db/transactions/files/make-keys.ts';
 import { type FileObject, listFileObjects } from '../../db/files/objects.ts';
 import { findProject } from '../../db/projects/projects.ts';
-import { readSendPolicy } from '../../db/projects/send-policy.ts';
 import { found, invalidField } from '../../domain/errors.ts';
 import {
   fileFormats,
@@ -13,12 +11,12 @@ import {
   filePathOf,
   matchesFile,
   parseFilePattern,
-  policyKeys,
 } from '../../domain/files/kinds.ts';
 import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { fault, named } from '../http/schemas.ts';
 import { readStoredFiles, textOf } from './contents.ts';
+import { listPolicies } from './policies.ts';
 
 /** Patterns in a query, as a comma list. */
 const Patterns = z
@@ -116,14 +114,8 @@ async function listObjects(
 ): Promise<FileObject[]> {
   const max = limits.fileObjects;
   const objects = await listFileObjects(db, projectId, { only, max });
-  for (const kind of ['send-policy', 'consent-policy'] as const) {
-    const policy =
-      kind === 'send-policy'
-        ? await readSendPolicy(db, projectId)
-        : await readConsentPolicy(db, projectId);
-    const object = { kind, key: policyKeys[kind], id: null, name: policyKeys[kind] };
-    if (policy.updatedAt !== null && (!only || matchesFile(only, object))) objects.push(object);
-  }
+  const policies = await listPolicies(db, projectId);
+  objects.push(...policies.filter((policy) => !only || matchesFile(only, policy)));
   if (objects.length > max) throw tooMany();
   return objects;
 }

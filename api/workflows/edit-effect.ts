@@ -14,13 +14,13 @@ import {
   differences,
   type Mapping,
 } from '../../domain/workflow/compare.ts';
-import { findStep, type Graph } from '../../domain/workflow/graph.ts';
+import { findStep, type Graph, type GraphStep } from '../../domain/workflow/graph.ts';
 
 /** The effect of another graph on the active executions of a workflow. */
 
-export const verdicts = ['same', 'differs', 'unmappable'] as const;
+const verdicts = ['same', 'differs', 'unmappable'] as const;
 const gone = ['step_gone', 'type_changed'] as const;
-export const whys = [...differences, ...gone] as const;
+export const differingWhys = [...differences, ...gone] as const;
 
 export const editEffect = {
   versions: z.array(
@@ -48,7 +48,7 @@ export const editEffect = {
       version: z.int(),
       currentStepId: z.uuid(),
       verdict: z.enum(verdicts),
-      why: z.enum(whys).nullable(),
+      why: z.enum(differingWhys).nullable(),
     }),
   ),
 };
@@ -58,11 +58,13 @@ type Step = z.output<(typeof editEffect)['steps']>[number];
 
 /** The effect of a new graph on the executions at one position. */
 interface Judged extends Position {
+  /** The key of the step in its version. */
+  key: string;
   name: string;
   mapsTo: string | null;
   reason: Step['reason'];
   verdict: (typeof verdicts)[number];
-  why: (typeof whys)[number] | null;
+  why: (typeof differingWhys)[number] | null;
 }
 
 /** Executions by verdict and reason, for each version and step, with examples. */
@@ -117,7 +119,8 @@ async function judge(
     // The workflow was deleted in the meantime.
     if (!graph || !step) continue;
     const { reason, step: counterpart } = counterpartOf(step, target, mapping);
-    const shown = { ...position, name: step.name, reason };
+    const { key } = step as GraphStep & { key: string };
+    const shown = { ...position, key, name: step.name, reason };
     if (!counterpart) {
       judged.push({ ...shown, mapsTo: null, verdict: 'unmappable', why: reason });
       continue;

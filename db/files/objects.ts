@@ -49,6 +49,38 @@ export async function listFileObjects(
   return found;
 }
 
+/** Finds objects of a project by kind and key, except policies. Unknown keys are left out. */
+export async function findFileObjects(
+  db: Database,
+  projectId: string,
+  named: readonly { kind: FileKind; key: string }[],
+): Promise<FileObject[]> {
+  const found: FileObject[] = [];
+  for (const kind of fileKinds) {
+    if (kind === 'send-policy' || kind === 'consent-policy') continue;
+    const keys = named.filter((one) => one.kind === kind).map(({ key }) => key);
+    if (keys.length === 0) continue;
+    const { table, key, name } = fileTables[kind];
+    const { rows } = await sql<{ id: string; key: string; name: string }>`
+      select id, ${sql.ref(key)} as key, ${name} as name from ${sql.table(table)}
+        where project_id = ${projectId} and ${sql.ref(key)} = any(${keys}::text[])`.execute(db);
+    for (const row of rows) found.push({ kind, ...row });
+  }
+  return found;
+}
+
+/** Returns the number of objects of a project, except policies. */
+export async function countFileObjects(db: Database, projectId: string): Promise<number> {
+  let count = 0;
+  for (const { table } of Object.values(fileTables)) {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from ${sql.table(table)}
+        where project_id = ${projectId}`.execute(db);
+    count += rows[0]?.count ?? 0;
+  }
+  return count;
+}
+
 /**
  * Returns the keys of the templates, segments and topics of a project with these ids. Other ids are
  * ignored.

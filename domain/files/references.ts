@@ -36,3 +36,50 @@ export function withFileKeys<T>(value: T, keys: FileKeys): T {
   ]);
   return Object.fromEntries(entries) as T;
 }
+
+/** The kinds of objects that files refer to. */
+export type ReferredKind = 'template' | 'segment' | 'topic';
+
+/** An object that a file refers to, by its key. */
+export interface FileReference {
+  kind: ReferredKind;
+  key: string;
+}
+
+/**
+ * Returns the objects that the value of a file refers to, each once: in fields of filters, and in
+ * the fields that have a key.
+ */
+export function referencesIn(value: Readonly<Record<string, unknown>>): FileReference[] {
+  const found = new Map<string, FileReference>();
+  const add = (kind: ReferredKind, key: unknown) => {
+    if (typeof key === 'string') found.set(`${kind}/${key}`, { kind, key });
+  };
+  const { trigger, steps } = value;
+  add('template', value['template']);
+  add('topic', value['topic']);
+  add('segment', configOf(trigger)['segment']);
+  for (const step of Array.isArray(steps) ? (steps as unknown[]) : []) {
+    add('template', (Object(step) as { template?: unknown }).template);
+    add('topic', configOf(step)['topic']);
+  }
+  collectFields(value, (field) => {
+    const [root, key, ...rest] = field.split('.');
+    if (root === 'segment' && rest.length === 0) add('segment', key);
+    if (root === 'template' && rest.length > 0) add('template', key);
+  });
+  return [...found.values()];
+}
+
+function configOf(holder: unknown): Record<string, unknown> {
+  const { config } = Object(holder) as { config?: unknown };
+  return Object(config) as Record<string, unknown>;
+}
+
+function collectFields(value: unknown, add: (field: string) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (name === 'field' && typeof inner === 'string') add(inner);
+    else collectFields(inner, add);
+  }
+}

@@ -1,0 +1,159 @@
+import { type Database, limitLockWaits, transact } from '../../../db/database.ts';
+import { countFileObjects } from '../../../db/files/objects.ts';
+import { insertPlan, lockPlans, type ShownPlan } from '../../../db/files/plans.ts';
+import { isLockTimeout } from '../../../db/sql-state.ts';
+import { makeMissingKeys } from '../../../db/transactions/files/make-keys.ts';
+import { Problem } from '../../../domain/errors.ts';
+import type { Services } from '../../services/services.ts';
+import { readFiles } from '../reading/read.ts';
+import { type Comparison, compareFiles, type Patterns } from './compare.ts';
+import { distinct, refusal } from './problems.ts';
+import type { PlanSummary, ShownChange } from './record.ts';
+import { rehearse, type Rehearsal, type RehearsedChange } from './rehearse.ts';
+import { findPlanWarnings } from './warnings.ts';
+
+/** Milliseconds that a plan waits for other plans and applies of its project. */
+export const planWaitMs = 30_000;
+
+interface GivenPlan extends Patterns {
+  files: Readonly<Record<string, string>>;
+  variables: Readonly<Record<string, string>>;
+  examples: number;
+}
+
+interface Planner extends Pick<Services, 'db' | 'cipher' | 'renderer' | 'config'> {
+  projectId: string;
+  /** The result of `actorOf`. */
+  causedBy: string;
+}
+
+/**
+ * Makes a plan: compares files with the stored objects, and makes the changes in a transaction that
+ * is rolled back.
+ * @throws Problem VALIDATION_ERROR with all problems of the files; SERVICE_UNAVAILABLE if other plans
+ * of the project take too long
+ */
+export async function makePlan(planner: Planner, given: GivenPlan): Promise<ShownPlan> {
+  const { db, projectId, causedBy } = planner;
+  const { files, variables } = given;
+  const { objects, problems } = readFiles(files, variables);
+  await makeMissingKeys(db, projectId);
+  const { comparison, rehearsal, total } = await rolledBack(planner, async (tx) => {
+    const compared = await compareFiles({ ...readerOf(planner), db: tx }, objects, given);
+    const all = { ...compared, problems: distinct(problems, compared.problems) };
+    return {
+      comparison: all,
+      total: await countFileObjects(tx, projectId),
+      rehearsal: await rehearse(writingOf(planner, tx), all, given.examples),
+    };
+  });
+  const refused = distinct(comparison.problems, rehearsal.problems);
+  if (refused.length > 0) throw refusal(refused);
+  const shown = {
+    summary: summaryOf(comparison, rehearsal, total),
+    changes: rehearsal.changes.map(shownChange),
+    warnings: await findPlanWarnings(planner, projectId, rehearsal.changes),
+  };
+  const { reads } = comparison;
+  const row = await transact(db, (tx) =>
+    insertPlan(tx, { projectId, createdBy: causedBy, files, variables, reads, ...shown }),
+  );
+  return { ...row, changes: shown.changes, warnings: shown.warnings } as unknown as ShownPlan;
+}
+
+function readerOf({ projectId, cipher }: Planner) {
+  return { projectId, cipher };
+}
+
+function writingOf({ projectId, causedBy, cipher, renderer }: Planner, tx: Database) {
+  return { tx, projectId, causedBy, cipher, renderer };
+}
+
+/** Ends a transaction that must change nothing, and carries its result. */
+class RolledBack<T> {
+  readonly result: T;
+
+  constructor(result: T) {
+    this.result = result;
+  }
+}
+
+/** Runs `work` alone among the plans of the project, in a transaction that is rolled back. */
+async function rolledBack<T>(
+  { db, projectId }: Planner,
+  work: (tx: Database) => Promise<T>,
+): Promise<T> {
+  let ended: RolledBack<T> | undefined;
+  try {
+    await transact(db, async (tx) => {
+      await limitLockWaits(tx, planWaitMs);
+      await lockPlans(tx, projectId);
+      ended = new RolledBack(await work(tx));
+      throw ended;
+    });
+  } catch (error) {
+    if (error instanceof RolledBack && error === ended) return ended.result;
+    throw isLockTimeout(error) ? isBusy() : error;
+  }
+  throw isBusy();
+}
+
+function isBusy(): Problem {
+  const message = 'Another plan of the project is being made or applied.';
+  return new Problem('SERVICE_UNAVAILABLE', { message, suggestion: 'Try again in a minute.' });
+}
+
+function summaryOf(
+  { unchanged, managed }: Comparison,
+  { changes }: Rehearsal,
+  total: number,
+): PlanSummary {
+  const count = (action: RehearsedChange['change']['action']) =>
+    changes.filter(({ change }) => change.action === action).length;
+  return {
+    create: count('create'),
+    update: count('update'),
+    delete: count('delete'),
+    unchanged,
+    blocked: changes.filter(({ blocked }) => blocked !== null).length,
+    unmanaged: Math.max(0, total - managed),
+  };
+}
+
+function shownChange(one: RehearsedChange): ShownChange {
+  const { change, fields, fieldCount, newVersion, people, usedBy, blocked } = one;
+  return {
+    ...change,
+    fields,
+    fieldCount,
+    newVersion,
+    people: people && shownPeople(people),
+    usedBy: usedBy.flatMap(({ kind, key, active }) =>
+      key === null ? [] : [{ kind, key, active }],
+    ),
+    blocked,
+  };
+}
+
+function shownPeople({
+  judged,
+  versions,
+  steps,
+  examples,
+}: NonNullable<RehearsedChange['people']>): NonNullable<ShownChange['people']> {
+  const sums = { active: 0, same: 0, differs: 0, unmappable: 0 };
+  const why: NonNullable<ShownChange['people']>['why'] = {};
+  const keys = new Map(judged.map(({ stepId, key }) => [stepId, key]));
+  for (const { active, verdict, why: reason } of judged) {
+    sums.active += active;
+    sums[verdict] += active;
+    if (reason !== null) why[reason] = (why[reason] ?? 0) + active;
+  }
+  return {
+    ...sums,
+    why,
+    versions,
+    steps: steps.map((step) => ({ ...step, key: keys.get(step.stepId) ?? '' })),
+    examples,
+  };
+}
