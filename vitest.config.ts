@@ -34,6 +34,7 @@ const slow = [
   'test/browser/**/*.test.ts',
   'test/console/**/*.test.ts',
   'test/client/cli/everyday.test.ts',
+  'test/client/cli/folder.test.ts',
   'test/client/cli/program.test.ts',
   'test/client/package.test.ts',
   'test/client/python-client.test.ts',

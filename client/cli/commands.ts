@@ -7,6 +7,8 @@ import { logs } from './commands/logs.ts';
 import { profiles } from './commands/profiles.ts';
 import { send } from './commands/send.ts';
 import { track } from './commands/track.ts';
+import { diff } from './folder/diff.ts';
+import { pull } from './folder/pull.ts';
 import type { Command } from './frame/command.ts';
 
 /** All commands, in the order of the help. */
@@ -14,6 +16,8 @@ export const commands: readonly Command[] = [
   login,
   logout,
   profiles,
+  pull,
+  diff,
   send,
   track,
   logs,

@@ -8,12 +8,12 @@ import type { FileFormat, FileKind } from './kinds.ts';
 const onOneLine: ReadonlySet<unknown> = new Set(['position', 'transitions']);
 
 /** Escapes each `${` in a text, so that no variable is inserted there. */
-function withoutVariables(text: string): string {
+export function escapeVariables(text: string): string {
   return text.replaceAll('${', () => '$${');
 }
 
 export function fileText(value: Record<string, unknown>, format: FileFormat): string {
-  const written = replaceStrings(value, withoutVariables, (key) => key) as Record<string, unknown>;
+  const written = replaceStrings(value, escapeVariables, (key) => key) as Record<string, unknown>;
   return format === 'json' ? `${JSON.stringify(written, null, 2)}\n` : yamlOf(written);
 }
 

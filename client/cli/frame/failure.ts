@@ -49,6 +49,10 @@ export const wrongCall = (message: string): Failure =>
 export const unreadable = (message: string, options?: ErrorOptions): Failure =>
   new Failure('UNREADABLE_FILE', exitCodes.wrongCall, message, options);
 
+/** The command is refused. */
+export const refused = (code: string, message: string): Failure =>
+  new Failure(code, exitCodes.refused, message);
+
 /** An error as it is shown, in text and in JSON. */
 export interface ShownError {
   exitCode: ExitCode;
