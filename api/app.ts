@@ -66,8 +66,8 @@ function routePath(endpoint: AnyEndpoint): string {
 }
 
 /**
- * Sorts fixed words before parameters, so that `fields` in `/contacts/fields` is never read as an
- * id.
+ * Sorts endpoints so that fixed words come before parameters. Then `fields` in `/contacts/fields`
+ * is never read as an id.
  */
 function byPrecision(list: readonly AnyEndpoint[]): AnyEndpoint[] {
   const key = (endpoint: AnyEndpoint) => endpoint.path.replaceAll(/\{\w+\}/g, '\u{10ffff}');
@@ -99,7 +99,10 @@ const refuseWordAsId: Middleware = (ctx, next) => {
   return next();
 };
 
-/** @throws Problem METHOD_NOT_ALLOWED */
+/**
+ * Refuses a request whose path has only other methods.
+ * @throws Problem METHOD_NOT_ALLOWED
+ */
 function refuseMethod(ctx: Context): never {
   const [first, ...rest] = matchedBy(ctx);
   const same = [first, ...rest].filter((layer) => layer?.path === first?.path);
@@ -116,15 +119,15 @@ const requestId: Middleware = (ctx, next) => {
 };
 
 /**
- * Returns the declared path of a request, without its query. The real path may contain a token, an
- * address or a customer's name.
+ * Returns the declared path of a request, without its query. The real path is not logged, because
+ * it may contain a token, an address or a customer's name.
  */
 function loggedPath(ctx: Context): string {
   const endpoint = ctx.state['endpoint'] as AnyEndpoint | undefined;
   return endpoint ? endpoint.path : maskUnknownPath(ctx.path);
 }
 
-/** Counts by the declared path, so that ids and addresses create no new series. */
+/** Counts requests by their declared path, so that ids and addresses create no new time series. */
 function requestMetrics({ metrics }: Services): Middleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -137,8 +140,8 @@ function requestMetrics({ metrics }: Services): Middleware {
 }
 
 function requestLog({ config, log: whole }: Services): Middleware {
-  // None of these fields has the name of a secret, and searching for such names would take longer
-  // than writing the line.
+  // The redaction of secrets is turned off. None of these fields has the name of a secret, and
+  // searching for such names would take longer than writing the line.
   const log = whole.child({}, { redact: [] });
   return async (ctx, next) => {
     const startedAt = performance.now();

@@ -24,13 +24,14 @@ const requestsEndMs = 10_000;
 const requestsAnswerMs = 2_000;
 /**
  * Milliseconds after which a process that was asked to stop exits in any case. The periodic sweep
- * starts or signals the runs that are left.
+ * starts or signals the runs for which the process had no time.
  */
 const stopMs = 20_000;
 export const serverOptions: ServerOptions = {
   /**
-   * Longer than the 60 s for which load balancers keep idle connections, because the load balancer
-   * must close a connection first.
+   * Longer than the 60 s for which load balancers keep idle connections. So the load balancer
+   * closes a connection first, and never sends a request on a connection that this server is
+   * closing.
    */
   keepAliveTimeout: 65_000,
   /** Headers come in a few packets, so a slower client is cut off. */
@@ -131,7 +132,8 @@ async function endRequests(server: Server, stopping: AbortController): Promise<v
   server.close();
   setTimeout(() => stopping.abort(), requestsEndMs).unref();
   const deadline = Date.now() + requestsEndMs + requestsAnswerMs;
-  // Repeated, because a keep-alive connection becomes idle without an event when its request ends.
+  // The call is repeated, because a keep-alive connection becomes idle without an event when its
+  // request ends.
   while (Date.now() < deadline) {
     server.closeIdleConnections();
     const isClosed = await Promise.race([closed.then(() => true), sleep(100, false)]);

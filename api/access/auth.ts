@@ -179,7 +179,8 @@ export function requireFresh(caller: ProjectCaller | UserCaller): void {
 
 /**
  * Returns the caller as a member of a project, or null for non-members. Use `projectId` of the
- * result, because the row id of a reset project differs from the public one.
+ * result as the id of the row. The given id may be the public id, which differs from the row id
+ * after a reset.
  * @throws Problem EMAIL_VERIFICATION_REQUIRED
  */
 export async function findMember(

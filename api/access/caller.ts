@@ -15,7 +15,7 @@ export type Access = 'open' | 'either' | 'secret' | 'session' | 'project';
 export interface Project {
   /** Id of the project's row. */
   id: string;
-  /** The id that the API shows. A reset project has another `id`. */
+  /** The id that the API shows. It differs from `id` after a reset of the project. */
   publicId: string;
   disabledReason: string | null;
   /** True if a public key can subscribe only contacts that have confirmed. */
@@ -25,7 +25,8 @@ export interface Project {
 }
 
 /**
- * The project of a record. The API shows the public id, because a reset project has another row id.
+ * The project that owns a record. The API shows the public id, because a reset project has another
+ * row id.
  */
 export type OwnerProject = Pick<Project, 'publicId'>;
 

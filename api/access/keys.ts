@@ -91,7 +91,7 @@ export function isNetworkWithin(network: string, other: string): boolean {
 
 /**
  * Returns the stored form of a network or address: `203.0.113.7/24` is `203.0.113.0/24`, and
- * `203.0.113.7` is `203.0.113.7/32`. Returns null if it is neither.
+ * `203.0.113.7` is `203.0.113.7/32`. Returns null for any other text.
  */
 export function normaliseNetwork(text: string): string | null {
   const [address = '', bits, ...rest] = text.trim().split('/');
@@ -103,7 +103,7 @@ export function normaliseNetwork(text: string): string | null {
   const given = bits === undefined ? max : Number(bits);
   if (given > max) return null;
   const isMapped = ip instanceof ipaddr.IPv6 && ip.isIPv4MappedAddress();
-  // `::ffff:0:0/96` contains all IPv4 addresses, so a larger network contains more than those.
+  // `::ffff:0:0/96` contains all IPv4 addresses, so a larger network also contains IPv6 addresses.
   if (isMapped && given < 96) return null;
   const mapped = ipaddr.process(address);
   const length = isMapped ? given - 96 : given;

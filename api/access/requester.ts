@@ -7,21 +7,21 @@ import type { Access } from './caller.ts';
 import { hashKey } from './keys.ts';
 import { readSession } from './session.ts';
 
-/** The public id of a request's project, and the caller as `actorOf` writes actors. */
+/** The public id of a request's project, and the caller in the form that `actorOf` returns. */
 export interface Requester {
   ownerId: string;
   actor: string;
 }
 
-/** The parts of an endpoint's declaration that tell how requests name their project. */
+/** The parts of an endpoint's declaration that define how requests name their project. */
 interface NamesProject {
   access: Access;
   projectParam?: string | undefined;
 }
 
 /**
- * Returns the sender of a refused request: a key of a project (also an expired or revoked one), or
- * a member whose request names the project; null: neither. Checks no rights.
+ * Returns who made a refused request: a key of a project (also an expired or revoked key), or a
+ * member whose request names the project; null: neither is known. Checks no rights.
  * @param endpoint undefined: the path is unknown
  */
 export async function findRequester(

@@ -8,7 +8,7 @@ import {
 } from '../../db/accounts/security-events.ts';
 import { actorOf, type Caller } from './caller.ts';
 
-/** An event as a handler reports it. The log adds the actor and the client. */
+/** A security event as a handler reports it. `SecurityLog` adds the actor and the client. */
 export interface NotedEvent {
   event: SecurityEventName;
   /** The acting user, if it is not the caller, for example before the login. */
@@ -16,7 +16,7 @@ export interface NotedEvent {
   projectId?: string | null;
   /** The changed record. */
   target?: SecurityEvent['target'];
-  /** The changed fields: see `changesBetween`. With an empty list, no event is noted. */
+  /** The changed fields: see `changesBetween`. With an empty list, no event is stored. */
   changes?: SecurityEvent['changes'];
   /** Ids and short texts, never a secret. */
   details?: SecurityEvent['details'];
@@ -68,7 +68,7 @@ export class SecurityLog {
   }
 
   #write(event: SecurityEvent): void {
-    // `ctx.state` has the project's public id, the only one that clients see. A reset project has
+    // `ctx.state` has the project's public id. Clients see only this id, and a reset project has
     // another row id.
     const projectId = (this.#ctx.state['projectId'] as string | undefined) ?? event.projectId;
     // The id of a contact gives access to its public pages, so it is stored in the row but never

@@ -53,9 +53,10 @@ export interface Signing {
 }
 
 /**
- * Starts a session for a user who has just logged in. Returns its `Set-Cookie` value.
+ * Starts a session for a user who has just logged in. Returns the `Set-Cookie` value of the
+ * session.
  * @throws Problem INVALID_CREDENTIALS when the user was deleted, or all sessions were ended, after
- *   the user's row was read.
+ * the user's row was read.
  */
 export async function startSession(
   { db, config, request }: Signing,

@@ -10,8 +10,8 @@ import type { OidcProvider } from '../../providers/login/oidc-file.ts';
 type Settings = Pick<Config, 'oidc' | 'passwordSignIn'>;
 
 /**
- * Returns the OpenID provider that is the only way to sign in for an address; undefined: there is
- * none.
+ * Returns the OpenID provider through which the users of an address must sign in; undefined: they
+ * may use other methods.
  */
 export function providerKeeping(
   { oidc }: Pick<Settings, 'oidc'>,
@@ -48,8 +48,8 @@ export function refuseSignInWay(
 }
 
 /**
- * Returns true if an account still has a way to sign in: the method by which it was created, or an
- * OpenID provider.
+ * Returns true if an account still has a sign-in method: the method by which the account was
+ * created, if it is still turned on, or a linked OpenID provider.
  * @param issuers the OpenID providers with users linked to the account
  */
 export function canSignIn(
@@ -68,12 +68,15 @@ export function canSignIn(
   return keeper === undefined && isOn === true;
 }
 
-/** Returns `unavailable` for endpoints that take passwords. */
+/** Returns why endpoints that take passwords are unavailable; null: they are available. */
 export function passwordsOff({ passwordSignIn }: Settings) {
   return passwordSignIn ? null : ('PASSWORD_SIGN_IN_DISABLED' as const);
 }
 
-/** Returns `refuseFirst` for endpoints that take an address and a password. */
+/**
+ * Refuses a password login that the settings have turned off for the address. Endpoints that take
+ * an address and a password use it as their `refuseFirst`.
+ */
 export function refusePasswordOf({
   config,
   body: { email },

@@ -94,7 +94,8 @@ const logIn = endpoint({
       throw new Problem('INVALID_CREDENTIALS');
     }
     const result = await finishSignIn(call, user, { method: 'password' });
-    // The login stays counted until its code is right, so that guesses of codes are limited, too.
+    // The login stays counted until the second factor is proved, so that guesses of codes are
+    // limited, too.
     if (result.kind === 'pending') throw new SecondFactorPending(result);
     await forgetLogin(call, counters);
     return answer(

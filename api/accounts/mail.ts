@@ -42,7 +42,10 @@ export function recordVerification(
   return recordLink(tx, config, user, purpose, '/auth/verify-email', verificationMail);
 }
 
-/** Creates a mail to set a new password. Returns the same as `recordVerification`. */
+/**
+ * Creates a mail to set a new password, if the server can send mail. Returns false when the user
+ * got too many such mails in the last hour.
+ */
 export function recordPasswordReset(
   tx: Database,
   config: Services['config'],
@@ -79,8 +82,8 @@ const membersByKeyPerHour = 20;
 
 /**
  * Creates mails to administrators about a change of members by a secret key.
- * @param administrators the administrators before the change, so that a removed one also gets the
- * mail.
+ * @param administrators the administrators before the change, so that a removed administrator also
+ * gets the mail.
  */
 export async function recordMembersByKey(
   tx: Database,

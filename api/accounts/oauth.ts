@@ -146,7 +146,7 @@ function callback(way: (typeof ways)[number]): AnyEndpoint {
 export const oauthEndpoints = [getOAuthConfig, ...ways.map(outbound), ...ways.map(callback)];
 
 /**
- * Finds or creates the account of a user who returns from the other site. An account has one
+ * Finds or creates the account of a user who returns from GitHub or Google. An account has one
  * sign-in method.
  */
 async function identify(
@@ -173,11 +173,11 @@ async function identify(
   if (email === null) throw new LoginRefused('oauth_failed');
   refuseKept(config, { email });
   const holder = await findUserByEmail(db, email);
-  // The user of this account has never proved the address. The login proves the address, so it
-  // takes over the account.
+  // The user of this account has never proved the address. The login through the provider proves
+  // the address, so the login takes over the account.
   const isUnproven = holder?.type === 'PASSWORD' && !holder.email_verified;
-  // An account of the same provider is refused, too, because the address may have another owner at
-  // the provider.
+  // An account that was created through the same provider is refused, too, because the address may
+  // belong to another user of the provider now.
   if (holder && !isUnproven) throw new LoginRefused('wrong_method');
   if (!config.signupsEnabled) throw new LoginRefused('signups_disabled');
   const { providerId } = identity;
@@ -194,7 +194,10 @@ async function identify(
   return user;
 }
 
-/** @throws LoginRefused if users with this address must sign in through an OpenID provider */
+/**
+ * Refuses users who must sign in through an OpenID provider.
+ * @throws LoginRefused
+ */
 function refuseKept<User extends { email: string }>(config: Services['config'], user: User): User {
   if (providerKeeping(config, user.email)) throw new LoginRefused('wrong_method');
   return user;

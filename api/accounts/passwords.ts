@@ -24,7 +24,10 @@ export function hashPassword(password: string): Promise<string> {
   return hash(password, argon2);
 }
 
-/** The hash to check if none is stored, so that each check takes the same time. */
+/**
+ * The hash that is checked if an account has no password or does not exist, so that each check
+ * takes the same time.
+ */
 const nobody = hashPassword('');
 
 /** Checks a password. @param passwordHash null: there is no account, or it has no password. */

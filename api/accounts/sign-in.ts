@@ -33,8 +33,8 @@ export type SignInResult =
 
 /**
  * Completes a sign-in whose first factor was proved. A user with a second factor gets no session
- * yet, unless the sign-in has proved it, too.
- * @throws Problem as `startSession`
+ * yet, unless the sign-in has proved the second factor, too.
+ * @throws Problem INVALID_CREDENTIALS, as `startSession` does
  */
 export async function finishSignIn(
   call: Signing & Pick<SecurityLog, 'note'>,
@@ -95,7 +95,10 @@ export function forgetPending(config: Signing['config']): string {
   return setCookie(pendingCookie(config), '', 0, config.apiUrl);
 }
 
-/** Returns the hash of the pending sign-in in a request's cookie; null: it has none. */
+/**
+ * Returns the hash of the pending sign-in in a request's cookie; null: the request has no valid
+ * cookie.
+ */
 export function readPending(
   cookie: (name: string) => string | undefined,
   config: Signing['config'],
@@ -108,7 +111,7 @@ function hashPending(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** The first factor was proved, and a second one is required. The response sets cookies. */
+/** The first factor was proved, and a second factor is required. The response sets cookies. */
 export class SecondFactorPending extends Problem {
   readonly cookies: readonly string[];
 

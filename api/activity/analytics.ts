@@ -43,8 +43,8 @@ function daysIn(query: z.output<typeof DayQuery>): SeriesPart[] {
 }
 
 /**
- * Returns the date in a time zone: `2026-11-21`. From the year 10000 on, it begins with a sign:
- * `+010000-01-01`.
+ * Returns the date in a time zone: `2026-11-21`. From the year 10000 on, the date begins with a
+ * sign: `+010000-01-01`.
  */
 function dateAt(zone: string, instant: Date): string {
   const { year, month, day } = wallTimeAt(zone, instant);

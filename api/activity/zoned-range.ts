@@ -5,7 +5,7 @@ import { instantOf, nextInterval, startOfInterval, wallTimeAt } from '../../doma
 import { fault, momentOf, textRead } from '../http/schemas.ts';
 import { daysByDefault } from './date-range.ts';
 
-/** A period whose days are those of a time zone. */
+/** Queries for a period. Its bounds are times, or days in a time zone. */
 
 interface DayOrTime {
   /** The time; for a day, its start in UTC. */

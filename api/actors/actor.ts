@@ -57,7 +57,7 @@ export async function readActors(
   };
 }
 
-/** Returns one stored actor as the API shows it. For several, use `readActors`. */
+/** Returns one stored actor as the API shows it. For several actors, use `readActors`. */
 export async function presentActor(
   db: Database,
   stored: string | null,

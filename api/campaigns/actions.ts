@@ -15,7 +15,7 @@ import { requireArm } from './experiment/experiment.ts';
 import { sendCampaign } from './send.ts';
 import { act } from './states.ts';
 
-/** Actions on a whole campaign. All except the test depend on its status. */
+/** Actions on a whole campaign. All except the test depend on the status of the campaign. */
 
 const cancelCampaign = endpoint({
   id: 'cancelCampaign',

@@ -182,8 +182,8 @@ const noSender = () =>
   );
 
 /**
- * Returns the columns of a new campaign. If the request has no subject, body, sender or topic,
- * these are copied from its template.
+ * Returns the columns of a new campaign. The subject, body, sender and topic are copied from the
+ * template, if the request does not have them.
  */
 async function newValues(db: Database, projectId: string, body: NewCampaign) {
   const { templateId } = body;
@@ -332,7 +332,10 @@ export const updateCampaign = endpoint({
   },
 });
 
-/** @throws Problem TEMPLATE_NOT_FOUND, SEGMENT_NOT_FOUND, TOPIC_NOT_FOUND */
+/**
+ * Requires that the template, segment and topic of a campaign exist.
+ * @throws Problem TEMPLATE_NOT_FOUND, SEGMENT_NOT_FOUND, TOPIC_NOT_FOUND
+ */
 async function requireReferences(
   db: Database,
   projectId: string,
@@ -373,7 +376,7 @@ export const duplicateCampaign = endpoint({
         await holdProject(tx, projectId);
         await lockSegmentReferences(tx, projectId);
         // The campaign is read again, because its segment may have been deleted in the meantime.
-        // The lock prevents the deletion of its list of recipients.
+        // The lock prevents the deletion of the campaign's list of recipients.
         const row = found('CAMPAIGN', id, await lockCampaign(tx, projectId, id));
         requireCounted(original, row);
         const made = await insertCampaign(tx, {

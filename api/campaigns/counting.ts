@@ -21,8 +21,8 @@ export function countRecipients(
 class AudienceChanged extends Error {}
 
 /**
- * Throws if the audience of the locked campaign differs from the counted one, so that `recounting`
- * repeats its work.
+ * Requires that the audience of the locked campaign is the counted audience.
+ * @throws AudienceChanged, after which `recounting` repeats its work
  */
 export function requireCounted(counted: CampaignRow, locked: CampaignRow): void {
   const same = [counted, locked].map((row) => [audienceOf(row), kindOf(row)]);
@@ -30,8 +30,8 @@ export function requireCounted(counted: CampaignRow, locked: CampaignRow): void 
 }
 
 /**
- * Repeats work that counts an audience and then changes its campaign, until no other request
- * changes the audience in between.
+ * Does work that counts an audience and then changes its campaign. Repeats the work as often as
+ * another request changes the audience in between.
  */
 export async function recounting<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {

@@ -29,7 +29,7 @@ export const deleteCampaign = endpoint({
 
 /**
  * Deletes all these campaigns, or none of them.
- * @param options.delete false: only checks that all exist.
+ * @param options.delete false: only checks that all campaigns exist.
  * @throws Problem CAMPAIGN_NOT_FOUND, CAMPAIGN_ACTIVE for the first campaign that cannot be
  * deleted.
  */

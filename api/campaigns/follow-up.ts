@@ -120,7 +120,8 @@ export const followUpCampaign = endpoint({
     }
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
-      // Read again, because its template or segment may have been deleted meanwhile.
+      // The campaign is read again, because its template or segment may have been deleted
+      // meanwhile.
       const row = found('CAMPAIGN', id, await findCampaign(tx, projectId, id));
       await completeFollowUpList(tx, listId);
       const made = await insertCampaign(tx, {

@@ -110,7 +110,7 @@ const audienceFields = ['audienceType', 'type'];
 
 /**
  * Fields that are required in some cases. `in`: the other fields that `isMissing` reads. A missing
- * field is reported only if these other fields are valid.
+ * field is reported only if the fields in `in` are valid.
  */
 const required: Partial<
   Record<keyof Given, { in: string[]; isMissing: (body: Given) => boolean }>
@@ -207,12 +207,15 @@ export function conditionIn(body: Given): PlacedCondition | null {
   return placedCondition(body, 'audienceCondition', 'audienceFilter');
 }
 
-/** @throws Problem VALIDATION_ERROR if mail other than marketing mail has a topic */
+/**
+ * Refuses a topic for mail that is not marketing mail.
+ * @throws Problem VALIDATION_ERROR
+ */
 export function refuseGivenTopic(body: Given): void {
   refuseTopic(body.topicId, messageTypeOf(body) ?? 'MARKETING');
 }
 
-/** The columns that requests set and copies inherit, each with its field. */
+/** The columns that requests set and that a copy of a campaign takes over, each with its field. */
 const givenColumns = {
   name: 'name',
   description: 'description',
@@ -352,7 +355,7 @@ function refuseFollowUp({ audience_type: before }: CampaignRow, body: Given): vo
 
 /**
  * Refuses changes that the state of the campaign does not allow.
- * @param isUndecided true if its experiment has begun and is not decided
+ * @param isUndecided true if the campaign's experiment has begun and is not decided
  * @throws Problem CAMPAIGN_NOT_EDITABLE, CAMPAIGN_SEGMENT_LOCKED
  */
 export function refuseEdit(

@@ -35,7 +35,7 @@ import { GoalStats, goalStats } from '../goals/goal.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { Time, time, Uuid, ById } from '../http/schemas.ts';
 
-/** The results of a campaign: all of them, and those for one contact. */
+/** The results of a campaign: for all contacts, and for one contact. */
 
 const LeftOut = z
   .object({ unsubscribed_at_freeze: z.int(), topic_unsubscribed_at_freeze: z.int() })

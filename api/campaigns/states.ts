@@ -57,8 +57,9 @@ export function notFinished({ status }: CampaignRow, rule: string): Problem {
 }
 
 /**
- * Changes a campaign if its status allows the action, and notes the event. Signals its run, except
- * for `archive`. The campaign is locked, so a concurrent action sees the new status.
+ * Changes a campaign if its status allows the action, and notes the event. Signals the run of the
+ * campaign, except for `archive`. The campaign is locked, so a concurrent action sees the new
+ * status.
  * @param given.isDone true: the campaign already has the wanted state, so nothing is changed or
  * noted
  * @throws Problem CAMPAIGN_NOT_FOUND, or the problem in `refusals`

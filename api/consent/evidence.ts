@@ -18,9 +18,9 @@ export interface Proof {
 
 /**
  * Returns the evidence of a change by key or session. A request with a public key comes from the
- * person's own browser or app. So its IP address and user agent are stored, and those in `proof`
- * are not trusted. Any other request comes from the customer's server, so the person's IP address
- * and user agent are known only from `proof`.
+ * person's own browser or app. So the IP address and user agent of the request are stored, and
+ * those in `proof` are ignored. Any other request comes from the customer's server, so the person's
+ * IP address and user agent are known only from `proof`.
  */
 export function evidenceOf(
   caller: ProjectCaller,

@@ -108,7 +108,7 @@ export async function storeConsentPolicy(
   if (change.from) await requireVerifiedSender(tx, projectId, change.from);
   const { updatedAt: _, ...stored } = before;
   const policy = { ...stored, ...change };
-  // `holdTemplates` also prevents the deletion of the template until the transaction ends.
+  // If the template exists, it cannot be deleted until the transaction ends.
   if (policy.templateId !== null) await holdTemplates(tx, projectId, [policy.templateId]);
   await requireUsable(tx, projectId, policy, { isNewTemplate: body.templateId !== undefined });
   return { before, after: await updateConsentPolicy(tx, projectId, policy) };
@@ -143,7 +143,8 @@ async function requireUsable(
       refuse('templateId', 'custom', 'The body of the template must have the link {{confirmUrl}}.');
     }
   }
-  // If the template does not exist, its sender is unknown, so a missing sender is not reported.
+  // A missing sender is not reported for a template that does not exist, because it is unknown if
+  // the template would have a sender.
   const isUnknown = templateId !== null && !template;
   if (requireConfirmation && !from && !isUnknown && !template?.from_email) {
     const message =

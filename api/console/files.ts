@@ -16,7 +16,10 @@ export interface ServedFile {
 }
 
 export interface BuiltConsole {
-  /** The HTML page of all addresses, with a placeholder for the nonce of each response. */
+  /**
+   * The HTML page for all addresses of the console, with a placeholder for the nonce of each
+   * response.
+   */
   page: string;
   /** The files that the page loads, by name. The names contain a hash of the content. */
   assets: ReadonlyMap<string, ServedFile>;

@@ -26,7 +26,7 @@ export const mailFrame = `<!doctype html>
 
 /**
  * Returns the Content-Security-Policy of the page.
- * @param hasImages true: images of other servers are loaded, because the user wants this.
+ * @param hasImages true: images of other servers are loaded, because the user has chosen this.
  */
 export function mailFramePolicy({ hasImages }: { hasImages: boolean }): string {
   return [

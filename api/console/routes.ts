@@ -13,14 +13,14 @@ export const isInConsole = (path: string): boolean =>
   path === consolePath || path.startsWith(`${consolePath}/`);
 
 /**
- * In the built page, marks where the nonce of each response is inserted: see
+ * Marks the places in the built page at which the nonce of each response is inserted: see
  * `console/vite.config.ts`.
  */
 const noncePlace = 'EVERPOST-NONCE';
 
 /**
- * Serves the console: one page for all its addresses, the same for all users, and the files of the
- * page. Requests of the console count for no rate limit, because they read no data.
+ * Serves the console: the same page for all its addresses and all users, and the files of the page.
+ * No rate limit counts these requests, because they read no data.
  */
 export function consoleRoutes({ console: isOn }: Pick<Config, 'console'>): Middleware {
   let built: Promise<BuiltConsole> | undefined;

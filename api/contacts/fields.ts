@@ -28,7 +28,7 @@ const behindData = [
   { field: 'updatedAt', type: 'date', coverage: 100 },
 ] as const;
 
-/** The name of a field, which is not validated, because a contact field may have any name. */
+/** The name of a field. The name is not validated, because a contact field may have any name. */
 const ByField = z.object({
   field: z.string().meta({ description: '`data.plan`, or `plan`; or a standard field' }),
 });
@@ -160,8 +160,8 @@ export const deleteContactField = endpoint({
     }
     const users = await usersOf(db, projectId, field);
     if (users.some) throw new Problem('FIELD_IN_USE', { details: users.lists });
-    // A use of the field that is added concurrently is not detected. With the prefix `data.`, a use
-    // may name a field that no contact has.
+    // If another request adds a use of the field now, it is not detected. That is harmless, because
+    // with the prefix `data.`, a use may name a field that no contact has.
     const target = { type: 'field', id: `data.${field.key}` };
     const deletedFrom = await removeField(db, projectId, field.key, (tx) =>
       note({ event: 'field.deleted', projectId, target }, tx),

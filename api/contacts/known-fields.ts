@@ -15,8 +15,8 @@ const lettersMax = 2;
 const standardFields = ['email', 'subscribed', 'createdAt', 'updatedAt'];
 
 /**
- * Refuses names without a prefix that no contact of the project has: `plan` means `data.plan` if a
- * contact has this field. With the prefix `data.` any name is allowed.
+ * Refuses names without the prefix `data.` that no contact of the project has. `plan` means
+ * `data.plan` if a contact has this field. With the prefix, any name is allowed.
  * @throws Problem VALIDATION_ERROR `unsupported_field`
  */
 export async function refuseUnknownFields(

@@ -28,8 +28,8 @@ export function topicOfLink({ topics }: TopicContact, { t }: LinkQuery): Contact
 }
 
 /**
- * Returns the change that a link requests. A link with a topic changes the choice about this topic,
- * any other link the subscription to all mail. Joining a topic also subscribes the contact.
+ * Returns the change that a link requests. A link with a topic changes the choice about this topic.
+ * Any other link changes the subscription to all mail. Joining a topic also subscribes the contact.
  * @param text the text that the person was shown; null: unknown.
  */
 export function requestOfLink(
@@ -67,7 +67,10 @@ export async function changeByLink(
   );
 }
 
-/** Returns the topic key in a link, which may be unknown; null: the link has none. */
+/**
+ * Returns the topic key in a link. The project may have no such topic. null: the link has no topic
+ * key.
+ */
 export function topicKeyOf({ t }: LinkQuery): string | null {
   return typeof t === 'string' && t !== '' ? t : null;
 }

@@ -50,8 +50,8 @@ const TimelineEntry = named('TimelineEntry', {
 type Entry = z.input<typeof TimelineEntry>;
 
 /**
- * Times have microseconds, so that items of one millisecond have an order. So a page begins exactly
- * where the previous page ended.
+ * The times in cursors have microseconds, because several items of one millisecond need an order.
+ * So a page begins exactly where the previous page ended.
  */
 const newestFirst: CursorForm = { order: 'timeline', value: 'instant' };
 

@@ -133,10 +133,7 @@ export const getDelivery = endpoint({
   },
 });
 
-/**
- * Returns true if other servers send their reports about the project's mail by mail, or did so
- * before.
- */
+/** Returns true if bounces of the project's mail arrive as mail, or have arrived as mail before. */
 function isReportedByMail({ mail }: Config, { lastAt }: ReportCounts): boolean {
   return mail.transport === 'smtp' || lastAt !== null;
 }

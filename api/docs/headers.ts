@@ -1,4 +1,7 @@
-/** The headers in the OpenAPI document: request headers by parameter name, and response headers. */
+/**
+ * The headers in the OpenAPI document: request headers, by the name of their parameter, and
+ * response headers.
+ */
 
 export const headerParameters = {
   ProjectId: {

@@ -24,8 +24,9 @@ const json = 'application/json';
 const bodyless = new Set([204, 302, 303]);
 
 /**
- * Generates the OpenAPI 3.1 document from the declarations of the endpoints. With a library, each
- * endpoint would need a second declaration, or Everpost a newer Node.js.
+ * Generates the OpenAPI 3.1 document from the declarations of the endpoints. No library is used,
+ * because with a library each endpoint would need a second declaration, or Everpost would need a
+ * newer Node.js.
  */
 export function openApiDocument(
   endpoints: readonly ListedEndpoint[],

@@ -44,7 +44,7 @@ const meanings: Readonly<Record<string, string>> = {
 
 /**
  * Describes a parameter by its name. An `id` belongs to the collection before it in the path, as in
- * `/campaigns/{id}`. Undefined for an unknown name.
+ * `/campaigns/{id}`. Returns undefined for an unknown name.
  */
 export function meaningOf(name: string, path: string): string | undefined {
   if (name !== 'id') return Object.hasOwn(meanings, name) ? meanings[name] : undefined;

@@ -74,7 +74,8 @@ export function fieldView({
 }
 
 /**
- * Returns the objects that a schema describes: itself, its alternatives, or the items of a list.
+ * Returns the objects that a schema describes: the schema itself, its alternatives, or the items of
+ * a list.
  */
 function variantsOf(schema: Schema): Schema[] {
   const { anyOf, oneOf, allOf, items } = schema;

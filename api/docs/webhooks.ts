@@ -23,7 +23,7 @@ const body = object({
   event: { ...free, description: 'The data of the event that started the execution' },
 });
 
-/** The `webhooks` of the document (OpenAPI 3.1): requests that Everpost sends to receivers. */
+/** The `webhooks` of the OpenAPI 3.1 document: requests that Everpost sends to receivers. */
 export const webhooks = {
   webhookStep: {
     post: {

@@ -4,8 +4,8 @@ import type { Project } from '../access/caller.ts';
 import type { Call } from '../http/endpoint.ts';
 
 /**
- * Returns the domain if the caller may see it. The error for a domain of another project is the
- * same as for a missing one.
+ * Returns the domain if the caller may see it. A domain of another project gets the same error as a
+ * domain that does not exist.
  * @throws Problem DOMAIN_NOT_FOUND, INSUFFICIENT_ROLE, PROJECT_DISABLED,
  * EMAIL_VERIFICATION_REQUIRED.
  */

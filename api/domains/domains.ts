@@ -215,8 +215,8 @@ const tryLater =
 async function checkNow(services: Services, domain: DomainRow): Promise<DomainRow | undefined> {
   const { db, log } = services;
   try {
-    // The check is repeated if another request has changed the domain in the meantime, or a new key
-    // signs.
+    // The check is repeated if another request has changed the domain in the meantime, or if a new
+    // DKIM key has become the current key.
     for (let now: DomainRow | undefined = domain; now; now = await findDomain(db, domain.id)) {
       const finding = await inspectDomain(claimOf(now), services);
       const checked = await recordDomainCheck(db, now, finding, { isScheduled: false });
@@ -243,8 +243,8 @@ const releaseMs = 10_000;
 
 /**
  * Claims a name and registers it with the mail provider. If the registration fails, the claim is
- * removed. The name is claimed first, because no other request makes the provider remove a claimed
- * name.
+ * removed. The name is claimed first, because a claim prevents other requests from removing the
+ * name at the provider.
  * @throws Problem DOMAIN_EXISTS, FORBIDDEN, SERVICE_UNAVAILABLE, PROJECT_NOT_FOUND.
  */
 async function claimDomain(
@@ -265,7 +265,8 @@ async function claimDomain(
   });
   if (made && made !== 'taken') return made;
   await abandonDomain(db, claim);
-  // No row: the claim was deleted with its project. `taken`: another project has verified the name.
+  // No domain was returned: the claim was deleted with its project. `taken`: another project has
+  // verified the name.
   if (!made) throw notFound('PROJECT', projectId);
   throw await domainExists(db, projectId, name);
 }
@@ -321,16 +322,17 @@ async function registerDomain(
 }
 
 /**
- * Registers a name with the mail provider. Returns the tokens of its DKIM records. An identity that
- * this server has not created is used unchanged; the ownership record still proves its owner.
+ * Registers a name with the mail provider. Returns the tokens of its DKIM records. If the provider
+ * has an identity for the name that this server has not created, the identity is used unchanged,
+ * and the ownership record still proves who owns the domain.
  * @throws Problem FORBIDDEN when such an identity has no DKIM records that could be checked.
  */
 async function provideIdentity({ db, identities, log }: Services, name: string): Promise<string[]> {
   if (!identities.keepsDomains) return (await identities.create(name)).dkimTokens;
   const known = await identities.find(name);
   if (!known) await insertSesIdentity(db, name);
-  // Read after the request to the provider, because a process records an identity before creating
-  // it. So an identity without a record was not created by Everpost.
+  // `isOwnIdentity` is called after the request to the provider. Each process records an identity
+  // before creating it, so an identity without a record was not created by Everpost.
   if (!known || (await isOwnIdentity(db, name))) return (await identities.create(name)).dkimTokens;
   log.warn({ domain: name, ...known }, 'the account has an identity that Everpost has not made');
   if (known.dkimTokens.length > 0) return known.dkimTokens;

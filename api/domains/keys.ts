@@ -26,8 +26,8 @@ export async function makeKeys(
 }
 
 /**
- * Creates one key. The record of a current key may count as found without a check; that of a next
- * key must be checked.
+ * Creates one key. The DNS record of a current key may count as found without a check. The record
+ * of a next key must be checked.
  */
 export async function makeKey(
   { dkim, cipher, identities }: Services,

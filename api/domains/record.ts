@@ -166,8 +166,8 @@ function presentKeys({ keys }: DomainClaim): z.input<typeof Dkim> | null {
 }
 
 /**
- * Returns the host of the return path: a host of the domain if its MX record is found, otherwise
- * the server's.
+ * Returns the host of the return path: a host of the domain if its MX record is verified, otherwise
+ * the host of the server.
  */
 function returnPathOf(
   domain: string,

@@ -91,7 +91,7 @@ type Changing = Services & Pick<Call<'project', unknown, unknown, unknown>, 'not
 
 /**
  * Changes a domain. Keys are created outside a transaction. So if another request has changed the
- * domain in the meantime, the change is planned again for the new state.
+ * domain in the meantime, `plan` is called again for the new state.
  * @param plan returns null when there is nothing to change
  * @throws Problem of `plan`; DOMAIN_NOT_FOUND when the domain is deleted.
  */
@@ -117,7 +117,7 @@ async function change(
       const target = { type: 'domain', id: domainId };
       if (!changed) return changed;
       const differences = changesBetween(settingsOf(now), settingsOf(changed));
-      // A key rotation changes no field.
+      // A key rotation changes no field, but is noted, too.
       const noted = differences.length > 0 ? differences : null;
       const event = {
         event: 'domain.changed' as const,
@@ -135,7 +135,7 @@ async function change(
 
 /**
  * Plans a change of a domain.
- * @throws Problem VALIDATION_ERROR as `requireAllowed`
+ * @throws Problem VALIDATION_ERROR if `requireAllowed` refuses the settings
  */
 async function changeOf(
   services: Changing,

@@ -31,9 +31,12 @@ import {
   Trace,
 } from './record.ts';
 
-/** All messages, each with its outcome and the reason. */
+/** The messages of a project, each with its outcome and the reason. */
 
-/** A deleted body is not rendered again, because it would show the contact's current data. */
+/**
+ * The body is stored, and not rendered again after its deletion, because it would show the
+ * contact's current data.
+ */
 const bodyIsNull =
   'null: the body is not rendered yet, or was deleted after its retention time. Or a worker ' +
   'stopped while it sent a campaign, before the body was recorded: then the trace has `settled`, ' +

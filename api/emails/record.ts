@@ -127,7 +127,7 @@ export const emailExample = {
 /**
  * Presents a message.
  * @param shown.presentActor presents the actors of all messages of the response
- * @param body null: not read. Some headers that are not stored depend on the body.
+ * @param body null: the body was not read. Some headers are not stored, and depend on the body.
  */
 export function presentEmail(
   row: EmailSummaryRow,

@@ -21,7 +21,7 @@ interface TestMail {
 }
 
 /**
- * Accepts a test of a mail to one address, with `[TEST]` before the subject. The test is not listed
+ * Accepts a test mail to one address, with `[TEST]` before the subject. The test mail is not listed
  * among the project's mail.
  * @throws Problem KEY_RESTRICTED, TEST_RECIPIENT_NOT_ALLOWED, DOMAIN_NOT_REGISTERED,
  * DOMAIN_NOT_VERIFIED

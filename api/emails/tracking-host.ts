@@ -37,8 +37,8 @@ export const findTrackingHost = endpoint({
 
 /**
  * Milliseconds for which a process remembers if a host is a tracking host. Clients can send any
- * host name, so the process remembers a limited number of hosts, and looks up no others in this
- * time.
+ * host name, so a process remembers at most `rememberedMax` hosts. While it remembers so many,
+ * other hosts are not looked up and not refused.
  */
 const rememberedMs = 5_000;
 const rememberedMax = 1_000;

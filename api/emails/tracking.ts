@@ -11,8 +11,9 @@ import type { Services } from '../services/services.ts';
 /** Targets of the tracking pixel and of tracked links. */
 
 /**
- * Maximum milliseconds for which an open or click waits, so that several are recorded together. The
- * pixel may take longer because it is invisible, but a click must redirect quickly.
+ * Maximum milliseconds for which an open or click waits, so that several opens and clicks are
+ * recorded together. The pixel may take longer because it is invisible, but a click must redirect
+ * quickly.
  */
 const maxDelayMs = { open: 100, click: 20 };
 

@@ -141,15 +141,15 @@ export const listStepLinks = endpoint({
   },
 });
 
-/** Returns the different bodies of a campaign: with an experiment, those of its arms. */
+/** Returns the different bodies of a campaign: with an experiment, the bodies of its arms. */
 function bodiesOf({ body, experiment }: CampaignRow): string[] {
   const bodies = experiment ? experiment.arms.map((arm) => arm.body ?? body) : [body];
   return [...new Set(bodies)];
 }
 
 /**
- * Returns the links of an owner.
- * @param sources the bodies of the owner's mail; empty: no body is known
+ * Returns the links of a campaign, a template or a step.
+ * @param sources the bodies of the mail; empty: no body is known
  */
 async function answerLinks(
   {

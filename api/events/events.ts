@@ -44,8 +44,8 @@ const NamedEvent = named('NamedEventRequest', {
 type Body = z.output<typeof TrackBody> | z.output<typeof NamedEvent>;
 
 /**
- * A body with the key `event` is validated as a body of `/v1/track`; any other as an event with a
- * `name`.
+ * A body with the key `event` is validated as a body of `/v1/track`. Any other body is validated as
+ * an event with a `name`.
  */
 const EventBody = chosenBy((given): z.ZodType<Body> => {
   const isTracked = typeof given === 'object' && given !== null && Object.hasOwn(given, 'event');

@@ -102,7 +102,8 @@ export const deleteEvent = endpoint({
     if (isReservedEvent(eventName)) throw new Problem('RESERVED_EVENT');
     const users = await usersOf(db, projectId, eventName);
     if (users.some) throw new Problem('EVENT_IN_USE', { details: users.lists });
-    // A concurrent new use of the name concerns future events, which are not deleted.
+    // If another request adds a use of the name now, it is not detected. That is harmless, because
+    // the use is about future events, and only past events are deleted.
     const target = { type: 'event', id: eventName };
     const deletedCount = await deleteEvents(db, projectId, eventName, (tx) =>
       note({ event: 'events.deleted', projectId, target }, tx),

@@ -23,8 +23,8 @@ type AcceptedJob = Pick<ExecutionJobData, 'workflowId' | 'operation' | 'stepId'>
 
 /**
  * Accepts a job on the executions of a workflow. A request that is repeated with its
- * `Idempotency-Key` accepts no second job, also after an interruption. Some jobs must not run
- * twice, for example to extend waits.
+ * `Idempotency-Key` accepts no second job, also after an interruption. This is necessary because
+ * some jobs must not run twice, for example a job that extends waits.
  * @returns the response
  * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted in the meantime
  */

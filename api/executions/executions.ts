@@ -371,8 +371,8 @@ export const executionEndpoints = [
 ];
 
 /**
- * Returns the steps of all versions on which an execution is or was, those of its current version
- * first.
+ * Returns the steps of all versions on which an execution is or was. The steps of its current
+ * version come first.
  */
 export function stepsOf({ graph, formerSteps }: ExecutionInGraph): GraphStep[] {
   return [...graph.steps, ...formerSteps];
@@ -386,8 +386,8 @@ interface Change {
 }
 
 /**
- * Returns the changes of a step. The last one explains for what the step waits, or why it took its
- * branch.
+ * Returns the changes of a step. The newest change gets a `detail` that explains for what the step
+ * waits, or why it took its branch.
  */
 function explainedChanges(row: StepExecutionRow, graph: readonly GraphStep[]): Change[] {
   const changes = changesOf(row);

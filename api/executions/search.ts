@@ -32,8 +32,8 @@ import type { OwnerProject } from '../access/caller.ts';
 import { Workflow, workflowExample } from '../workflows/graph/record.ts';
 
 /**
- * Searches executions in all workflows of a project: for example those of a contact, or those that
- * failed.
+ * Searches executions in all workflows of a project: for example the executions of a contact, or
+ * all failed executions.
  */
 
 const FoundExecution = named('FoundExecution', {

@@ -9,7 +9,7 @@ export interface CutField {
   kept: Kept;
 }
 
-/** Fields whose parts refer to each other: without one part, others would look invalid. */
+/** Fields whose parts refer to each other: without one part, the other parts would look invalid. */
 const whole: ReadonlySet<string> = new Set(['graph', 'steps', 'transitions']);
 
 /**
@@ -22,14 +22,14 @@ type Kept = ReadonlyMap<string, readonly number[]>;
 
 interface Cut {
   rest: unknown;
-  /** As in `CutField`. */
+  /** See `CutField.kept`. */
   kept: Kept;
 }
 
 /**
  * Removes the invalid parts of a field, as few as its schema allows.
  * @param issues the issues of the whole body
- * @returns null if no valid part is left, or none that can be checked alone
+ * @returns null if no valid part is left, or no part that can be checked alone
  */
 export function cutField(
   schema: z.ZodType,

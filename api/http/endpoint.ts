@@ -87,8 +87,8 @@ export interface Call<
 }
 
 /**
- * The declaration of an endpoint: schemas, rights and behaviour. `pipeline.ts` runs it;
- * `openapi.ts` describes it.
+ * The declaration of an endpoint: schemas, rights and behaviour. `pipeline.ts` handles requests by
+ * the declaration, and `openapi.ts` describes the endpoint by it.
  */
 export interface Endpoint<
   A extends Access = Access,
@@ -106,13 +106,13 @@ export interface Endpoint<
   /** Details beyond the summary: units, limits, and the meaning of errors. Markdown. */
   description: string;
   access: A;
-  /** Success status; 200 by default. A handler may return another in an `Answer`. */
+  /** Success status; 200 by default. A handler may return another status in an `Answer`. */
   status?: number;
-  /** True: the response is `{success: true, data}`. Default: it is the data alone. */
+  /** True: the response is `{success: true, data}`. Default: the response is the data alone. */
   wrapped?: boolean;
   /**
-   * The rate limit that applies (see `rate-limit.ts`). Default: that of the project, the user or
-   * the IP address.
+   * The rate limit that applies (see `rate-limit.ts`). Default: the limit of the project, the user
+   * or the IP address.
    */
   limit?: 'auth' | 'none';
   /** The path parameter with the id of a project. Non-members get PROJECT_NOT_FOUND. */
@@ -167,8 +167,8 @@ export interface Endpoint<
   body?: B;
   response: R;
   /**
-   * The errors of this endpoint in addition to those that every endpoint has; with a status if it
-   * is not the error's usual one.
+   * The errors of this endpoint in addition to those that every endpoint has. An error has a
+   * `status` if this endpoint returns it with an unusual status.
    */
   problems?: readonly (ProblemCode | readonly [code: ProblemCode, status: number])[];
   /**
@@ -207,7 +207,7 @@ export interface Endpoint<
  */
 export interface OtherAnswer {
   status: number;
-  /** The case in which it is returned. */
+  /** The case in which the response is returned. */
   description: string;
   /** Default: JSON. */
   contentTypes?: readonly string[];

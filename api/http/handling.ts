@@ -90,8 +90,8 @@ export async function runHandler(
 }
 
 /**
- * Statuses of handler errors that are reported only if all fields are valid: a missing object, or
- * its state.
+ * Statuses of errors about a missing object or the state of an object. A handler's error with such
+ * a status is reported only if all fields are valid.
  */
 const laterStatuses: readonly number[] = [400, 402, 403, 404, 409, 412];
 
@@ -188,7 +188,8 @@ function createCall(
       security.noteRefusal(event);
     },
   };
-  // Inherited, because copying the services would take longer than the rest of a small request.
+  // The call inherits from the services, because copying the services would take longer than the
+  // rest of a small request.
   const call = Object.setPrototypeOf(own, services) as AnyCall;
   return call;
 }

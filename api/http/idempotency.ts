@@ -53,7 +53,7 @@ export interface KeyUse {
   release(): Promise<void>;
   /** Records that the request is still running, so that no other request takes its key over. */
   renew(): Promise<void>;
-  /** Returns true if this request, or earlier ones with the key, have accepted mail. */
+  /** Returns true if this request, or earlier requests with the key, have accepted mail. */
   hasAccepted(): Promise<boolean>;
 }
 
@@ -64,19 +64,23 @@ export interface IdempotentRequest {
   path: string;
   /** The parsed body. The order of keys and white space do not matter. */
   body: unknown;
-  /** The caller, as `actorOf` writes it. */
+  /** The caller, in the form that `actorOf` returns. */
   actor: string;
   /** True: the response shows a secret, and is repeated only to this caller. */
   showsSecret: boolean;
 }
 
-/** The scope in which keys are compared: requests share keys only within the same one. */
+/**
+ * The scope in which idempotency keys are compared: requests share keys only if their scopes are
+ * equal.
+ */
 export interface KeySpace {
   /** The project, or the user of a request without a project. */
   ownerId: string;
   /**
-   * A caller whose keys are separate: a named key, or the project's public key, whose holders must
-   * not block keys of the secret one. null: the project's secret key, or a session.
+   * A caller with its own idempotency keys: a named API key, or the project's public key, because
+   * its holders must not block the idempotency keys of the secret key. null: the project's secret
+   * key, or a session.
    */
   callerId: string | null;
 }
@@ -99,7 +103,7 @@ interface KeyServices {
 }
 
 /**
- * Claims an idempotency key. The first request with a key runs; a repeated one gets the stored
+ * Claims an idempotency key. The first request with a key runs; a repeated request gets the stored
  * response.
  * @throws Problem INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS.
  */
@@ -109,7 +113,8 @@ export async function useIdempotencyKey(
 ): Promise<{ first: KeyUse } | { replay: StoredAnswer }> {
   if (!/^[\x20-\x7e]{1,255}$/.test(request.key)) throw new Problem('INVALID_IDEMPOTENCY_KEY');
   const { ownerId, callerId } = request.space;
-  // A tab separates the caller from the key, because a key in a request cannot contain a tab.
+  // A tab separates the caller from the key, because an idempotency key in a request cannot contain
+  // a tab.
   const named = { ownerId, key: callerId === null ? request.key : `${callerId}\t${request.key}` };
   const name = `${request.method} ${request.path}`;
   const bodyHash = createHash('sha256').update(canonicalJson(request.body)).digest();

@@ -14,8 +14,9 @@ const outputGatherMs = 100;
 const gatheredMax = 64 * 1024;
 
 /**
- * Writes log lines of requests together, because writing each alone would be a quarter of the cost
- * of a small request. Any other line, and the end of the process, writes them at once.
+ * Writes log lines of requests together, because separate writes would be a quarter of the cost of
+ * a small request. The waiting lines are written at once before any other line, and at the end of
+ * the process.
  */
 class GatheredLines implements DestinationStream {
   readonly [pino.symbols.needsMetadataGsym] = true;

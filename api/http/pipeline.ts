@@ -102,8 +102,8 @@ async function receive(ctx: Context, endpoint: AnyEndpoint, owner: string): Prom
 }
 
 /**
- * Returns the owner of a body's memory. Anyone may have a public key, so requests with it do not
- * use the project's memory.
+ * Returns the owner of a body's memory. Anyone may have a public key, so requests with a public key
+ * do not use the project's memory.
  */
 function bodyOwner(caller: Caller, project: Project | null): string {
   if (caller?.kind === 'project' && caller.isPublic) return `public ${caller.projectId}`;

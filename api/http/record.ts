@@ -31,8 +31,9 @@ type Read<S extends z.ZodObject, Row> = {
 type Others<S extends z.ZodObject, Row> = Omit<z.input<S>, Read<S, Row>> & Partial<z.input<S>>;
 
 /**
- * Returns the record of a row. Each field is read from the column of its name, `sentAt` from
- * `sent_at`. Timestamps become text, in UTC with milliseconds; JSON columns are returned unchanged.
+ * Returns the record of a row. Each field is read from the column of its name, for example `sentAt`
+ * from `sent_at`. Timestamps become text, in UTC with milliseconds; JSON columns are returned
+ * unchanged.
  * @param others fields without a column of their name and type, and fields that replace a column.
  */
 export function present<S extends z.ZodObject, Row extends object>(

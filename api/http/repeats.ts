@@ -16,7 +16,8 @@ import {
 } from './idempotency.ts';
 
 /**
- * Milliseconds between renewals of a running request's key: a fifth of the time until it is stale.
+ * Milliseconds between renewals of a running request's idempotency key: a fifth of the time after
+ * which an unrenewed key is stale.
  */
 const keyRenewalMs = limits.idempotencyStaleMs / 5;
 
@@ -76,18 +77,22 @@ export async function runOnce(
   return answered;
 }
 
-/** Milliseconds between two attempts to settle a key. */
+/**
+ * Milliseconds between two attempts to store the response of a request, or to release its
+ * idempotency key.
+ */
 const settleEveryMs = 1_000;
 /**
- * Milliseconds between the last attempt and the time when the key may be stale: longer than a
- * statement may take.
+ * Milliseconds between the last attempt and the time when the idempotency key may be stale: longer
+ * than a statement may take.
  */
 const settleMarginMs = 60_000;
 
 /**
- * Settles a key, then calls `over`. If settling fails, it is attempted again every second after the
- * response, until shortly before the key is stale. So once the database is available again, a
- * repeated request finds the stored response, or a free key. Never throws.
+ * Ends the use of an idempotency key: `settle` stores the response or releases the key. Then calls
+ * `over`. If `settle` fails, it is repeated every second after the response, until shortly before
+ * the key is stale. So once the database is available again, a repeated request finds the stored
+ * response, or a free key. Never throws.
  */
 async function settleKey(
   settle: () => Promise<void>,
@@ -112,10 +117,10 @@ async function settleKey(
 }
 
 /**
- * Settles the key of a failed request. After a client error, or if a service was unavailable, the
- * key is freed, because a repeated request may succeed. After an internal error, the key is freed
- * if mail was accepted, because a repeated request continues after that mail. Otherwise the error
- * is stored as the response, because part of the work may be done.
+ * Ends the use of an idempotency key by a failed request. After a client error, or if a service was
+ * unavailable, the key is released, because a repeated request may succeed. After an internal
+ * error, the key is released if mail was accepted, because a repeated request continues after that
+ * mail. Otherwise the error is stored as the response, because part of the work may be done.
  */
 async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Promise<void> {
   const problem = asProblem(error);
@@ -125,7 +130,7 @@ async function settleRefusal(use: KeyUse, error: unknown, requestId: string): Pr
   return use.complete({ status: problem.status, text });
 }
 
-/** Returns the scope of the key of a request; null: the header is ignored. */
+/** Returns the scope of the idempotency key of a request; null: the header is ignored. */
 function keySpace(endpoint: AnyEndpoint, { caller, member }: Prepared): KeySpace | null {
   if (caller === null || !honoursKey(endpoint)) return null;
   if (caller.kind === 'project') {

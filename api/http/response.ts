@@ -37,7 +37,7 @@ export function joined(
     yield (before === ',' ? '' : before) + empty.slice(at);
   }
   // The stream is not in object mode. So the next part is read only when the client has read the
-  // previous one.
+  // previous part.
   return Readable.from(text(), { objectMode: false });
 }
 
@@ -47,9 +47,9 @@ const stalledMs = 5_000;
 const pieceBytes = 64 * 1024;
 
 /**
- * Streams a text as fast as the client reads it. The text may need an open database connection. So
- * the stream ends with an error when the client does not read for `stalledMs`, or `signal` is
- * aborted.
+ * Streams a text as fast as the client reads it. The stream ends with an error when the client does
+ * not read for `stalledMs`, or when `signal` is aborted, because the text may keep a database
+ * connection open.
  * @throws Problem of the first part, before the status is sent
  */
 export async function streamed(

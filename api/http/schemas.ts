@@ -50,8 +50,8 @@ export function textRead<T>(read: (text: string) => T | null, code: FieldCode, m
 }
 
 /**
- * An email address, trimmed and in lower case. The message for an invalid one does not show it,
- * because it may be a password.
+ * An email address, trimmed and in lower case. The error message does not show an invalid address,
+ * because the text may be a password.
  */
 export const Email = z
   .string()
@@ -103,8 +103,8 @@ export const Subject = line(limits.subjectChars).min(1);
 export const SenderName = line(limits.nameChars);
 
 /**
- * The sender of mail: an address, or `Name <address>`; the name may be quoted. Without a name, the
- * name is null.
+ * The sender of mail: an address, or `Name <address>`. The name may be quoted. The `name` of an
+ * address alone is null.
  */
 export const SenderText = z
   .string()
@@ -286,7 +286,7 @@ export function cursorListOf<Item extends z.ZodType>(item: Item) {
 
 /**
  * Returns a page of a list with a cursor, in the shape of `cursorListOf`.
- * @param rows one more than `limit` if there is a next page.
+ * @param rows `limit` rows at most, and one further row if there is a next page.
  * @param list.position returns the position of a row in the order of `form`.
  */
 export function presentCursorList<Row, Item>(
@@ -311,7 +311,8 @@ export function presentCursorList<Row, Item>(
 }
 
 /**
- * The body of an action on many records of one kind. The action applies to all of them or to none.
+ * The body of an action on many records of one kind. The action applies to all of these records or
+ * to none.
  */
 export const BulkUpdate = selection({
   ids: z.array(Uuid).min(1).max(limits.bulkIds),
@@ -325,7 +326,7 @@ export const BulkUpdated = z.union([
 
 /**
  * Runs a bulk action.
- * @param remove deletes all the records or none; with `delete: false` it only checks that all
+ * @param remove deletes all the records or none; with `delete: false`, only checks that all records
  * exist.
  */
 export async function bulkUpdate(
@@ -364,8 +365,8 @@ export const Moment = textRead(
 ).meta({ type: 'string', format: 'date-time' });
 
 /**
- * A later time in a request: text, milliseconds since 1970, or null. Past times are accepted here,
- * because the handler refuses them with SCHEDULE_IN_PAST.
+ * A time in a request that should be in the future: text, milliseconds since 1970, or null. Past
+ * times are accepted here, because the handler refuses them with SCHEDULE_IN_PAST.
  * @param daysMax maximum number of days ahead.
  */
 export function laterTime({ daysMax = Infinity }: { daysMax?: number } = {}) {
@@ -409,7 +410,7 @@ export function time(at: Date | null): string | null {
   return at === null ? null : at.toISOString();
 }
 
-/** Returns a body schema in which a field is ignored if the other fields make it meaningless. */
+/** Returns a body schema that ignores a field if the other fields make the field meaningless. */
 export function ignoring<T extends z.ZodType>(
   field: string,
   isIdle: (others: Record<string, unknown>) => boolean,

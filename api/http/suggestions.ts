@@ -3,8 +3,8 @@ import type { ProblemCode } from '../../domain/errors.ts';
 type NotFound = Exclude<Extract<ProblemCode, `${string}_NOT_FOUND`>, 'ROUTE_NOT_FOUND'>;
 
 /**
- * Advice by error code, for errors without their own advice. `…_NOT_FOUND` errors that are not
- * listed concern a resource with an id.
+ * Advice by error code, for errors without their own advice. A `…_NOT_FOUND` error that is not
+ * listed gets the advice to check the ids.
  */
 const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
   Partial<Record<NotFound, string>> = {

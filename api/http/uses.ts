@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Lists of the users of an object, such as the steps that use a template. The lists are in the
- * response that shows the uses, and in the error that refuses a deletion.
+ * Lists of the users of an object, such as the steps that use a template. Two responses contain the
+ * lists: the response that shows the uses, and the error that refuses a deletion.
  */
 
 /** Maximum number of items in one list, because a project may have very many. */

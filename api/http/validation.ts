@@ -16,7 +16,7 @@ export interface RequestParts {
 export interface ReadRequest {
   /**
    * If `params` or `query` is invalid, it is undefined. An invalid `body` has only its valid
-   * fields; it is undefined if it is no object, or has characters that cannot be stored.
+   * fields. The `body` is undefined if it is no object, or has characters that cannot be stored.
    */
   parts: RequestParts;
   errors: FieldProblem[];
@@ -85,7 +85,7 @@ export function refuse(errors: readonly FieldProblem[]): void {
  * Refuses a request with the errors of its schemas, and the errors of checks of its valid parts.
  * @param read the result of `readRequest`
  * @param checks.check always runs
- * @param checks.beside runs only if the request is refused anyway; it gets the names of the invalid
+ * @param checks.beside runs only if the request is refused anyway; gets the names of the invalid
  * fields
  * @throws Problem VALIDATION_ERROR with all errors; otherwise the error of a check
  */
@@ -149,7 +149,7 @@ async function checkRight(
 
 /**
  * Returns the valid fields of a body. A field with an issue has only its valid parts, and is added
- * to `cut`; it is left out if no part is valid. Returns undefined if the body is no object.
+ * to `cut`; a field without valid parts is left out. Returns undefined if the body is no object.
  */
 function rightFields(
   schema: z.core.$ZodType,
@@ -175,7 +175,9 @@ function rightFields(
   return Object.fromEntries(fields);
 }
 
-/** Returns the fields of the object schema that applies to a value; null: there is none. */
+/**
+ * Returns the fields of the object schema that applies to a value; null: no object schema applies.
+ */
 function shapeOf(
   schema: z.core.$ZodType,
   value: unknown,
@@ -187,7 +189,7 @@ function shapeOf(
   return chosen && shapeOf(chosen, value);
 }
 
-/** Returns the input schema of a transformation; null: it accepts any value. */
+/** Returns the input schema of a transformation; null: the transformation accepts any value. */
 function behindPipe(def: z.core.$ZodPipeDef, value: unknown): z.core.$ZodType | null {
   const [first, last] = [def.in, def.out].map((part) => (part as z.core.$ZodTypes)._zod.def);
   if (first?.type === 'transform') return def.out;
@@ -221,8 +223,8 @@ export function fieldProblems(issue: Issue): FieldProblem[] {
 }
 
 /**
- * Returns the received type, or the text that a custom issue provides. The received value is left
- * out, because it may be secret.
+ * Returns the type of the received value, or the text that a custom issue provides. The received
+ * value is left out, because it may be secret.
  */
 function receivedOf(issue: Issue): string | undefined {
   if (issue.code === 'custom') return issue.params?.['received'] as string | undefined;
@@ -337,7 +339,10 @@ function recordKeys(response: z.ZodType): readonly string[] {
   return 'data' in shape ? recordKeys(shape['data'] as z.ZodType) : [];
 }
 
-/** @param schema null: no key is known. */
+/**
+ * Adds the keys of a value that its schema does not know to `search.found`.
+ * @param schema null: no key is known.
+ */
 function collect(schema: z.core.$ZodType | null, value: unknown, search: Search): void {
   if (typeof value !== 'object' || value === null || search.found.length >= unknownMax) return;
   if (schema === null) return collectKeys({}, value, search);
@@ -396,7 +401,10 @@ function collectKeys(
   }
 }
 
-/** Adds the unknown keys of the option that has the fewest. */
+/**
+ * Compares an object with all options of a union, and adds the unknown keys for the option with the
+ * fewest unknown keys.
+ */
 function collectFewest(options: readonly z.core.$ZodType[], value: object, search: Search): void {
   let fewest: UnknownKey[] | undefined;
   for (const option of options) {

@@ -61,7 +61,7 @@ export const updateKey = endpoint({
 });
 
 /**
- * Refuses a change after which the fields of the key would contradict each other.
+ * Refuses a change if the fields of the changed key would contradict each other.
  * @throws Problem VALIDATION_ERROR
  */
 function refuseFaults(row: ApiKeyRow, change: z.output<typeof KeyChange>): void {

@@ -22,8 +22,8 @@ import {
 import type { Call } from '../http/endpoint.ts';
 
 /**
- * Limits for callers that change named keys: a key cannot create a key with more rights than its
- * own.
+ * Limits for keys that create or change named keys: a key cannot give another key more rights than
+ * its own.
  */
 
 type Request = Pick<Call<'secret', unknown, unknown, unknown>['request'], 'header'>;
@@ -77,7 +77,7 @@ export function refuseExcess(rights: KeyRights, maker: ApiKeyRow | null): void {
 /**
  * Returns a key that is not revoked and that the caller may change.
  * @throws Problem API_KEY_NOT_FOUND; KEY_RESTRICTED when the caller is a key that has not created
- * it.
+ * the key to change.
  */
 export async function changeableKey(
   tx: Database,

@@ -9,7 +9,7 @@ import { named, ofProject, Time, time } from '../http/schemas.ts';
 const restriction = z.array(z.string()).nullable();
 
 /**
- * A named key. The record of the project's own secret key also has these fields, except `createdBy`
+ * A named key. The record of the project's own secret key has the same fields, except `createdBy`
  * and the creation times.
  */
 export const ApiKey = named('ApiKey', {

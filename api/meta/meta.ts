@@ -228,7 +228,10 @@ const getConfig = endpoint({
   },
 });
 
-/** @param listAll returns all endpoints to describe, including those that this function returns. */
+/**
+ * Returns the endpoints about the server itself: its health, settings and documentation.
+ * @param listAll returns all endpoints to describe, including those that this function returns.
+ */
 export function metaEndpoints(listAll: () => readonly ListedEndpoint[]): AnyEndpoint[] {
   const getOpenApi = endpoint({
     id: 'getOpenApi',

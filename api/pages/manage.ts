@@ -84,7 +84,7 @@ function savedWish(before: TopicContact, fields: FormFields, text: string): Link
   const isTicked = (topic: { key: string }) => ticked.includes(topic.key);
   const isAnyTicked = topics.some(isTicked);
   // For an unsubscribed contact, the page shows all boxes unticked, regardless of earlier choices.
-  // So boxes that stay unticked are no choice.
+  // So if no box was ticked, nothing is changed.
   if (!isAnyTicked && !before.subscribed) return { isOptOut: false, text };
   return {
     ...(isAnyTicked && { subscribed: true }),
@@ -135,7 +135,8 @@ function preferences(
   if (topics.length === 0) {
     const next = contact.subscribed ? 'unsubscribe' : 'subscribe';
     const action = actionOf(call, next, { topic: false });
-    // A reader at another address than the contact's cannot subscribe the contact.
+    // If the reader of the mail has another address than the contact, the reader cannot subscribe
+    // the contact.
     const isOver = contact.reader !== undefined && !contact.subscribed;
     const form = isOver ? null : { action, buttons: [{ label: texts[next].button }] };
     return contactPage(texts, contact, { title, text: stateOf(contact, texts), form });

@@ -142,7 +142,8 @@ const subscribe = endpoint({
     const texts = textsFor(call, contact);
     const { done, doneText } = texts.subscribe;
     const topic = topicOfLink(contact, call.query);
-    // Nothing has changed, because the contact must confirm first, or its address is erased.
+    // If the contact still gets no mail, its state is shown. The contact must confirm first, or its
+    // address is erased.
     if (!contact.subscribed || topic?.subscribed === false) {
       const { title, subscribed, unsubscribed } = texts.manage;
       const state = contact.subscribed ? subscribed : unsubscribed;

@@ -5,7 +5,7 @@ import { html, type Html } from '../html/html.ts';
 
 export interface PageForm {
   action: string;
-  /** The buttons of the form. The Enter key presses the first one. */
+  /** The buttons of the form. The Enter key presses the first button. */
   buttons: readonly { label: string; name?: string; value?: string }[];
   boxes?: readonly PageBox[];
   hidden?: readonly { name: string; value: string }[];

@@ -36,7 +36,7 @@ export type PageCall = Call<'open', z.output<typeof Params>, LinkQuery, unknown>
 
 /**
  * Shows a page for the contact of a link. If the contact is unknown, the page says so.
- * @param options.hasTopics true: the page shows topics, even if the link has none.
+ * @param options.hasTopics true: the page shows topics, even if the link has no topic.
  * @param options.isForReader true: the page is about the address to which the mail with the link
  * was sent.
  */
@@ -113,7 +113,7 @@ export function textsFor(
 
 /**
  * Returns the target of a form on the page. The target has no host, because the page may have been
- * opened under another host than that of `API_URL`.
+ * opened under another host than the host of `API_URL`.
  * @param topic true if the form is about the topic of the link.
  */
 export function actionOf(
@@ -135,7 +135,7 @@ export function pathOf({ apiUrl }: PageCall['config']): string {
   return new URL(apiUrl).pathname.replace(/\/$/, '');
 }
 
-/** Reads the fields of a form, urlencoded or multipart. A malformed form has none. */
+/** Reads the fields of a form, urlencoded or multipart. A malformed form has no fields. */
 export function formOf({ request }: PageCall): Promise<FormFields> {
   return readForm(request.bytes, request.header('content-type')).catch(() => []);
 }

@@ -197,7 +197,8 @@ const removeMember = endpoint({
     const row = changeable(params.userId, await findMember(db, projectId, params.userId));
     if (row.user_id === userId) throw new Problem('SELF_REMOVAL');
     await transact(db, async (tx) => {
-      // Read before the removal, so that a removed administrator also gets the mail.
+      // The administrators are read before the removal, so that a removed administrator also gets
+      // the mail.
       const administrators = await findAdministrators(tx, projectId);
       const isRemoved = await deleteMember(tx, projectId, row.user_id);
       if (!isRemoved) throw notFound('MEMBER', row.user_id);

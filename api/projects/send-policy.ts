@@ -19,7 +19,7 @@ import { SendPolicyChange, sendPolicyFields } from './send-policy-input.ts';
 
 /**
  * Milliseconds for which `PUT /send-policy` itself releases held mail. The periodic sweep releases
- * the rest.
+ * the remaining mail.
  */
 const releasingMs = 5_000;
 
@@ -104,8 +104,9 @@ const putSendPolicy = endpoint({
 });
 
 /**
- * Changes the send policy, in the transaction of the caller, and requests that held mail is decided
- * again. The periodic sweep does it, unless the caller calls `releaseHeldMail` after the commit.
+ * Changes the send policy, in the transaction of the caller, and requests that held mail is
+ * released or held again by the new policy. The periodic sweep does this, unless the caller calls
+ * `releaseHeldMail` after the commit.
  */
 export async function storeSendPolicy(
   tx: Database,

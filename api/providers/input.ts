@@ -32,8 +32,8 @@ export const ProviderPatch = z.object({
 type Given = Partial<z.output<typeof ProviderPatch>>;
 
 /**
- * Refuses fields that contradict each other or the provider `row` that they change, and addresses
- * to which the server must not connect.
+ * Refuses fields that contradict each other, fields that contradict the stored provider `row`, and
+ * addresses to which the server must not connect.
  * @throws Problem VALIDATION_ERROR with all errors
  */
 export async function checkProvider(

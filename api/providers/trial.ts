@@ -103,7 +103,7 @@ async function composeTest(
 ): Promise<OutgoingMessage> {
   const { projectId, provider, to, from } = given;
   const project = found('PROJECT', projectId, await findProject(db, projectId));
-  // The mail has no row, so reports about it are ignored.
+  // The test mail has no row, so reports about it are ignored.
   const emailId = randomUUID();
   const text = `<p>This message left by the mail provider ${escapeHtml(provider)}.</p>`;
   const raw = await composeMessage({

@@ -54,7 +54,7 @@ export interface PreparedMail {
   share: Share;
 }
 
-/** Reads a row, unless an earlier message of the same request has read it. */
+/** Returns a row. Reads the row only if no earlier message of the same request has read it. */
 export type ReadOnce = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
 /**
@@ -72,8 +72,8 @@ export function readingOnce(): ReadOnce {
 /**
  * Finds the template, sender and project of a message, and stores its attachments once.
  * @param options.isContinued true: an earlier request with the same idempotency key has accepted
- * mail for some recipients. The other recipients get their mail even if the send time has passed
- * since.
+ * mail for some recipients. The other recipients get their mail even if the send time has passed in
+ * the meantime.
  */
 export async function prepareMail(
   db: Database,
@@ -216,7 +216,7 @@ async function storeFiles(
   }));
 }
 
-/** Thrown when another request with the same key has accepted the same mail. */
+/** Thrown when another request with the same idempotency key has accepted the same mail. */
 export class AlreadyAccepted extends Error {}
 
 /**
@@ -286,7 +286,7 @@ export async function recordMail(
     caused_by: mail.origin.actor,
     renderedPlainly: warnings[0],
   });
-  // Thrown, so that this transaction is rolled back and nothing is counted twice.
+  // The error rolls this transaction back, so that nothing is counted twice.
   if (!isNew) throw new AlreadyAccepted();
   return { contact, warnings };
 }

@@ -31,7 +31,7 @@ import {
 } from './send-message.ts';
 import { refuseLargeFiles, SendBody } from './send-schema.ts';
 
-/** Sends many messages with one request: each independently, or all or none (`atomic`). */
+/** Sends many messages with one request: independently of each other, or all or none (`atomic`). */
 
 /**
  * A body of `/v1/send`. The schema of the batch accepts any value. `readMessage` validates each
@@ -171,10 +171,11 @@ export const sendBatch = endpoint({
 });
 
 /**
- * Accepts the messages one after the other; a refused message does not affect the next ones.
+ * Accepts the messages one after the other; a refused message does not affect the next messages.
  * Accepted mails are recorded under the idempotency key, so that a repeated request continues after
  * them.
- * @throws Problem SERVICE_UNAVAILABLE when no message was accepted and one was refused with 503
+ * @throws Problem SERVICE_UNAVAILABLE when no message was accepted and at least one was refused
+ * with 503
  */
 async function sendEach(call: BatchCall): Promise<z.input<typeof BatchResult>> {
   const results: z.input<typeof Result>[] = [];
@@ -208,8 +209,8 @@ function refusalOf(problem: Problem, requestId: string): z.input<typeof Refusal>
 }
 
 /**
- * Returns the idempotency key for one message. `first` is the index of its first mail in the
- * request.
+ * Returns the part of the idempotency key for one message.
+ * @param first the index of the first mail of the message among all mails of the request
  */
 function keyFrom({ keyUse }: BatchCall, first: number, count: number): MessageKey | null {
   if (!keyUse) return null;
@@ -281,7 +282,8 @@ async function sendAll(call: BatchCall): Promise<z.input<typeof BatchResult>> {
             position += 1;
           }
         } catch (error) {
-          // Only another request with the same key can have used the ids of these mails.
+          // Only another request with the same idempotency key can have used the ids of these
+          // mails.
           if (error instanceof AlreadyAccepted) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
           throw atMessage(index, error);
         }

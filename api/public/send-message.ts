@@ -65,16 +65,16 @@ export interface SendCall extends Pick<Services, 'db' | 'config' | 'renderer'> {
 }
 
 /**
- * The mails of a message that an earlier request with the same idempotency key has accepted. With
- * `record`, this request records further ones.
+ * The use of an idempotency key for one message: the mails that an earlier request with the same
+ * key has accepted, and functions for the further mails of this request.
  */
 export interface MessageKey {
-  /** The mails that are accepted already, for the first recipients. */
+  /** The mails that earlier requests have accepted, for the first recipients. */
   accepted: readonly AcceptedEmail[];
   /** Returns the id of a recipient's mail, by the index in `to`. */
   emailId(index: number): string;
   /**
-   * Records an accepted mail in the transaction of the mail. `answer` is the response of the
+   * Records an accepted mail in the transaction of the mail. `answer` is the response to the
    * message, which is set only for the last recipient.
    */
   record(tx: Database, email: AcceptedEmail, answer: SentMessage | null): Promise<void>;
@@ -174,7 +174,7 @@ function acceptedBefore({ to }: SendBody, accepted: readonly AcceptedEmail[]): S
   }));
 }
 
-/** Adds the accepted mails to an error, because earlier recipients already have their mail. */
+/** Adds the mails of earlier recipients to an error, because they are accepted already. */
 function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
   const problem = asProblem(error);
   if (emails.length === 0 && (problem !== error || problem.code === 'BILLING_LIMIT_EXCEEDED'))
@@ -189,9 +189,10 @@ function withEmails(error: unknown, emails: readonly SentEmail[]): unknown {
 }
 
 /**
- * Accepts the mail of one recipient: contact, mail and idempotency record in one transaction; then
- * signals the project's delivery run. The ids are chosen before the transaction, because it is
- * repeated when a text is slow to render. If the mail exists already, nothing is changed.
+ * Accepts the mail of one recipient: the contact, the mail and the idempotency record are written
+ * in one transaction. Then signals the project's delivery run. The ids are chosen before the
+ * transaction, because the transaction is repeated when a text is slow to render. If the mail
+ * exists already, nothing is changed.
  */
 async function sendTo(
   { db, config, renderer }: Pick<Services, 'db' | 'config' | 'renderer'>,
@@ -214,7 +215,7 @@ async function sendTo(
   } catch (error) {
     if (!(error instanceof AlreadyAccepted)) throw error;
     const contact = await findEmailContact(db, mail.project.id, emailId);
-    // The mail was deleted with its contact in between.
+    // The mail was deleted together with its contact in the meantime.
     if (!contact) throw new Problem('IDEMPOTENCY_IN_PROGRESS');
     return { contact, email: emailId };
   }

@@ -35,7 +35,7 @@ const Recipients = byKind({
   list: z.array(Recipient).max(limits.recipients),
 });
 
-/** If the sender is a text, the deprecated `name` overrides the name in it. */
+/** If the sender is a text, the deprecated field `name` overrides the name in the text. */
 const Sender = byKind({
   text: SenderText.transform((sender) => ({ ...sender, asText: true })),
   object: MailAddress.transform(({ name, email }) => ({
@@ -171,7 +171,7 @@ const Request = z
   })
   .meta({ id: 'SendRequest' });
 
-/** The deprecated `name` is used only if the sender is a text. */
+/** The deprecated field `name` is used only if the sender is a text. */
 export const SendBody = ignoring('name', ({ from }) => typeof from !== 'string', Request);
 
 export type SendBody = z.output<typeof SendBody>;

@@ -98,7 +98,8 @@ type TrackCall = Pick<
 
 /**
  * Creates or updates the contact and records its event, in one transaction. `complete` stores the
- * response in the same transaction, so that a repeated request does not record the event again.
+ * response in the same transaction, so that the event is recorded once, even if the request is
+ * repeated.
  */
 export async function recordTracking(
   { db, tracking, caller, request }: TrackCall,

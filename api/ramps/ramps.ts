@@ -185,7 +185,8 @@ async function readRamp(db: Database, { projectId, project }: ProjectCaller, id:
 }
 
 /**
- * Milliseconds for which a request itself releases held mail. The periodic sweep releases the rest.
+ * Milliseconds for which a request itself releases held mail. The periodic sweep releases the
+ * remaining mail.
  */
 const releasingMs = 5_000;
 

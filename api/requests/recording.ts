@@ -16,7 +16,7 @@ import type { AnyEndpoint } from '../http/endpoint.ts';
 const overLimitMax = 60;
 /** Maximum number of concurrent look-ups of the project of a refused request. */
 const lookUpsMax = 20;
-/** Routes with very many requests. Of their successful requests, only a sample is recorded. */
+/** Routes with very many requests. Only a sample of their successful requests is recorded. */
 const sampledRoutes: ReadonlySet<string> = new Set(['/v1/track', '/events/track']);
 
 /** The values in `ctx.state` that the request log reads. */
@@ -78,8 +78,8 @@ export function recordRequests(services: Services): Middleware {
 
 /**
  * Counts the refused requests of projects per minute. Some requests are refused before they count
- * for the rate limit. Without a maximum, anyone with a public key could fill the log of its project
- * with such requests.
+ * for the rate limit. Without a maximum here, anyone with a public key could fill the request log
+ * of its project with such requests.
  */
 class MinuteCounts {
   readonly #max: number;

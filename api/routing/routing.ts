@@ -99,7 +99,7 @@ const putRouting = endpoint({
   async handle({ db, mailPool, caller: { projectId }, body, note }) {
     return transact(db, async (tx) => {
       await holdProject(tx, projectId);
-      // The lock prevents the deletion of a provider in the routes.
+      // The lock prevents the deletion of the providers to which the routes refer.
       await lockProviders(tx, projectId);
       await checkRoutes(tx, { mailPool, projectId }, body.routes);
       const before = present(await readRouting(tx, projectId));
@@ -116,7 +116,7 @@ const putRouting = endpoint({
 
 /**
  * Refuses routes with a provider or topic that the project does not have.
- * @throws Problem VALIDATION_ERROR with all of them, TOPIC_NOT_FOUND
+ * @throws Problem VALIDATION_ERROR with all unknown providers, TOPIC_NOT_FOUND
  */
 async function checkRoutes(
   tx: Database,

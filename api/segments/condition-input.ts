@@ -14,11 +14,11 @@ export interface GivenCondition {
   condition: Condition;
   /** References to segments. The `field` of each is a path inside the condition. */
   mentions: SegmentMention[];
-  /** References to campaigns and templates, in the same form. */
+  /** References to campaigns and templates, also with a path inside the condition. */
   mailMentions: MailMention[];
   /**
-   * Contact fields without a prefix, such as `plan` for `data.plan`. The `field` of each is a path
-   * inside the condition, too.
+   * Contact fields without a prefix, such as `plan` for `data.plan`. The `field` of each bare name
+   * is a path inside the condition, too.
    */
   bareNames: BareName[];
 }
@@ -53,7 +53,8 @@ export function placedCondition<Name extends string>(
 }
 
 /**
- * A condition in the nested or the flat form. Issues have their position in the form that was sent.
+ * A condition in the nested or the flat form. The position of an issue refers to the form that the
+ * request used.
  */
 export const ConditionInput = z
   .unknown()

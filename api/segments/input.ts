@@ -61,10 +61,10 @@ export function givenCondition(body: GivenConditions): PlacedCondition | null {
 }
 
 /**
- * Returns the error of a DYNAMIC segment without a condition, or of a STATIC one with a condition;
- * null: the segment is valid.
+ * Returns the error of a DYNAMIC segment without a condition, or of a STATIC segment with a
+ * condition; null: the segment is valid.
  * @param options.isRequired false: the segment exists, and keeps its condition if the request has
- * none
+ * no condition
  */
 export function conditionFault(
   type: z.output<typeof SegmentType>,

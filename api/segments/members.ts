@@ -51,7 +51,10 @@ export const listSegmentContacts = endpoint({
 
 const Emails = z.array(z.string()).min(1).max(limits.segmentMembersAtOnce);
 
-/** Returns the valid addresses of `given` by their stored form, and the invalid ones unchanged. */
+/**
+ * Returns the valid addresses of `given`, by their stored form, and the invalid addresses
+ * unchanged.
+ */
 function readEmails(given: readonly string[]) {
   const spellings = new Map<string, string[]>();
   const unreadable: string[] = [];

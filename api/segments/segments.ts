@@ -140,7 +140,7 @@ export const updateSegment = endpoint({
       const before = found('SEGMENT', id, await findSegment(db, projectId, id));
       requireMatch(request, segmentTag(before));
     }
-    // Counted before any lock, because counting may take seconds.
+    // The members are counted before any lock, because counting may take seconds.
     const memberCount = given && (await countMatches(db, projectId, given.condition, new Date()));
     return transact(db, async (tx) => {
       if (given) {

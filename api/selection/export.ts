@@ -67,8 +67,8 @@ export const exportContacts = endpoint({
 });
 
 /**
- * Yields the text of the export. An error before the first contacts becomes the response of the
- * request.
+ * Yields the text of the export. If an error occurs before the first contacts are read, the error
+ * is the response of the request.
  */
 async function* exported(
   db: Database,

@@ -10,7 +10,7 @@ const youngMs = 60_000;
 export const backgroundStates = ['ok', 'late', 'lost', 'restoring', 'held'] as const;
 
 /**
- * `late`: the periodic sweep has not begun lately. `lost`: Temporal has no schedule of it.
+ * `late`: the periodic sweep has not begun lately. `lost`: Temporal has no schedule for the sweep.
  * `restoring`: runs and rows are made to agree after a restore. `held`: mail waits for an operator.
  */
 export type BackgroundState = (typeof backgroundStates)[number];

@@ -12,8 +12,9 @@ const pauseMs = 2_000;
 const lookingMs = 10_000;
 
 /**
- * Decides if people or machines caused the opens and clicks that this process has recorded. While
- * there are none, it sends no query. The sweep judges those of a dead process.
+ * Decides if people or machines caused the opens and clicks that this process has recorded. Without
+ * recent opens or clicks, it sends no query. If a process dies, the sweep judges its opens and
+ * clicks.
  */
 export class EngagementSettler {
   readonly #db: Database;

@@ -42,7 +42,10 @@ type WaitingReport = Waiting<FoundReport, FeedbackAnswer>;
  */
 export class FeedbackQueue {
   readonly #services: FeedbackServices;
-  /** Reports whose message is not looked up yet, and the shortest wait that one of them allows. */
+  /**
+   * Reports whose message is not looked up yet. `#maxDelayMs` is the shortest wait that one of
+   * these reports allows.
+   */
   #arrived: Waiting<FeedbackReport, FeedbackAnswer>[] = [];
   #maxDelayMs = Infinity;
   #isLookingUp = false;
@@ -50,7 +53,7 @@ export class FeedbackQueue {
   #lookedUpAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   /**
-   * Reports that are recorded together with those of other projects. The project that was served
+   * Reports that are recorded together with reports of other projects. The project that was served
    * last is at the end.
    */
   readonly #byProject = new Map<string, WaitingReport[]>();
@@ -75,8 +78,8 @@ export class FeedbackQueue {
 
   /**
    * Records a report. Resolves after the commit.
-   * @param maxDelayMs milliseconds that the report may wait for others, from the last lookup. The
-   * first report after a pause does not wait.
+   * @param maxDelayMs milliseconds that the report may wait for other reports, counted from the
+   * last lookup. The first report after a pause does not wait.
    * @throws Problem SERVICE_UNAVAILABLE when too many reports are waiting
    */
   async record(report: FeedbackReport, maxDelayMs: number): Promise<FeedbackAnswer> {
@@ -185,7 +188,7 @@ export class FeedbackQueue {
     }
   }
 
-  /** Records the waiting reports of a project separately from others. */
+  /** Records the waiting reports of a project separately from reports of other projects. */
   #setApart(projectId: string): void {
     this.#recordApart(this.#byProject.get(projectId) ?? []);
     this.#byProject.delete(projectId);

@@ -54,8 +54,8 @@ export class GroupCommit<Item, Answer> {
   }
 
   /**
-   * Returns the number of waiting items of a project. 0: the last ones are being written;
-   * undefined: none waits, and none is being written.
+   * Returns the number of waiting items of a project. 0: the last items are being written;
+   * undefined: no item is waiting or being written.
    */
   waiting(projectId: string): number | undefined {
     return this.#byProject.get(projectId)?.length;
@@ -135,7 +135,8 @@ export class GroupCommit<Item, Answer> {
 }
 
 /**
- * Resolves the items of a transaction with their results. `again` writes items without a result.
+ * Resolves the items of a transaction with their results. An item without a result is written by
+ * `again`.
  */
 export function settle<Item, Answer>(
   batch: readonly Waiting<Item, Answer>[],

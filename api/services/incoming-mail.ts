@@ -16,7 +16,7 @@ export interface IncomingServices {
   reportedMails: SharedLookup<string, ReportedMail>;
 }
 
-/** Milliseconds for which a report may wait, so that several are recorded together. */
+/** Milliseconds for which a report may wait, so that several reports are recorded together. */
 const maxDelayMs = 100;
 
 /**

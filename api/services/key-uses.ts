@@ -8,8 +8,9 @@ const delayMs = 1_000;
 const restMs = 50_000;
 
 /**
- * Records when named keys were last used, for many requests together. No request waits for this. A
- * use is lost if the process dies within a second, or if the database is unavailable.
+ * Records when named keys were last used, for many requests together. No request waits for the
+ * recording. A use is lost if the process dies within a second after the use, or if the database is
+ * unavailable.
  */
 export class KeyUses {
   readonly #db: Database;

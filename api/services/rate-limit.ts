@@ -40,7 +40,8 @@ export interface RateLimits {
    */
   count(ctx: Context, limit: LimitName, key: string): Promise<void>;
   /**
-   * Counts one request. Returns 0, or the seconds until the window ends when its limit is reached.
+   * Counts one request. Returns 0; if the limit of the window is reached, returns the seconds until
+   * the window ends.
    */
   take(limit: LimitName, key: string): Promise<number>;
   /** Subtracts a counted request. */
@@ -74,10 +75,10 @@ export function createRateLimits(pool: Pool, settings: Config['rateLimit']): Rat
     ip: limiter('ip', settings.ipPerMinute),
     auth: limiter('auth', settings.authPerMinute),
     failedLogin: limiter('failedLogin', settings.authPerMinute, 15 * 60),
-    // 100 with the default `authPerMinute` of 10, as NIST SP 800-63B (5.2.2) limits guesses for one
-    // account.
+    // The limit is 100 with the default `authPerMinute` of 10, because NIST SP 800-63B (5.2.2)
+    // allows at most 100 guesses for one account.
     accountLogin: limiter('accountLogin', settings.authPerMinute * 10, 60 * 60),
-    // A test of a provider may take 15 seconds.
+    // Few tests are allowed, because a test of a provider may take 15 seconds.
     providerTest: limiter('providerTest', 20),
   };
   return {

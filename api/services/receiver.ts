@@ -30,7 +30,10 @@ export function receiverHandler(
   };
 }
 
-/** Returns true if a domain is a return path: the server's, or that of a project's domain. */
+/**
+ * Returns true if a domain is a return path: the return path of the server, or of a project's
+ * domain.
+ */
 async function takesReports(
   db: IncomingServices['db'],
   { returnPathDomain, returnPath: { host, subdomain } }: Config['mail'],

@@ -11,18 +11,19 @@ import {
 import { isUnavailable } from '../../db/sql-state.ts';
 import type { Metrics } from '../../providers/metrics/metrics.ts';
 
-/** Milliseconds for which a request may wait, so that several are stored together. */
+/** Milliseconds for which an entry may wait, so that several entries are stored together. */
 const delayMs = 2_000;
-/** Maximum number of requests that are stored together. */
+/** Maximum number of entries that are stored together. */
 const batchMax = 1_000;
-/** Maximum number of waiting requests: of all projects, and of one. */
+/** Maximum number of waiting entries: of all projects, and of one project. */
 const waitingMax = { all: 10_000, project: 2_500 };
-/** Milliseconds for which a stopping process tries to store waiting requests. */
+/** Milliseconds for which a stopping process tries to store waiting entries. */
 const closeMs = 3_000;
 
 /**
- * Adds requests to the request logs of projects, many together. No response waits for this. While
- * the database is unavailable, entries wait; entries beyond the limits are dropped and counted.
+ * Adds requests to the request logs of projects, many together. No response waits for the log.
+ * While the database is unavailable, entries wait; entries beyond the limits are dropped and
+ * counted.
  */
 export class RequestLog {
   readonly #db: Database;

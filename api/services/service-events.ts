@@ -24,10 +24,10 @@ const maxDelayMs = 100;
 const largeBodies = new Map<string, number>();
 
 /**
- * Records the events in one request of a mail service. Resolves after the commit of all. After an
- * error, some events may be recorded. The service then repeats the request, and recording an event
- * again has no effect.
- * @param read returns the report in an event; null: the event contains none
+ * Records the events in one request of a mail service. Resolves after the commit of all events.
+ * After an error, some events may be recorded. The service then repeats the request, and recording
+ * an event again has no effect.
+ * @param read returns the report in an event; null: the event contains no report
  * @returns the number of recorded events
  * @throws Problem SERVICE_UNAVAILABLE when too many events are waiting
  */
@@ -55,8 +55,8 @@ export async function recordServiceEvents(
 }
 
 /**
- * Refuses large bodies of an owner beyond `largeMax`, because each needs memory until it is
- * recorded.
+ * Records a body. Refuses a large body of an owner that has `largeMax` other large bodies, because
+ * each of them needs memory until it is recorded.
  */
 async function inTurn(owner: string, size: number, work: () => Promise<number>): Promise<number> {
   if (size <= sliceMax) return work();

@@ -63,8 +63,8 @@ export interface Services {
   webhooks: WebhookSender;
   rateLimits: RateLimits;
   /**
-   * Finds the projects of API keys. The key of each request is looked up, so a replaced key is
-   * invalid at once.
+   * Finds the projects of API keys. The key of each request is looked up and not cached, so a
+   * replaced key is invalid at once.
    */
   keys: SharedLookup<SentKey, KeyOwner>;
   /** Finds the mails that reports of mail servers concern, by mail id. */

@@ -18,7 +18,10 @@ export class SharedLookup<K, V> {
   #waiting: Waiting<K, V>[] = [];
   #underWay = 0;
 
-  /** @param lookUp returns a value for each key, in the same order; undefined for a missing one */
+  /**
+   * Creates a look-up.
+   * @param lookUp returns a value for each key, in the same order; undefined for a missing value
+   */
   constructor(lookUp: (keys: readonly K[]) => Promise<readonly (V | undefined)[]>) {
     this.#lookUp = lookUp;
   }

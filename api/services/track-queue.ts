@@ -23,7 +23,7 @@ export function createTrackQueue(shares: Shares): TrackQueue {
     keyOf: ({ email }) => email,
     lockMs: 200,
     limit: {
-      // The same as `waitingMax` in db/shares.ts, the limit of waiting statements of one project.
+      // Equal to `waitingMax` in db/shares.ts, the limit of waiting statements of one project.
       waitingMax: 1_000,
       message: 'Too many events of this project are waiting to be recorded.',
       suggestion: 'Send fewer requests at once, and repeat this one later.',

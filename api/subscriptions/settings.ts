@@ -57,7 +57,10 @@ export function unknownSecret(name: string): Problem {
   );
 }
 
-/** Encrypts headers for storage. If names differ only in case, only the last one is stored. */
+/**
+ * Encrypts headers for storage. If the names of two headers differ only in case, only the last of
+ * these headers is stored.
+ */
 export function sealHeaders(
   cipher: Cipher,
   given: Readonly<Record<string, string>> | null,

@@ -26,7 +26,7 @@ const WrittenTemplate = z
   })
   .refine(hasOneReader, twoReaders);
 
-/** Warnings about a mail before it is sent. */
+/** Warnings about the mail that a template would become. */
 export const TemplateWarnings = z
   .array(
     z.object({

@@ -89,8 +89,8 @@ export async function renderFor(
 }
 
 /**
- * Returns the contact in a request: one of the project, an example contact, or by default a contact
- * without address and data. Each contact has an id, because opt-out links contain it.
+ * Returns the contact in a request: a contact of the project, an example contact, or by default a
+ * contact without address and data. Each contact has an id, because opt-out links contain it.
  * @throws Problem CONTACT_NOT_FOUND
  */
 export async function contactOf(

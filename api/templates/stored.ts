@@ -5,7 +5,8 @@ import type { TemplateRenderer } from '../../providers/rendering/renderer.ts';
 /** Checks of stored texts: their syntax may be invalid if an earlier version accepted them. */
 
 /**
- * Returns the first text with invalid syntax, with the error and its position; null: there is none.
+ * Returns the first text with invalid syntax, with the error and its position; null: all texts are
+ * valid.
  */
 export async function findBrokenText(
   renderer: TemplateRenderer,
@@ -14,7 +15,8 @@ export async function findBrokenText(
 ): Promise<{ field: 'subject' | 'body'; message: string } | null> {
   for (const field of ['subject', 'body'] as const) {
     const { fault } = await renderer.inspect(texts[field], projectId);
-    // A text that only exceeds a limit is not refused, because its mail is then rendered plainly.
+    // A text that only exceeds a limit is not refused. In its mail, only the placeholders are
+    // replaced.
     if (fault?.code === 'liquid_syntax') return { field, message: faultText(fault) };
   }
   return null;

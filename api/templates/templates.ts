@@ -43,7 +43,10 @@ import { getTemplateStats, listTemplateRecipients } from './mail.ts';
 import { refuseTopic } from '../topics/input.ts';
 import { keptTopic, requireTopics } from '../topics/references.ts';
 
-/** Checks templates that the schema did not check. @throws Problem VALIDATION_ERROR */
+/**
+ * Checks the syntax of a body that is slow to parse, which the schema has not checked.
+ * @throws Problem VALIDATION_ERROR
+ */
 export async function requireReadable(
   renderer: TemplateRenderer,
   { body }: { body?: string | undefined },
@@ -267,7 +270,7 @@ export const bulkUpdateTemplates = endpoint({
 
 /**
  * Deletes all these templates, or none of them.
- * @param options.delete false: only checks that all exist.
+ * @param options.delete false: only checks that all templates exist.
  * @throws Problem TEMPLATE_NOT_FOUND; TEMPLATE_IN_USE with all uses of any of them.
  */
 async function removeTemplates(

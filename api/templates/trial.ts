@@ -54,7 +54,8 @@ export const testTemplate = endpoint({
     const { email, from, fromName, replyTo = null, data, ...given } = body;
     const contact = await contactOf(db, caller.projectId, given);
     const { subject, html } = await renderFor(call, caller.projectId, body, {
-      // A new id, because the links of the test would otherwise unsubscribe the real contact.
+      // The contact gets a new id, because otherwise the links of the test would unsubscribe the
+      // real contact.
       contact: { ...contact, id: randomUUID() },
       data,
     });

@@ -18,7 +18,7 @@ import { presentTopic, Topic, topicExample } from './record.ts';
 
 /**
  * Milliseconds for which `DELETE /topics/{id}` itself deletes the contacts' choices about the
- * topic. The periodic sweep deletes the rest.
+ * topic. The periodic sweep deletes the remaining choices.
  */
 const deletingMs = 5_000;
 

@@ -39,7 +39,7 @@ export function presentFile(
   });
 }
 
-/** Returns the error for uploads if the server has no storage; null: it has one. */
+/** Returns the error for uploads if the server has no storage; null: the server has storage. */
 export function uploadsOff({ storage }: Config): 'UPLOADS_DISABLED' | null {
   return storage.driver === 'none' ? 'UPLOADS_DISABLED' : null;
 }

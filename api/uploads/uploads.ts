@@ -75,7 +75,7 @@ const uploadImage = endpoint({
       throw new Problem('FILE_CONTENT_MISMATCH', { message });
     }
     if (!files) throw new Problem('UPLOADS_DISABLED');
-    // The key does not contain the file name of the client, which is only in the response.
+    // The key does not contain the file name of the client. Only the response contains this name.
     const { publicId } = caller.project;
     const key = `${publicId}/${randomUUID()}.${imageTypes[contentType]}`;
     const limit = config.uploadQuotaBytes;
@@ -94,7 +94,7 @@ const uploadImage = endpoint({
       throw error;
     }
     const isRecorded = await recordUploaded(db, key);
-    // If the project was deleted in the meantime, its files may have been deleted before this one
+    // If the project was deleted in the meantime, its files may have been deleted before this file
     // was stored.
     if (!(await projectExists(db, publicId))) {
       await files.removeFolder(publicId);

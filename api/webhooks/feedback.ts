@@ -46,8 +46,8 @@ function receiver(
       const isTrusted = (topic: string) => trust.isTrusted(topic);
       const reading = feedbackReaders[kind]?.read(sent.bytes, isTrusted, log);
       const request = await reading?.catch((error: unknown) => {
-        // If the server trusts no topics, senders of other topics than those of mail providers get
-        // 404.
+        // If the server trusts no topics, requests from other topics than those of mail providers
+        // get 404.
         throw trust.isClosed && error instanceof Problem
           ? new Problem('RESOURCE_NOT_FOUND')
           : error;
@@ -58,7 +58,9 @@ function receiver(
   });
 }
 
-/** Decides which SNS topics are trusted: those of the server, and those of mail providers. */
+/**
+ * Decides which SNS topics are trusted: the topics of the server, and the topics of mail providers.
+ */
 class TopicTrust {
   readonly #db: Database;
   /** The topics of this server; null: the server itself accepts no reports. */
@@ -99,7 +101,10 @@ const reportsBy =
   ({ fields }: InstallationProvider) =>
     fields.kind === 'ses' && fields.snsTopicArn === topic;
 
-/** @param reporters the providers whose mail a report may concern; null: any mail */
+/**
+ * Records the content of a request.
+ * @param reporters the providers whose mail a report may concern; null: any mail
+ */
 async function record(
   call: Services,
   request: FeedbackRequest,
@@ -128,14 +133,15 @@ async function record(
 }
 
 /**
- * Milliseconds for which a notification may wait. At 500 per second, 50 arrive in this time and
- * fill a transaction; SNS waits 15 seconds for the response.
+ * Milliseconds for which a notification may wait, so that several notifications are recorded
+ * together. At 500 per second, 50 arrive in this time and fill a transaction. SNS waits 15 seconds
+ * for the response.
  */
 const maxDelayMs = 100;
 
 /**
- * Stores the receipt and all effects in one transaction. If it fails, nothing is stored, and the
- * provider repeats the report.
+ * Stores the receipt and all effects of a report in one transaction. If the transaction fails,
+ * nothing is stored, and the provider repeats the report.
  */
 async function recordReport(
   call: Services,

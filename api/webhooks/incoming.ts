@@ -6,7 +6,7 @@ import { limits } from '../../domain/limits.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { takeIncoming } from '../services/incoming-mail.ts';
 
-/** Maximum difference in seconds between the sender's clock and the server's. */
+/** Maximum difference in seconds between the sender's clock and the clock of this server. */
 const clockSeconds = 300;
 
 export const receiveMime = endpoint({

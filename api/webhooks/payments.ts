@@ -110,11 +110,15 @@ function readEvent(payments: Payments, body: Buffer, signature: string): Payment
 }
 
 /**
- * Calls the provider. @throws Problem SERVICE_UNAVAILABLE: the provider then sends the event again.
+ * Calls the payment provider.
+ * @throws Problem SERVICE_UNAVAILABLE if the call fails; the provider then sends the event again.
  */
 type Ask = <T>(question: (payments: Payments) => Promise<T>) => Promise<T>;
 
-/** Gets the customer from the provider, if the event contains only the charge. */
+/**
+ * Adds the customer to an event that contains only the charge. The payment provider knows the
+ * customer of the charge.
+ */
 async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent> {
   if (event.kind !== 'fraud' || event.customer !== null) return event;
   const { charge } = event;
@@ -122,8 +126,8 @@ async function withCustomer(ask: Ask, event: PaymentEvent): Promise<PaymentEvent
 }
 
 /**
- * Stores the receipt and the effect in one transaction. So an event that failed is sent again, and
- * has its effect once.
+ * Stores the receipt and the effect of an event in one transaction. So an event that failed is sent
+ * again, and has its effect once.
  */
 async function handleEvent(
   { db, config, log }: Pick<Services, 'db' | 'config' | 'log'>,
@@ -138,8 +142,8 @@ async function handleEvent(
 }
 
 /**
- * Applies an event. Events arrive in any order, so the provider's current state is used, not the
- * event's. The customer is locked, so that the newer of two states is stored last.
+ * Applies an event. Events arrive in any order. So the current state at the provider is used, not
+ * the state in the event. The customer is locked, so that the newer of two states is stored last.
  */
 async function effectOf(
   tx: Database,
@@ -247,7 +251,8 @@ async function subscribe(
     if (project && isFirst) {
       const isOver = subscription !== null && !(await isLive(ask, subscription));
       const now = { customer, subscription, isOver };
-      // The project may have been changed or deleted since it was read.
+      // The update fails if the project was changed or deleted after it was read. Then the project
+      // is read again.
       if (await updateCustomer(tx, projectId, before, now)) return;
       continue;
     }

@@ -47,7 +47,8 @@ export const receiveProviderEvents = endpoint({
     const now = new Date();
     const request = webhookRequest(call.request);
     if (secret !== null) adapter.authenticate(request, secret, now);
-    // Only a safeguard: a provider whose service signs requests cannot be created without a secret.
+    // This check is only a safeguard, because a provider whose service signs requests cannot be
+    // created without a secret.
     else requireTrue(!isSigned);
     const events = request.events();
     const applied = await recordServiceEvents(call.feedback, takenBy, events, (event) =>

@@ -81,7 +81,10 @@ export const checkWorkflow = endpoint({
   },
 });
 
-/** Checks a graph that breaks no rule of graphs. */
+/**
+ * Checks a graph that breaks no rule of graphs: its references, its size, and whether it could be
+ * enabled.
+ */
 async function checkReadable(
   { db, renderer }: Pick<Services, 'db' | 'renderer'>,
   projectId: string,
@@ -124,8 +127,8 @@ async function checkReadable(
 }
 
 /**
- * Returns the graph without masked values. Only the workflow with the stored values could resolve
- * them.
+ * Returns the graph without masked values. Masked values stand for stored values of a workflow, and
+ * here no workflow is known.
  */
 function unmasked({ steps = [], ...graph }: Partial<Graph>): Partial<Graph> {
   return {
@@ -137,7 +140,8 @@ function unmasked({ steps = [], ...graph }: Partial<Graph>): Partial<Graph> {
 const anyId = '00000000-0000-4000-8000-000000000000';
 
 /**
- * @throws Problem VALIDATION_ERROR when the graph would be too large with the ids of stored steps.
+ * Refuses a graph that would be too large with the ids of stored steps.
+ * @throws Problem VALIDATION_ERROR
  */
 function refuseTooLarge({ steps, transitions, ...graph }: StoredGraph): void {
   const stored = {

@@ -111,7 +111,10 @@ async function findTarget(
   return known;
 }
 
-/** Replaces masked header values in a given graph by those of the current graph, `drawn`. */
+/**
+ * Replaces masked header values in a given graph by the stored values of the current graph,
+ * `drawn`.
+ */
 function unmasked(graph: Graph, drawn: Graph): Graph {
   const stored = new Map(drawn.steps.map(({ id, config }) => [id, config]));
   const steps = graph.steps.map((step) => ({

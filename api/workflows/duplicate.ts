@@ -65,8 +65,8 @@ export const duplicateWorkflow = endpoint({
 async function copyGraph(tx: Database, fromId: string, toId: string): Promise<void> {
   const steps = await listSteps(tx, fromId);
   const transitions = await listTransitions(tx, fromId);
-  // New ids increase in the order of the steps, because steps with the same `created_at` are sorted
-  // by id.
+  // The new ids increase in the order of the steps, because steps with the same `created_at` are
+  // sorted by id.
   const newIds = new Map(steps.map((step) => [step.id, uuidV7()]));
   const newId = (id: string) => newIds.get(id) ?? id;
   await insertGraph(

@@ -76,9 +76,9 @@ export interface EditEffect {
 }
 
 /**
- * Compares the versions of active executions with another graph. The cost follows from the versions
- * and steps, not from the number of executions.
- * @param options.from the versions; undefined: all with active executions
+ * Compares the versions of active executions with another graph. The time depends on the number of
+ * versions and steps, not on the number of executions.
+ * @param options.from the versions; undefined: all versions with active executions
  * @param options.examples number of executions to list
  */
 export async function findEditEffect(
@@ -104,8 +104,8 @@ async function judge(
   target: Graph,
   mapping: Mapping,
 ): Promise<Judged[]> {
-  // Positions are sorted by version, so only one graph is in memory at a time; a workflow may have
-  // many large ones.
+  // Positions are sorted by version, so only one graph is in memory at a time. A workflow may have
+  // many large versions.
   let known: { version: number; graph: Graph | undefined } | undefined;
   const judged: Judged[] = [];
   for (const position of positions) {

@@ -228,7 +228,8 @@ const updateWorkflow = endpoint({
       await noteWorkflowChange(call, tx, { before, after: edited });
       return shown(edited);
     });
-    // If very many executions are held, the last ones continue minutes after the response.
+    // If very many executions are held, the periodic sweep releases the last of them minutes after
+    // the response.
     const end = Date.now() + releasingMs;
     if (paused === false) await releaseExecutions(db, id, () => Date.now() > end);
     return record;
@@ -237,7 +238,7 @@ const updateWorkflow = endpoint({
 
 /**
  * Milliseconds for which `PATCH /workflows/{id}` releases held executions. The periodic sweep
- * releases the rest.
+ * releases the remaining executions.
  */
 const releasingMs = 1_000;
 
@@ -260,7 +261,7 @@ export const deleteWorkflow = endpoint({
 
 /**
  * Deletes all of the workflows, or none.
- * @param options.delete false: only checks that all exist.
+ * @param options.delete false: only checks that all workflows exist.
  * @throws Problem WORKFLOW_NOT_FOUND, WORKFLOW_HAS_ACTIVE_EXECUTIONS
  */
 async function removeWorkflows(

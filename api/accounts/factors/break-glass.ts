@@ -20,7 +20,7 @@ import { aboutFactor } from './factors.ts';
 
 /** One-time sign-in links that an operator creates on the server for a user who is locked out. */
 
-/** Lifetime of a session that such a link starts, in seconds. */
+/** Lifetime of a session that a sign-in link starts, in seconds. */
 const sessionSeconds = 60 * 60;
 
 /**

@@ -27,7 +27,7 @@ export async function newChallenge(config: Config): Promise<{ challenge: string;
 
 /**
  * Returns the challenge of a request and marks it as used, for all API processes. Returns null when
- * the request has none, or the challenge is too old or was used before.
+ * the request has no challenge, or the challenge is too old or was used before.
  */
 export async function answeredChallenge(
   db: Database,

@@ -84,7 +84,10 @@ function identityKey({ id, issuer }: OidcProvider, { sub }: OidcClaims): Identit
   return { provider: id, issuer, subject: sub };
 }
 
-/** @throws LoginRefused if users with this address must sign in through another provider */
+/**
+ * Refuses users with an address that requires another OpenID provider.
+ * @throws LoginRefused
+ */
 function refuseKept(
   config: Services['config'],
   { id }: OidcProvider,
@@ -137,14 +140,15 @@ async function addAccount(
     providerId: null,
   });
   if (!made) return undefined;
-  // In the meantime, the user of the provider got an account with another address.
+  // If the link exists already, the user of the provider got an account with another address in the
+  // meantime.
   if (!(await insertIdentity(tx, made.id, key))) throw new LoginRefused('wrong_method');
   const details = { by: 'OIDC', provider: provider.id };
   await call.note({ event: 'account.created', userId: made.id, details }, tx);
   return made;
 }
 
-/** Gives an account that an invitation created to its user. */
+/** Gives the invited user the account that the invitation has created. */
 async function takeInvited(
   { note }: AccountCall,
   tx: Database,
@@ -154,7 +158,7 @@ async function takeInvited(
   const account = await lockUser(tx, id);
   // A concurrent sign-in may have taken over the account.
   if (account?.awaited_provider !== key.provider) return undefined;
-  // The account still exists after its invitation was withdrawn.
+  // When an invitation is withdrawn, the account that it has created is not deleted.
   if (!(await hasProjects(tx, id))) throw new LoginRefused('not_invited');
   if (!(await insertIdentity(tx, id, key))) return undefined;
   const details = { by: 'OIDC', provider: key.provider };
@@ -162,7 +166,7 @@ async function takeInvited(
   return takeInvitedUser(tx, id);
 }
 
-/** Links the account that has the user's address. */
+/** Links the user of a provider to the existing account with the same address. */
 async function adopt(
   { note }: AccountCall,
   tx: Database,

@@ -17,7 +17,9 @@ interface Begun {
   state: string;
   provider: string;
   fresh: boolean;
-  /** The session that links its account to the user of the provider; null: this is a sign-in. */
+  /**
+   * The session whose account will be linked to the user of the provider; null: this is a sign-in.
+   */
   link: { userId: string; sessionId: string } | null;
 }
 

@@ -132,7 +132,8 @@ const callback = endpoint({
       const attempt = await readAttempt(config, id, request.cookie, query.state);
       const { link } = attempt;
       if (link) failurePage = linkedPage;
-      // Runs before the code is used, so that only one of two parallel requests continues.
+      // Runs before the authorization code is used, so that only one of two parallel requests
+      // continues.
       const isFirst = await useChallenge(db, hashState(attempt.state), attemptSeconds);
       if (!isFirst) throw new LoginRefused('oauth_failed');
       const claims = await oidc.readReturn(returnAddress(attempt.redirectUri, query), attempt);
@@ -159,7 +160,10 @@ const linkedPage = '/auth/linked';
 
 export const oidcEndpoints = [getMethods, outbound, callback, receiveLogout];
 
-/** Returns a sign-in; with a second factor if the provider has checked one. */
+/**
+ * Returns the sign-in of a user. It has a second factor if the claims show that the provider has
+ * checked one.
+ */
 function signInOf(
   { id, issuer, acrValues, sessionHours }: OidcProvider,
   { sub, sid, acr, amr }: OidcClaims,

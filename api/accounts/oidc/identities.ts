@@ -13,7 +13,8 @@ import { beginAttempt } from './attempt.ts';
 import { findProvider, providerUnavailable } from './providers.ts';
 
 /**
- * The links between an account and users of OpenID providers. The account can sign in through each.
+ * The links between an account and users of OpenID providers. The owner of the account can sign in
+ * through each linked provider.
  */
 
 const Identity = named('Identity', {

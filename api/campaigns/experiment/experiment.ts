@@ -218,7 +218,8 @@ const decideExperiment = endpoint({
     const { projectId } = caller;
     const before = await findTested(db, projectId, id);
     await requireUndecided(db, before);
-    // Counted before the campaign is locked, because feedback on its mail waits for this lock.
+    // Counted before the campaign is locked, because feedback on the campaign's mail waits for this
+    // lock.
     const judged = numbersOf(await countTest(db, before));
     await transact(db, async (tx) => {
       await holdProject(tx, projectId);

@@ -160,7 +160,8 @@ interface HasExperiment {
 }
 
 /**
- * Returns a request in which each arm has the missing parts from its template.
+ * Returns the request with complete arms: parts that an arm lacks are copied from the template of
+ * the arm.
  * @throws Problem TEMPLATE_NOT_FOUND
  */
 export async function withArmTemplates<Body extends HasExperiment>(
@@ -188,7 +189,10 @@ async function withTemplate(db: Database, projectId: string, arm: Arm): Promise<
   };
 }
 
-/** @throws Problem VALIDATION_ERROR if the body of an arm is no valid template */
+/**
+ * Refuses arms whose body is no valid template.
+ * @throws Problem VALIDATION_ERROR
+ */
 export async function requireReadableArms(
   renderer: TemplateRenderer,
   { experiment }: HasExperiment,
@@ -202,7 +206,8 @@ export async function requireReadableArms(
 }
 
 /**
- * @throws Problem VALIDATION_ERROR `invalid_template` if a stored text of an arm cannot be rendered
+ * Refuses stored texts of arms that cannot be rendered.
+ * @throws Problem VALIDATION_ERROR `invalid_template`
  */
 export async function refuseBrokenArms(
   renderer: TemplateRenderer,
@@ -216,7 +221,10 @@ export async function refuseBrokenArms(
   await together(...checks);
 }
 
-/** @throws Problem DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED if an arm may not use its sender */
+/**
+ * Requires that the senders of all arms have a verified domain.
+ * @throws Problem DOMAIN_NOT_REGISTERED, DOMAIN_NOT_VERIFIED
+ */
 export async function requireArmSenders(
   db: Database,
   projectId: string,
@@ -226,7 +234,10 @@ export async function requireArmSenders(
   for (const from of new Set(senders)) await requireVerifiedSender(db, projectId, from);
 }
 
-/** @throws Problem VALIDATION_ERROR if a campaign with an experiment is sent at a local time */
+/**
+ * Refuses a local send time for a campaign with an experiment.
+ * @throws Problem VALIDATION_ERROR
+ */
 export function refuseLocalTime(
   experiment: Experiment | null | undefined,
   localTime: string | null,

@@ -62,8 +62,8 @@ export class BodyRoom {
   }
 
   /**
-   * Counts bytes that have arrived. Returns a promise if there is no memory for them; the caller
-   * must not read more until it resolves.
+   * Counts bytes that have arrived. Returns a promise if there is no memory for them. The caller
+   * must not read more until the promise resolves.
    * @throws Problem SERVICE_UNAVAILABLE, in the promise, if there is no memory within `waitMs`
    */
   take(place: Place, bytes: number): Promise<void> | undefined {
@@ -142,8 +142,8 @@ export class BodyRoom {
   }
 
   /**
-   * Returns the body to reject so that this one fits; undefined: other bodies will soon free their
-   * memory.
+   * Returns the body to reject so that the given body fits; undefined: other bodies will soon free
+   * their memory.
    */
   #slowestBeside(place: Place, bytes: number): Place | undefined {
     const now = performance.now();

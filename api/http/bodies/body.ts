@@ -57,8 +57,8 @@ export function takesBody({ method, body }: BodyRules): boolean {
 }
 
 /**
- * Number of bytes of each body that are not counted, because thousands of bodies of this size fit
- * in memory.
+ * Size in bytes up to which a body is not counted, because thousands of bodies of this size fit in
+ * memory. A larger body is counted from this size on.
  */
 const freeBytes = 64 * 1024;
 /**

@@ -15,7 +15,10 @@ export type FormFields = [name: string, value: string | FormFile][];
 
 /** Maximum number of fields and files in one form. */
 const partsMax = 40;
-/** Number of bytes that are parsed at once: few, so that too many parts are noticed early. */
+/**
+ * Number of bytes that are parsed at once. The number is small, so that too many parts are noticed
+ * early.
+ */
 const pieceBytes = 1024;
 /** Maximum number of bytes of the header of one part: its name, its file name and its type. */
 const headBytesMax = 8 * 1024;

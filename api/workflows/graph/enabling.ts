@@ -118,7 +118,7 @@ type WarnedWorkflow = Pick<WorkflowRow, 'project_id' | 'execution_key' | 'trigge
 
 /**
  * Returns warnings about the execution key: about waits that an event with any key ends, and about
- * a key that no recent event has.
+ * a path at which no recent event has a key.
  */
 async function findKeyWarnings(
   db: Database,

@@ -80,7 +80,8 @@ export async function recordEdit<T>(
       ? await recordWorkflowEdit(tx, workflow, { causedBy: actorOf(call.caller) })
       : settled;
     await noteWorkflowChange(call, tx, { before: workflow, after }, noted);
-    // Stored in the same transaction, so that a repeated request does not add a second step.
+    // The response is stored in the same transaction, so that a repeated request does not add a
+    // second step.
     await call.keyUse?.completeIn(tx, answer);
     return { answer, workflow: after };
   });
@@ -94,7 +95,10 @@ export async function refuseTooLarge(tx: Database, id: string): Promise<void> {
   requireGraphSize(await findWorkflowGraph(tx, id), '');
 }
 
-/** @throws Problem VALIDATION_ERROR when the graph of a workflow is too large. */
+/**
+ * Refuses a graph that is too large.
+ * @throws Problem VALIDATION_ERROR
+ */
 export function requireGraphSize(graph: Graph, field: string): void {
   const bytes = jsonBytes(graph);
   if (bytes <= limits.graphBytes) return;

@@ -21,7 +21,7 @@ export async function refuseScheduleFilter(
 }
 
 /**
- * Returns the config in its stored form.
+ * Returns the config of a schedule in its stored form.
  * @throws Problem SEGMENT_NOT_FOUND, VALIDATION_ERROR for a filter with unknown segments or fields
  */
 export async function settledSchedule(

@@ -9,7 +9,7 @@ import { fault } from '../../http/schemas.ts';
 
 const KeyText = z.string().min(1).max(limits.executionKeyChars);
 
-/** A key in a request. Numbers and booleans are converted to text. */
+/** An execution key in a request. Numbers and booleans are converted to text. */
 export const Key = z
   .union([KeyText, z.number().transform(String), z.boolean().transform(String)])
   .describe('By default it is read from the context at the path of `executionKey`');
@@ -144,7 +144,10 @@ function reentryOf(before: StartColumns, allowReentry: boolean | undefined): Ree
   return reentry;
 }
 
-/** Returns the columns of a new workflow. Settings in the body override those in its graph. */
+/**
+ * Returns the columns of a new workflow. Settings in the body override settings in the graph of the
+ * body.
+ */
 export function startOfNew(
   body: StartFields & {
     graph?: (StartFields & { trigger?: { type: string } | undefined }) | undefined;

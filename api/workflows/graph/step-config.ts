@@ -26,25 +26,28 @@ export function settledConfig(step: GivenStep): Record<string, unknown> {
   return stepModules[step.type].settled?.(config) ?? config;
 }
 
-/** Returns the template id in a config; only SEND_EMAIL has one. */
+/** Returns the template id in a config. Only the config of SEND_EMAIL has a template id. */
 export function templateOfConfig(config: Record<string, unknown>): string | null | undefined {
   return config['templateId'] as string | null | undefined;
 }
 
-/** Returns the topic in a config; only SEND_EMAIL has one. */
+/** Returns the topic in a config. Only the config of SEND_EMAIL has a topic. */
 export function topicOfConfig(config: Record<string, unknown>): string | null | undefined {
   return config['topicId'] as string | null | undefined;
 }
 
-/** Returns the config with the template id of the step, if the config has a template id. */
+/**
+ * Replaces the template id in a config by the template id of the step. A config without a template
+ * id is returned unchanged.
+ */
 export function withTemplate(config: Record<string, unknown>, templateId: string | null) {
   return 'templateId' in config ? { ...config, templateId } : config;
 }
 
 /**
- * Returns the config with masked values replaced by the stored ones.
+ * Returns the config with stored values in place of masked values.
  * @param field the field of the config in the request, for the error
- * @throws Problem VALIDATION_ERROR for a masked value without a stored one.
+ * @throws Problem VALIDATION_ERROR for a masked value without a stored value.
  */
 export function withKept(
   given: Record<string, unknown>,

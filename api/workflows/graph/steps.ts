@@ -105,7 +105,7 @@ async function checkNewStep({
  * Returns the config of a step in its stored form.
  * @param before the stored config; null: the step is new
  * @throws Problem VALIDATION_ERROR for a field without a prefix that no contact has, an unknown
- * segment, a masked value without a stored one, or a secret that must not be sent to the host of
+ * segment, a masked value without a stored value, or a secret that must not be sent to the host of
  * the step
  */
 async function settle(
@@ -274,8 +274,8 @@ function foundStep(steps: readonly StepRow[], id: string): StepRow & { type: Ste
 }
 
 /**
- * Refuses invalid settings.
- * @throws Problem VALIDATION_ERROR naming them
+ * Refuses invalid settings of a step.
+ * @throws Problem VALIDATION_ERROR with all invalid settings
  */
 function checkConfig(
   call: { refuseUnknown: (schema: z.ZodType, value: unknown) => void },

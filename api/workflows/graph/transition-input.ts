@@ -29,10 +29,10 @@ export type GivenBranch = Omit<
 >;
 
 /**
- * Returns the branch of a new transition from `from`, which a request can name in several forms;
- * null: the step has no branches, or the transition is for both outcomes of a wait.
+ * Returns the branch of a new transition from `from`; null: the step has no branches, or the
+ * transition is for both outcomes of a wait. A request can name the branch in several forms.
  * @throws Problem VALIDATION_ERROR when the request names two different branches, an unknown
- * branch, or none although the step needs one.
+ * branch, or no branch although the step needs one.
  */
 export function chosenBranch(from: GraphStep, given: GivenBranch): string | null {
   const { condition, waitOutcome } = given;

@@ -52,7 +52,7 @@ export const TriggerType = z.enum(['EVENT', 'MANUAL', 'SCHEDULE']);
 export type TriggerType = z.output<typeof TriggerType>;
 
 /**
- * Refuses settings of a schedule in another trigger.
+ * Refuses settings of a schedule for a trigger of another type.
  * @throws Problem VALIDATION_ERROR `not_allowed`
  */
 export function refuseSchedule(type: string, given: GivenSchedule): void {
@@ -66,7 +66,7 @@ export function refuseSchedule(type: string, given: GivenSchedule): void {
 }
 
 /**
- * Refuses settings of an event in another trigger.
+ * Refuses settings of an event for a trigger of another type.
  * @throws Problem VALIDATION_ERROR `not_allowed`
  */
 export function refuseEvent(
@@ -82,7 +82,9 @@ export function refuseEvent(
   refusals.throw();
 }
 
-/** Returns the conditions of a trigger in their stored form; null: none. */
+/**
+ * Returns the conditions of a trigger in their stored form; null: the trigger has no conditions.
+ */
 export function settledWhere(
   where: z.output<typeof TriggerWhere> | undefined,
 ): FieldComparison[] | null {

@@ -71,7 +71,10 @@ export const getExecutionPicture = endpoint({
   },
 });
 
-/** @param version the version whose executions are counted; undefined: all versions */
+/**
+ * Returns the text with the number of executions that have started.
+ * @param version the version whose executions are counted; undefined: all versions
+ */
 function startedText(stats: WorkflowStats | null, version: number | undefined): string {
   if (!stats) return '';
   const { started } = stats.executions;

@@ -115,7 +115,8 @@ export const getWorkflowStats = endpoint({
     const workflow = found('WORKFLOW', id, await findWorkflow(db, projectId, id));
     const graph = await findGraph(db, workflow, query.version);
     const { executions, steps, goal, notStarted } = await findStats(db, workflow, graph, query);
-    // The sums over all executions stay when contacts are deleted with their mail.
+    // Contacts can be deleted with their mail. The stored sums over all executions still contain
+    // that mail.
     const isOfAll = Object.values(query).every((limit) => limit === undefined);
     const sums = isOfAll ? await readGoalSums(db, id) : goal;
     const refuses = workflow.execution_key !== null || workflow.reentry_mode === 'parallel';

@@ -14,7 +14,7 @@ const fields: GraphFields = {
 
 /**
  * Returns the graph of a request, with the keys of its steps as their ids.
- * @throws Problem VALIDATION_ERROR when it breaks a rule
+ * @throws Problem VALIDATION_ERROR when the graph breaks a rule
  */
 export function keyedGraph(
   {

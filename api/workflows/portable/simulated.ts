@@ -82,8 +82,8 @@ interface GivenBySteps<Receiver> {
 type StoredStep = Pick<StepRow, 'id' | 'key'>;
 
 /**
- * Returns the stored steps of a workflow, with ids and keys. Returns none if they are not needed:
- * the graph has all `names` and no SPLIT.
+ * Returns the stored steps of a workflow, with ids and keys. Returns no steps if they are not
+ * needed, because the graph has all `names` and no SPLIT.
  */
 async function storedSteps(
   db: Database,
@@ -97,9 +97,9 @@ async function storedSteps(
 }
 
 /**
- * Gives a SPLIT step the stored id as its salt. The id determines which arms the step draws, but in
- * a graph with keys the id is the key. With the salt, the simulation draws the same arms as the
- * workflow.
+ * Gives a SPLIT step the stored id as its salt. The id of the step determines which arms the step
+ * draws. But in a graph with keys, the id of a step is its key. With the salt, the simulation draws
+ * the same arms as the workflow.
  */
 function drawnAsStored(step: GraphStep, stored: readonly StoredStep[]): GraphStep {
   const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);

@@ -82,7 +82,8 @@ async function redrawAs(
     workflow,
   );
   const rulesChanged = await changeExitRules(tx, workflow, ExitRules.parse(drawn.exitRules ?? []));
-  // Read after the trigger was stored, because storing it renames the TRIGGER step.
+  // The steps are read after the trigger was stored, because storing the trigger renames the
+  // TRIGGER step.
   const before = await findDrawing(tx, workflow);
   const redrawn = await storeDrawing(tx, workflow, before, drawn);
   return triggerChanged || rulesChanged || redrawn;
