@@ -79,6 +79,7 @@ const slow = [
 
 /** Both slow and alone. */
 const slowAlone = [
+  'test/deploy/helm.test.ts',
   'test/dev/*.test.ts',
   'test/simulation/simulate.test.ts',
   'test/workflows/replay/divergence.test.ts',

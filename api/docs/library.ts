@@ -67,6 +67,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
     [
       'installing',
       'guides/production',
+      'guides/kubernetes',
       'guides/moving',
       'operating/night-shift',
       'operating/journal',

@@ -61,7 +61,7 @@ async function waitForLock(directory: string, search: Search): Promise<Release> 
   for (let waits = 0; ; waits += 1) {
     const release = await holdDirectory(directory);
     if (release) return release;
-    if (waits === 0) search.onNotice('Another start is fetching Temporal; waiting for it …');
+    if (waits === 0) search.onNotice('Another process is fetching the same; waiting for it …');
     await sleep(500, undefined, search.signal ? { signal: search.signal } : {});
   }
 }
