@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { segmentFile, templateFile, topicFile } from '../../../domain/files/values.ts';
 import { senderColumns } from '../../http/schemas.ts';
 import { givenCondition, NewSegment } from '../../segments/input.ts';
@@ -21,9 +21,12 @@ export const topicReader: KindReader<z.output<typeof NewTopic>> = {
   valueOf: ({ description = null, ...topic }) => topicFile({ ...topic, description }),
 };
 
+/** The body is checked once, with its position in the file, because that takes long. */
+const CheckedTemplate = TemplateInput.extend({ body: z.string().min(1) });
+
 export const templateReader: KindReader<z.output<typeof TemplateInput>> = {
   file: TemplateFile,
-  body: TemplateInput,
+  body: CheckedTemplate,
   bodyOf({ value: { topic = null, ...value } }, references) {
     return {
       ...value,
