@@ -17,9 +17,9 @@ export interface Dns {
    */
   findMailHost(name: string): Promise<MailHost>;
   /**
-   * Returns the addresses of a host; empty when it has none. Asks DNS directly, because a lookup by
-   * the operating system would occupy one of the few threads of this process while a name server is
-   * slow.
+   * Returns the addresses of a host; empty when the host has no address. Asks DNS directly, because
+   * a lookup by the operating system would occupy one of the few threads of this process while a
+   * name server is slow.
    * @throws DnsError when no resolver answers
    */
   findAddresses(name: string): Promise<LookupAddress[]>;
@@ -58,8 +58,8 @@ export function createDns({ servers, timeoutMs = 3_000 }: DnsSettings): Dns {
   async function ask<T>(about: string, query: (resolver: Resolver) => Promise<T[]>): Promise<T[]> {
     for (let tried = 1; ; tried += 1) {
       // Each attempt has a new resolver, so nothing is cached and changed system settings take
-      // effect. The resolver's own retries are off, because each would wait longer than the
-      // previous one.
+      // effect. The resolver's own retries are off, because each of them would wait longer than the
+      // attempt before it.
       const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
       if (servers) resolver.setServers(servers);
       try {

@@ -7,8 +7,8 @@ import type { DomainLists } from '../domain/mail/verify-email.ts';
 export type DomainListFiles = { [List in keyof DomainLists]: string | null };
 
 /**
- * Misspelt names that are left out of the built-in list of disposable domains. A user who types one
- * of them means another provider, so a hint about the misspelling is more useful.
+ * Misspelt names that are left out of the built-in list of disposable domains. A user who types
+ * such a name means another provider, so a hint about the misspelling is more useful.
  */
 const misspelled = new Set(['gmial.com', 'hotmai.com', 'hotmial.com']);
 

@@ -8,8 +8,8 @@ import {
 } from 'node:crypto';
 
 /**
- * The secrets of this server: the current one of each kind, and previous ones for reading older
- * values.
+ * The secrets of this server: the current secret of each kind, and previous secrets for reading
+ * older values.
  */
 export interface Secrets {
   jwtSecret: string;
@@ -33,7 +33,7 @@ export interface Cipher {
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** Prefix of an encrypted value, which is followed by the id of the key. */
+/** Prefix of an encrypted value. The id of the key follows the prefix. */
 const mark = Buffer.from('EPK1');
 const idBytes = 8;
 
@@ -103,7 +103,7 @@ function decrypt(key: Buffer, bytes: Buffer): Buffer | null {
 
 /**
  * Returns a function that signs texts: HMAC-SHA256 in base64url. The key is derived from `secret`,
- * and each `purpose` has its own.
+ * and is different for each `purpose`.
  */
 export function createSigner(secret: string, purpose: string): (text: string) => string {
   const key = derive(secret, purpose);
@@ -130,7 +130,7 @@ export function createSigner(secret: string, purpose: string): (text: string) =>
   return sign;
 }
 
-/** Cached signers by key, because checking a signature also needs one. */
+/** Signers by key. They are cached, because each check of a signature needs a signer. */
 const signers = new WeakMap<Buffer, (text: string) => string>();
 
 /** Block size of SHA-256, in bytes. */
@@ -154,7 +154,7 @@ export function isSigned(
 
 /**
  * Returns the tokens of a row, which are derived from its id: first with the current secret, then
- * with previous ones. Each has 64 hex digits.
+ * with previous secrets. Each token has 64 hex digits.
  */
 export function derivedTokens(
   { jwtSecret, jwtSecretsPrevious }: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,
@@ -178,8 +178,8 @@ function keyIdBytes(secret: string | Buffer): Buffer {
 }
 
 /**
- * Cache of derived keys by purpose and secret. A server has few, and deriving one costs as much as
- * signing.
+ * Cache of derived keys by purpose and secret. The cache stays small, because a server has few
+ * keys. Deriving a key costs as much as signing.
  */
 const derivedKeys = new Map<string, Buffer>();
 

@@ -9,8 +9,8 @@ import {
 } from '@aws-sdk/client-s3';
 
 /**
- * The storage for uploaded files. A key is `<folder>/<name>`. We generate all keys, clients never
- * do.
+ * The storage for uploaded files. A key is `<folder>/<name>`. The server generates all keys;
+ * clients cannot choose keys.
  */
 export interface Files {
   put(key: string, file: { bytes: Buffer; contentType: string }): Promise<void>;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 
 /**
- * Makes a server listen, and waits until it does.
+ * Makes a server listen, and waits until the server listens.
  * @param at.name the environment variable with the port
  * @param at.hostSetting the environment variable with the address
  * @throws Error with a sentence for the operator when the address cannot be used

@@ -14,7 +14,10 @@ export interface LogFileSettings {
   filesMax: number;
 }
 
-/** @throws ConfigError with one line for each invalid variable. */
+/**
+ * Reads the settings of log files.
+ * @throws ConfigError with one line for each invalid variable.
+ */
 export function readLogFileSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): LogFileSettings {

@@ -38,7 +38,7 @@ export interface PoolProvider {
   kind: string;
   feedback: string;
   enabled: boolean;
-  /** Sender domains for which the provider may send; null: all. */
+  /** Sender domains for which the provider may send; null: all sender domains. */
   domains: readonly string[] | null;
   ratePerSecond: number | null;
   maxMessageBytes: number | null;
@@ -53,11 +53,11 @@ export interface PoolProvider {
 /** The mail providers that this process can use. */
 export interface MailPool {
   default: PoolProvider;
-  /** The providers of the installation: `default`, then those of its file. */
+  /** The providers of the installation: `default`, then the providers in MAIL_PROVIDERS_FILE. */
   installation: readonly PoolProvider[];
   /**
-   * Returns the providers that a project may use: first the installation's, then its own. The
-   * result is cached for `freshMs`.
+   * Returns the providers that a project may use: first the providers of the installation, then the
+   * project's own. The result is cached for `freshMs`.
    */
   providersOf(projectId: string): Promise<readonly PoolProvider[]>;
   /**
@@ -65,7 +65,7 @@ export interface MailPool {
    * takes at most 15 seconds and does not affect the circuit.
    */
   tryOut(provider: StoredProvider, message: OutgoingMessage | null): Promise<Trial>;
-  /** Closes all mailers after the messages that they are sending. */
+  /** Closes each mailer after it has sent the messages that it has begun to send. */
   close(): Promise<void>;
 }
 
@@ -230,7 +230,8 @@ function makeMailer(server: ProviderServer, owner: ServerOwner, rules: ServerRul
 
 /**
  * Returns a function that is true for messages whose mail provider reports no deliveries. Providers
- * of projects are not looked up, because a transaction is open; they count as reporting.
+ * of projects count as reporting. They are not looked up, because the function is called in a
+ * transaction.
  */
 export function unreportedBy({ installation }: MailPool) {
   return ({ providerId }: { providerId: string | null }) => {

@@ -6,8 +6,8 @@ import { readSesEndpoint, ses } from './mail/ses/provider.ts';
 import { smtp } from './mail/smtp/provider.ts';
 
 /**
- * All mail providers. The first configured one sends. The mailbox comes last, because it needs no
- * settings.
+ * All mail providers. Mail is sent through the first provider that is configured. The mailbox comes
+ * last, because it needs no settings.
  */
 export const mailProviders: readonly MailProvider[] = [ses, smtp, mailbox];
 
@@ -21,7 +21,7 @@ export function createFeedbackReaders(): Record<string, FeedbackReader> {
 }
 
 /**
- * Reads the settings of the mail providers other than the default one.
+ * Reads the settings of all mail providers except the default provider.
  * @throws ConfigError
  */
 export function providerSettings(

@@ -133,7 +133,8 @@ export const router = createRouter({
   routeTree: tree,
   basepath: base,
   defaultPreload: 'intent',
-  // A change of an id in the path renders the page anew, without state of the former record.
+  // When an id in the path changes, the page is rendered anew, without the state of the previous
+  // record.
   defaultRemountDeps: ({ params }) => params,
   parseSearch,
   stringifySearch,

@@ -33,7 +33,10 @@ const agentCharsMax = 512;
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** @param sign makes the keys of the hashes; each UTC day has a key of its own */
+/**
+ * Creates the functions that describe clients by these rules.
+ * @param sign makes the keys of the hashes; each UTC day has its own key
+ */
 export function createClients(rules: MachineRules, sign: (text: string) => string): Clients {
   const agents = rules.agents.map((agent) => agent.toLowerCase());
   const networks = rules.networks.map(({ cidr, on }) => ({ network: parse(cidr), on }));
@@ -78,8 +81,7 @@ function parse(cidr: string): Network {
 }
 
 /**
- * Returns a keyed hash function. The key changes on each UTC day, and all processes have the same
- * one.
+ * Returns a keyed hash function. The key changes on each UTC day. All processes have the same key.
  */
 function dailyHash(sign: (text: string) => string): (text: string) => string {
   let current = { day: '', key: '' };

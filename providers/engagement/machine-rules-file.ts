@@ -41,7 +41,7 @@ const File = z.strictObject({
 });
 
 /**
- * Reads the rules; without a file, returns the built-in ones.
+ * Reads the rules; without a file, returns the built-in rules.
  * @throws ConfigError with one line for each fault
  */
 export function readMachineRules(path: string | undefined): MachineRules {

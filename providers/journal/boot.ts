@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 /**
- * Returns an id of the current start of this machine; null: the system has none. Files from before
- * this start may lack their last lines, because a worker does not wait until lines are on the disk.
+ * Returns an id of the current start of this machine; null: the system has no such id. Journal
+ * files from before this start may lack their last lines, because a worker does not wait until
+ * lines are on the disk.
  */
 export async function readBootId(): Promise<string | null> {
   const read =

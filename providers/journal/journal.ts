@@ -16,8 +16,8 @@ export interface Journal {
   /** Notes that an attempt is about to claim messages. Must be called before the claim. */
   claim(claim: JournalClaim): AttemptNotes;
   /**
-   * Calls `settle` for each file of a dead process. If `settle` throws, the file is kept for
-   * another try.
+   * Calls `settle` for each journal file of a dead process. If `settle` throws, the file is kept,
+   * and a later call tries it again.
    */
   takeLeft(settle: (journal: LeftJournal) => Promise<void>): Promise<void>;
   /** Removes files that are no longer needed. */
@@ -36,14 +36,17 @@ export const noJournal: Journal = {
 export interface JournalSettings {
   /** null: no journal is kept. */
   dir: string | null;
-  /** Days for which a file is kept after the database has all its outcomes. */
+  /** Days for which a file is kept after all outcomes of its messages are in the database. */
   retentionDays: number;
 }
 
 /** Milliseconds between two log entries about lines that cannot be written. */
 const warnEveryMs = 60_000;
 
-/** @param given.database identifies the database; files for other databases are ignored */
+/**
+ * Opens the journal of this process.
+ * @param given.database identifies the database; files for other databases are ignored
+ */
 export async function openJournal(
   { dir, retentionDays }: JournalSettings,
   given: {

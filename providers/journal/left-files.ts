@@ -38,9 +38,9 @@ const namePattern = /^\d{8}T\d{6}-[\da-f]{8}\.(?:new|open|done)$/;
 
 /**
  * Calls `settle` for each file of a dead process with this database, and marks the file as done. If
- * `settle` throws, the file stays unchanged. The lock on a file shows whether its process lives; a
- * stopped process keeps the lock.
- * @throws AggregateError when files could not be taken over. The others were tried, too.
+ * `settle` throws, the file stays unchanged. The lock on a file shows if its process is alive. A
+ * suspended process keeps the lock.
+ * @throws AggregateError when files could not be taken over. The other files were tried, too.
  */
 export async function takeLeftFiles(
   options: LeftFilesOptions,
@@ -71,9 +71,9 @@ export async function takeLeftFiles(
 }
 
 /**
- * Removes files that have been done for `retentionDays`, and the oldest done files if all together
- * exceed a gigabyte. Files of dead processes with other databases are also removed after
- * `retentionDays`.
+ * Removes files that have been done for `retentionDays`, and the oldest done files while all files
+ * together exceed a gigabyte. A file of a dead process that is not done, for example because it
+ * belongs to another database, is also removed after `retentionDays`.
  */
 export async function removeOldFiles(
   options: LeftFilesOptions,

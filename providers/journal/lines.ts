@@ -1,8 +1,9 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * The lines of a journal file: a kind, a checksum, and fields without spaces. A file has its final
- * size from the beginning, filled up with zero bytes, so that a reader notices if the file was cut.
+ * A line of a journal file has a kind, a checksum, and fields without spaces. A file has its final
+ * size from the beginning, filled up with zero bytes, so that a reader notices if the file was cut
+ * off.
  */
 
 /** The first line of a file. */
@@ -64,7 +65,10 @@ export interface ReadJournal {
 export const headerLine = ({ boot, database, bytes }: JournalHeader, at: number): string =>
   line('h', `${fieldText(boot)} ${fieldText(database)} ${bytes} ${at}`);
 
-/** @param number identifies the attempt in later lines */
+/**
+ * Returns the line that notes that an attempt is about to claim messages.
+ * @param number identifies the attempt in later lines
+ */
 export const claimLine = (number: number, claim: JournalClaim, at: number): string =>
   line('c', `${number} ${claim.attemptId} ${claim.projectId} ${claim.campaignId ?? '-'} ${at}`);
 
@@ -100,7 +104,10 @@ function answerText(answer: Answer): string {
   return `${kind} ${answer.isAboutMessage} ${code} ${answer.retryAfterMs}`;
 }
 
-/** @param text the fields, separated by spaces. One string is faster than a list */
+/**
+ * Returns a line with its checksum.
+ * @param text the fields, separated by spaces. One string is faster than a list
+ */
 function line(kind: string, text: string): string {
   return `${kind}${checksum(kind, text)} ${text}\n`;
 }
@@ -201,7 +208,7 @@ function readAnswer([kind, flag, text = '', last]: readonly string[]): Answer {
  */
 const codePattern = /\b[245]\d\d(?:[ -][245]\.\d{1,3}\.\d{1,3})?\b|^\w+ \(\d{3}\)/;
 
-/** Returns the code in a mailer's error; empty: there is none. */
+/** Returns the code in a mailer's error; empty: the error has no code. */
 export function codeIn(error: string): string {
   return codePattern.exec(error)?.[0] ?? '';
 }

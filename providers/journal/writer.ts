@@ -101,7 +101,7 @@ export class JournalWriter {
     return [...this.#files].some((file) => file.name === name);
   }
 
-  /** Closes all files. Another process takes over those with open attempts. */
+  /** Closes all files. Another process takes over the files with open attempts. */
   close(): void {
     this.#isClosed = true;
     for (const file of this.#files) file.retire();
@@ -137,7 +137,7 @@ class JournalFile {
    */
   #fd: number | null;
   #position = 0;
-  /** Number of attempts so far, and of those that are open. */
+  /** Number of attempts so far, and number of open attempts. */
   #attempts = 0;
   #open = 0;
   #isRetired = false;
@@ -179,7 +179,7 @@ class JournalFile {
     return isYoung && this.#position < this.#options.fileBytes / 2;
   }
 
-  /** Returns null if the line of the claim could not be written. */
+  /** Notes the claim of a new attempt. Returns null if the line could not be written. */
   claim(claim: JournalClaim): AttemptNotes | null {
     const number = this.#attempts;
     const line = claimLine(number, claim, Date.now());
@@ -212,7 +212,7 @@ class JournalFile {
     };
   }
 
-  /** Takes no more attempts. The file is done as soon as no attempt is open. */
+  /** Makes the file take no more attempts. The file is done as soon as no attempt is open. */
   retire(): void {
     this.#isRetired = true;
     if (this.#open > 0 || this.#fd === null) return;
@@ -244,9 +244,9 @@ class JournalFile {
   }
 
   /**
-   * Adds a line, which is written with the next one, or when the current callback ends. An SMTP
-   * server often answers one message and asks for the next in one packet; both lines then take one
-   * write.
+   * Adds a line, which is written together with the next line, or when the current callback ends.
+   * An SMTP server often answers one message and asks for the next message in one packet. Then one
+   * write is enough for both lines.
    */
   #add(line: string): void {
     if (this.#fd === null || line === '') return;
@@ -290,8 +290,8 @@ class JournalFile {
 function outcomeLine(number: number, emailId: string, outcome: SendOutcome): string {
   const now = Date.now();
   const { kind } = outcome;
-  // Usually an earlier line already notes the beginning of the message. No line does if the
-  // provider answered before the whole message was sent.
+  // Usually an earlier line already notes the beginning of the message. There is no such line if
+  // the provider answered before the whole message was sent.
   if (kind === 'uncertain') return begunLine(number, emailId, now);
   if (kind === 'stopped') return '';
   if (kind === 'accepted') return answerLine(number, emailId, outcome, now);

@@ -13,7 +13,7 @@ export interface OAuthClient {
 export interface OAuthIdentity {
   /** The provider's own id of the user, which does not change when the user's address changes. */
   providerId: string;
-  /** An address that the provider has verified; null: there is none. */
+  /** An address that the provider has verified; null: the user has no verified address. */
   email: string | null;
 }
 

@@ -28,10 +28,10 @@ export const logoutTokenSeconds = 5 * 60;
 /** Only public-key algorithms, because a token must never be signed with a client's secret. */
 const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
-/** Thrown when the provider does not answer. */
+/** Thrown when the OpenID provider does not answer. */
 export class ProviderUnavailable extends Error {}
 
-/** One sign-in, from the redirect to the provider until the return. */
+/** One sign-in, from the redirect to the provider until the browser returns. */
 export interface OidcAttempt {
   redirectUri: string;
   state: string;

@@ -13,8 +13,8 @@ interface Variables {
 
 /**
  * Returns the ways in which users can sign in.
- * @param environment has the values that the file of OpenID providers refers to
- * @throws ConfigError if there is no way, or the file has faults
+ * @param environment has the values to which the file of OpenID providers refers
+ * @throws ConfigError if users could not sign in in any way, or the file has faults
  */
 export function signInSettings(
   env: Variables,
@@ -40,8 +40,8 @@ export function signInSettings(
 }
 
 /**
- * Returns our registration as an application at a login provider; null: one of the two settings is
- * missing.
+ * Returns Everpost's registration as an application at a login provider; null: the id or the secret
+ * is missing.
  */
 function clientOf(id: string | undefined, secret: string | undefined) {
   return id && secret ? { id, secret } : null;

@@ -65,8 +65,8 @@ function reportedParts(parts: ArrivedMessage['parts']): ArrivedMessage['parts'] 
 }
 
 /**
- * Returns the envelope sender that a mail server wrote into the headers; '': empty sender. null: no
- * server wrote one.
+ * Returns the envelope sender that a mail server wrote into the headers; '': the envelope sender
+ * was empty. null: the headers have no envelope sender.
  */
 export function returnPathIn({ headers }: Pick<ArrivedMessage, 'headers'>): string | null {
   const written = fieldOf(headers, 'return-path')?.trim();

@@ -2,12 +2,12 @@ import { ImapFlow } from 'imapflow';
 import { readFields } from '../../domain/mail/reports/fields.ts';
 import { deliveredTo, readBytesMax, recipientHeaders } from './arrived-message.ts';
 
-/** A mailbox that a mail server delivers reports to, and that is read over IMAP. */
+/** A mailbox to which a mail server delivers reports. It is read over IMAP. */
 export interface FeedbackMailbox {
   /**
-   * Passes unseen messages to `reader`, and marks each as seen after `take` has resolved, so that a
-   * message is passed again if the process dies before. Owners of messages take turns; the oldest
-   * message of each owner comes first.
+   * Passes unseen messages to `reader`. A message is marked as seen after `take` has resolved, so
+   * that the message is passed again if the process dies before. Owners of messages take turns; the
+   * oldest message of each owner comes first.
    * @throws when the mailbox cannot be read, or a function of `reader` throws
    */
   readUnseen(reader: MailboxReader): Promise<{ taken: number; hasMore: boolean }>;
@@ -36,7 +36,7 @@ export interface FeedbackMailboxSettings {
   /** True: TLS from the first byte. False: STARTTLS if the server offers it. */
   secure: boolean;
   mailbox: string;
-  /** The mailbox to which processed messages are moved; null: they stay. */
+  /** The mailbox to which processed messages are moved; null: the messages are not moved. */
   moveTo: string | null;
 }
 

@@ -5,9 +5,9 @@ import { type Mailer, stopped } from './mailer.ts';
 const errorCharsMax = 500;
 
 /**
- * Wraps a mailer with the rules that hold for all mailers: domains in ASCII, short errors on one
- * line, no exceptions, journal notes at the beginning and end of each message, and a `close` that
- * waits for sends in progress.
+ * Wraps a mailer with rules that hold for all mailers. Domains are in ASCII. Errors are short and
+ * on one line, and no exception is thrown. The journal notes the beginning and the end of each
+ * message. `close` waits until the messages that are being sent have ended.
  */
 export function guarded(mailer: Mailer): Mailer {
   let underWay = 0;

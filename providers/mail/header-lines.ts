@@ -14,7 +14,7 @@ const lineChars = 76;
  */
 const encodedWordChars = 52;
 
-/** Encodes headers with nodemailer (RFC 2047, punycode). Nothing is ever added to this node. */
+/** Encodes headers with nodemailer (RFC 2047, punycode). The node itself stays empty. */
 export const encoder = new MimeNode();
 
 /**
@@ -24,8 +24,9 @@ export const encoder = new MimeNode();
 const isUnfolded = /^(?:message-id|list-[a-z-]+)$/i;
 
 /**
- * Writes a header on folded lines. A header that must not be folded, because of its name
- * (`isUnfolded`) or its blanks, is written on one line, if that is not too long.
+ * Writes a header on folded lines. A header is written on one line, if that is not too long, in two
+ * cases: its name must not be folded (`isUnfolded`), or its blanks would make an invalid folded
+ * line.
  */
 export function header(name: string, value: string): string {
   const line = `${name}: ${value}`;

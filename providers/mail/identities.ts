@@ -23,7 +23,7 @@ export interface Identities {
   /** True if the provider stores domains and checks their DNS records itself. */
   keepsDomains: boolean;
   dnsRecords(claim: DomainClaim): DnsRecord[];
-  /** Returns who signs the mail of a domain; null: only the provider can. */
+  /** Returns who signs the mail of a domain; null: only the provider can sign. */
   signingOf(claim: Pick<DomainClaim, 'signing'>): Signing | null;
   /**
    * The signer of new domains' mail, unless a request chooses one; null: only the provider can
@@ -56,10 +56,10 @@ export class IdentityProviderError extends Error {
 }
 
 const tokenAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
-/** Number of characters of SES's DKIM tokens. Our own have the same length. */
+/** Number of characters of SES's DKIM tokens. Tokens that Everpost makes have the same length. */
 const tokenChars = 32;
 
-/** Returns those parts of identities that depend on settings alone. */
+/** Returns the parts of identities that depend on settings alone. */
 export function recordsBy(
   settings: DnsSettings & Pick<RecordSettings, 'dkimSigning'>,
 ): Pick<Identities, 'dnsRecords' | 'signingOf' | 'signingOfNew'> {
@@ -83,8 +83,8 @@ export function localIdentities(
   return {
     verifiesReservedNames,
     keepsDomains: false,
-    // The local mailbox shows the records of SES, although it needs none. Any region will do for
-    // these records.
+    // The local mailbox shows the DNS records of SES, although it needs no records. These records
+    // contain a region, and any region will do.
     ...recordsBy({ ...settings, transport, region: 'us-east-1' }),
     async create() {
       return { dkimTokens: [randomToken(), randomToken(), randomToken()] };

@@ -5,7 +5,7 @@ import type { ReceivedMail } from '../../domain/mail/inbound.ts';
 import { cutHtml, escapeHtml } from '../../domain/template/html.ts';
 import { cutText, storableText } from '../../domain/text-rules.ts';
 
-/** Maximum number of characters that are stored of a sender's name, and of a subject. */
+/** Maximum number of characters of a sender's name that are stored, and of a subject. */
 const nameCharsMax = 100;
 const subjectCharsMax = 998;
 /** Maximum number of characters of a stored Message-ID; most have fewer than 100. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { flag, hostName, number, text } from '../../config-fields.ts';
 import type { SigningVariables } from './signing-settings.ts';
 
-/** Variables for the ways in which mail servers can send us reports. */
+/** Variables for the ways in which mail servers can send reports to Everpost. */
 export const incomingVariables = {
   RETURN_PATH_DOMAIN: hostName,
   SMTP_SUCCESS_REPORTS: flag(false),
@@ -26,8 +26,8 @@ export type ReturnPathVariables = Pick<IncomingVariables, 'RETURN_PATH_DOMAIN'> 
 export type IncomingVariables = z.output<z.ZodObject<typeof incomingVariables>>;
 
 /**
- * Returns true if mail over SMTP can have a return path: one for all mail, or one for each sender
- * domain.
+ * Returns true if mail over SMTP can have a return path: one return path for all mail, or one for
+ * each sender domain.
  */
 export function hasReturnPath(env: ReturnPathVariables): boolean {
   return env.RETURN_PATH_DOMAIN !== undefined || env.RETURN_PATH_HOST !== undefined;
@@ -41,7 +41,10 @@ export function hasWay(env: IncomingVariables): boolean {
 
 export function incomingSettings(env: IncomingVariables) {
   return {
-    /** Domain of the return path for sender domains that have none of their own; null: none. */
+    /**
+     * Domain of the return path for sender domains without a return path of their own; null: such
+     * mail has no return path.
+     */
     returnPathDomain: env.RETURN_PATH_DOMAIN ?? null,
     /** True if mail servers are asked to report successful deliveries, too. */
     successReports: env.SMTP_SUCCESS_REPORTS,

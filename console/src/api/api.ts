@@ -29,8 +29,8 @@ function senderFor(projectId: string | null) {
 }
 
 /**
- * Sends a request once. A POST gets an `Idempotency-Key`. After a lost response, a repeat of the
- * same POST gets the same key, so the server does the work once.
+ * Sends a request once. A POST gets an `Idempotency-Key`. If its response is lost, the next POST
+ * with the same content gets the same key, so the server does the work once.
  */
 function sendOnceFor(projectId: string | null) {
   return async (url: string, init: RequestInit): Promise<Response> => {
@@ -87,7 +87,10 @@ export function setAskForProof(ask: AskForProof): void {
 
 let asking: Promise<boolean> | null = null;
 
-/** Asks the user once if several requests are refused at the same time. */
+/**
+ * Asks the user for proof. If several requests are refused at the same time, the user is asked
+ * once.
+ */
 function proveOnce(methods: readonly string[]): Promise<boolean> {
   asking ??= askForProof(methods).finally(() => {
     asking = null;
@@ -104,7 +107,7 @@ async function neededProofs(response: Response): Promise<string[] | null> {
   return code === 'REAUTHENTICATION_REQUIRED' ? ((details?.['methods'] ?? []) as string[]) : null;
 }
 
-/** The client retries nothing, because queries repeat reads and only the user repeats writes. */
+/** The client retries nothing. TanStack Query repeats reads, and only the user repeats writes. */
 const clientFor = (projectId: string | null) =>
   new Everpost({
     baseUrl: location.origin,

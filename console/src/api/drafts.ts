@@ -8,7 +8,7 @@ export interface Draft<T> {
 
 const keyOf = (name: string) => `everpost-draft:${name}`;
 
-/** Returns the unsaved work under a name; null: there is none. */
+/** Returns the unsaved work under a name; null: no work is kept. */
 export function readDraft<T>(name: string): Draft<T> | null {
   const kept = localStorage.getItem(keyOf(name));
   if (kept === null) return null;

@@ -5,8 +5,8 @@ import { EverpostError } from './api.ts';
 const pauses = [2_000, 4_000, 8_000, 16_000, 30_000];
 
 /**
- * Returns true for an error that may disappear at the next attempt: no response, a busy server, a
- * server error.
+ * Returns true for an error that may not occur again at the next attempt: no response, a busy
+ * server, a server error.
  */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof EverpostError)) return false;
@@ -107,7 +107,7 @@ export function useRead<T>(
   });
 }
 
-/** Reads again all data whose query key begins with this key, because they were changed. */
+/** Reads all data again whose query key begins with this key, because these data were changed. */
 export function readAgain(...key: QueryKey): Promise<void> {
   return queryClient.invalidateQueries({ queryKey: key });
 }

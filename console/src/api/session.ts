@@ -35,14 +35,17 @@ export function nextPage(next: unknown): string {
 const keptKey = 'everpost-next';
 
 /**
- * Remembers the page to open after a sign-in at another site, because the site returns to the first
- * page.
+ * Remembers the page to open after a sign-in at another site, because from the other site the user
+ * returns to the first page.
  */
 export function keepNext(next: string): void {
   sessionStorage.setItem(keptKey, next);
 }
 
-/** Returns the page to open after a sign-in at another site, and forgets it; null: none. */
+/**
+ * Returns the page to open after a sign-in at another site, and forgets the page; null: no page was
+ * remembered.
+ */
 export function takeNext(): string | null {
   const next = sessionStorage.getItem(keptKey);
   sessionStorage.removeItem(keptKey);

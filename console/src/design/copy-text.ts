@@ -15,7 +15,7 @@ function copyChosen(text: string): void {
   area.className = 'hidden';
   document.body.append(area);
   area.select();
-  // Deprecated, but the only way without `clipboard`.
+  // `execCommand` is deprecated, but it is the only way to copy without `clipboard`.
   // oxlint-disable-next-line typescript/no-deprecated
   document.execCommand('copy');
   area.remove();

@@ -31,8 +31,8 @@ function faultsOf(error: unknown): readonly { field: string; message: string }[]
 }
 
 /**
- * Keeps the values of a form and sends them with `send`. If the API refuses them, the values stay,
- * and each field shows its error.
+ * Keeps the values of a form, which the returned `send` gives to the given `send`. If the API
+ * refuses the values, they stay, and each field shows its error.
  */
 export function useForm<Values extends object>(
   initial: Values,
@@ -82,8 +82,8 @@ export function useForm<Values extends object>(
 }
 
 /**
- * A form. Its alert shows other errors, and errors of fields that the form does not have. After an
- * error, the first invalid field gets the focus.
+ * A form. The alert of the form shows errors that are about no field, and errors of fields that the
+ * form does not have. After an error, the first invalid field gets the focus.
  */
 export function Form<Values extends object>({
   form,

@@ -12,7 +12,10 @@ export type MenuItem =
   | ({ kind: 'choice' } & Choice)
   /** Choices that exclude each other, in a group with this name. */
   | { kind: 'choices'; text: string; choices: readonly Choice[] }
-  /** An item that is on or off, independent of others. Choosing it leaves the menu open. */
+  /**
+   * An item that is on or off, independent of other items. The menu stays open when the item is
+   * chosen.
+   */
   | { kind: 'check'; text: string; isChosen: boolean; onChoose: () => void }
   | { kind: 'label'; text: string }
   | { kind: 'line' };

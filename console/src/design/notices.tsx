@@ -23,8 +23,8 @@ interface Notify {
   /** Shows that an action failed. */
   fail: (error: unknown) => void;
   /**
-   * Shows that an object was deleted, with `Undo` for 8 seconds. `send` deletes it after this time,
-   * or when the page is left.
+   * Shows that an object was deleted, with `Undo` for 8 seconds. The object is deleted by `send`
+   * only after this time, or when the page is left.
    */
   undoable: (text: ReactNode, send: () => Promise<unknown>, undo?: () => void) => void;
 }

@@ -3,8 +3,8 @@ import { type ReactNode, useEffect, useRef } from 'react';
 let lastPath = '';
 
 /**
- * The heading of a page, with its actions. It sets the title of the browser tab, and gets the focus
- * when the page is opened from another page.
+ * The heading of a page, with the actions of the page. The heading sets the title of the browser
+ * tab, and gets the focus when the page is opened from another page.
  */
 export function PageHead({
   title,

@@ -93,8 +93,8 @@ export function Bones({ lines = 4 }: { lines?: number }) {
 }
 
 /**
- * Shows the data of a query: placeholders while they load, and then the data or the error. If
- * reading again fails, the old data stay.
+ * Shows the data of a query: placeholders while the data load, and then the data or the error. If a
+ * later read fails, the data of the previous read stay.
  */
 export function Loaded<T>({
   query,

@@ -15,8 +15,8 @@ export interface Column<Row> {
 }
 
 /**
- * A table. `label` is its name for screen readers. `place` distinguishes tables of the same name on
- * a page.
+ * A table. `label` is the name of the table for screen readers. `place` distinguishes tables with
+ * the same `label` on a page.
  */
 export function Table<Row>({
   label,

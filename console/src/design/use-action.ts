@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { useNotify } from './notices.tsx';
 
 /**
- * Runs the action of a button. While it runs, the button is busy. An error is shown in the corner
- * of the window.
+ * Runs the action of a button. While the action runs, the button is busy. An error is shown in the
+ * corner of the window.
  * @returns `run`, which resolves with true if the action succeeded
  */
 export function useAction<Input extends unknown[]>(

@@ -22,8 +22,8 @@ interface Deletion {
 }
 
 /**
- * Asks to confirm a deletion. If the object is in use (409), a dialog leads to what uses it, and
- * nothing is deleted.
+ * Asks to confirm a deletion. If the object is in use (409), nothing is deleted, and a dialog has
+ * links to the objects that use it.
  */
 export function useDeletion(): { ask: (deletion: Deletion) => void; dialog: ReactNode } {
   const confirm = useConfirm();

@@ -44,9 +44,9 @@ export interface Fields {
   options: readonly Option[];
   /** Types of data fields, by field. */
   types: ReadonlyMap<string, string>;
-  /** Beginnings of field names whose rest the user types: `data.`. */
+  /** Beginnings of field names such as `data.`. The user types the rest. */
   paths: readonly string[];
-  /** Only for filters in a workflow, which read more than the contact. */
+  /** Only for filters in a workflow, which can read more data than the contact's. */
   journey?: JourneyFields & {
     /** Fields that can take the place of a value in a comparison. */
     operands: readonly string[];
@@ -72,8 +72,8 @@ function useJourneyFields(journey: JourneyStart | undefined) {
 }
 
 /**
- * The fields that a filter can name: of contacts, their events, their mail, and segments. In a
- * workflow, also the data of its event and its context.
+ * The fields that a filter can name: of contacts, their events, their mail, and segments. A filter
+ * in a workflow can also name the data of the starting event, and fields of the context.
  */
 export function useFields(journey?: JourneyStart): Fields {
   const { api, project } = useProject();

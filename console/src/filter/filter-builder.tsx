@@ -27,20 +27,24 @@ interface BuilderProps {
   onChange: (condition: Condition) => void;
   /** The error of a path inside the condition, from the API: `groups.0.filters.0.value`. */
   errorOf?: (path: string) => string | undefined;
-  /** The number of matching contacts if the page knows it; otherwise the builder counts. */
+  /**
+   * The number of matching contacts if the page knows this number; otherwise the builder counts the
+   * contacts.
+   */
   total?: number | undefined;
-  /** False: the filter is part of a segment, so no button saves it as one. */
+  /** False: the filter is part of a segment, so no button saves the filter as a segment. */
   canSave?: boolean;
   /** The segment inside which contacts are counted. */
   segmentId?: string | undefined;
   /** The workflow that has this filter. If present, matching contacts are not counted. */
   journey?: JourneyStart;
-  /** Name of the region, if there are several on the page. */
+  /** Name of the region, if the page has several filter builders. */
   label?: string;
 }
 
 /**
- * Edits a condition on contacts in any depth that the API accepts, and shows the number of matches.
+ * Edits a condition on contacts, with as many nested levels as the API accepts, and shows the
+ * number of matches.
  */
 export function FilterBuilder({
   value,

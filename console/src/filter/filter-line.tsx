@@ -93,7 +93,10 @@ export function FilterLine(line: Line) {
   );
 }
 
-/** Returns the kind of the filter's value or, if it has none, of its field. */
+/**
+ * Returns the kind of the filter's value. If the filter has no value yet, returns the kind of its
+ * field.
+ */
 function useKind({ field, value }: Filter, fields: Fields): ValueKind {
   const kind = kindOfField(field, fields.journey);
   if (kind === 'email') return 'text';

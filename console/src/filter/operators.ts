@@ -6,7 +6,7 @@ export type Operator = Filter['operator'];
 export interface JourneyFields {
   /** Data fields of the event that starts the workflow: `event.total`. */
   eventData: ReadonlySet<string>;
-  /** Fields that stand for the history of an event: `event.bought`. */
+  /** Fields that stand for all past events of a name: `event.bought`. */
   eventNames: ReadonlySet<string>;
 }
 
@@ -18,7 +18,9 @@ export type FieldKind =
   | 'data'
   | 'activity'
   | 'segment'
-  /** Event data or an event's history; the operator decides between them. */
+  /**
+   * Data of the starting event, or all past events of a name. The operator decides between the two.
+   */
   | 'dataOrActivity';
 
 const equality = ['equals', 'notEquals'] as const;
@@ -92,7 +94,7 @@ export function kindOfField(field: string, journey?: JourneyFields): FieldKind {
 export const operatorsOf = (field: string, journey?: JourneyFields): readonly Operator[] =>
   operators[kindOfField(field, journey)];
 
-/** An operator in words, which differ for times. */
+/** Returns an operator in words. For times, some operators have other words. */
 export const wordOf = (operator: Operator, isTime: boolean): string =>
   (isTime && timeWords[operator]) || words[operator];
 
@@ -117,7 +119,7 @@ const withoutValue: readonly Operator[] = [
 
 export const hasValue = (operator: Operator): boolean => !withoutValue.includes(operator);
 
-/** Returns true if the operator can compare with another field in place of a value. */
+/** Returns true if the operator can compare with another field instead of a value. */
 export const takesOperand = (operator: Operator): boolean =>
   hasValue(operator) && !hasUnit(operator);
 
@@ -135,7 +137,7 @@ export function isComplete(filter: Filter): boolean {
   return value !== undefined;
 }
 
-/** Returns the filter with another field. Its operator and value stay if they fit the field. */
+/** Returns the filter with another field. The operator and the value stay if they fit the field. */
 export function withField(filter: Filter, field: string, journey?: JourneyFields): Filter {
   const allowed = operatorsOf(field, journey);
   const operator = allowed.includes(filter.operator) ? filter.operator : allowed[0]!;
@@ -149,7 +151,7 @@ export function withField(filter: Filter, field: string, journey?: JourneyFields
   return { field, operator, ...(filter.field === field ? { value } : {}) };
 }
 
-/** Returns the filter with another operator. Its value stays if it fits the operator. */
+/** Returns the filter with another operator. The value stays if it fits the operator. */
 export function withOperator(filter: Filter, operator: Operator): Filter {
   const { field, operator: before, value, unit } = filter;
   if (!hasValue(operator)) return { field, operator };

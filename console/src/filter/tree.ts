@@ -9,12 +9,15 @@ export interface Group {
   parts: readonly Part[];
 }
 
-/** One line of the builder. It is incomplete while its field is '' or a needed value is absent. */
+/**
+ * One line of the builder. The line is incomplete while its field is '' or a needed value is
+ * absent.
+ */
 export type Filter = NonNullable<Condition['groups'][number]['filters']>[number];
 
 /**
- * Returns the field that a filter compares with instead of a value; undefined: it compares with a
- * value. The `valueOf` that every object inherits does not count.
+ * Returns the field that a filter compares with instead of a value; undefined: the filter compares
+ * with a value. Every object inherits a method `valueOf` from JavaScript, which does not count.
  */
 export function operandOf(filter: Filter): string | undefined {
   const given: unknown = Object.hasOwn(filter, 'valueOf') ? filter.valueOf : undefined;
@@ -65,7 +68,7 @@ function partsOf({ filters = [], conditions }: ApiGroup, path: string): Part[] {
   return parts;
 }
 
-/** Returns the condition for the API, from which `treeOf` makes the same tree. */
+/** Returns the condition for the API. `treeOf` makes the same tree from this condition. */
 export function conditionOf({ logic, parts }: Group): Condition {
   if (logic === 'AND') return { logic, groups: groupsOfAll(parts) };
   return { logic, groups: parts.map(groupOf) };
@@ -125,12 +128,13 @@ function changedHere(group: Group, change: Change): Group {
   if (change.kind === 'addFilter') return { logic, parts: [...parts, first] };
   if (change.kind === 'setLogic') return { logic: change.logic, parts };
   if (change.kind !== 'addGroup') return group;
-  // A nested group with the logic of the outer one would have no effect.
+  // A nested group with the same logic as the outer group would have no effect, so the logics
+  // differ.
   const inner = { logic: logic === 'AND' ? 'OR' : 'AND', parts: [first] } as const;
   return { logic, parts: [...parts, { kind: 'group', group: inner }] };
 }
 
-/** Returns the condition without incomplete lines; null: nothing is left. */
+/** Returns the condition without incomplete lines; null: no line is complete. */
 export function completePart(
   condition: Condition,
   isComplete: (filter: Filter) => boolean,

@@ -6,7 +6,8 @@ import { useProject } from '../shell/project.ts';
 const pauseMs = 250;
 
 /**
- * Returns a value once it has not changed for a moment, so that not each letter sends a request.
+ * Returns a value after the value has stayed the same for a moment. So the console does not send a
+ * request for each typed letter.
  */
 export function useSettled<T>(value: T): T {
   const text = JSON.stringify(value);

@@ -1,11 +1,14 @@
 import { useSyncExternalStore } from 'react';
 
-/** The progress on the page `Get started` that only this browser knows. The key is never stored. */
+/**
+ * The progress on the page `Get started` that only this browser knows. The API key itself is never
+ * stored.
+ */
 interface Memory {
   isKeyCopied?: boolean;
   /** True: the user has hidden the page from the navigation. */
   isHidden?: boolean;
-  /** True: all steps were done once, so they are not read again. */
+  /** True: all steps were done at some time, so their state is not read again. */
   isDone?: boolean;
 }
 

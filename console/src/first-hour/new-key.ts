@@ -1,4 +1,6 @@
-/** The secret key of a project that was just created. It is in memory only, and shown once. */
+/**
+ * The secret key of a project that was just created. The key is in memory only, and is shown once.
+ */
 let kept: { projectId: string; key: string } | null = null;
 
 export function keepNewKey(projectId: string, key: string): void {

@@ -41,7 +41,8 @@ async function hasDelivered(api: Everpost): Promise<boolean> {
 }
 
 /**
- * Steps that the API knows. The key is missing, because only the browser knows if it was copied.
+ * Steps whose state the API knows. The step `key` is missing, because only the browser knows if the
+ * key was copied.
  */
 type Read = Omit<Steps, 'key'>;
 
@@ -62,7 +63,7 @@ async function readSteps(api: Everpost, id: string, email: string): Promise<Read
 
 const areAllDone = (steps: Read) => Object.values(steps).every(Boolean);
 
-/** Returns which steps of the page `Get started` are done; undefined: not read yet. */
+/** Returns which steps of the page `Get started` are done; undefined: the state is not read yet. */
 export function useSteps(
   { api, projectId, email }: Place,
   { isLive }: { isLive: boolean },

@@ -3,7 +3,7 @@ import type { Goal, GoalInput } from '../api/api.ts';
 /** The values of the form of a goal. */
 export interface GoalValues {
   eventName: string;
-  /** Field of the event's data whose values are summed up; empty: none. */
+  /** Field of the event's data whose values are summed up; empty: no values are summed up. */
   valueField: string;
   windowDays: string;
   touch: Goal['touch'];

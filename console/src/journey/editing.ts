@@ -19,7 +19,7 @@ export interface Editing {
   chosen: string;
   /** Earlier graphs, for undo, the newest last. */
   past: readonly Journey[];
-  /** Graphs that were undone, for redo, the next one first. */
+  /** Graphs that were undone, for redo. The graph that redo restores first is the first. */
   future: readonly Journey[];
   /** All keys that steps have or had since the graph was loaded. */
   usedKeys: readonly string[];
@@ -89,7 +89,10 @@ export function edit(state: Editing, action: EditAction): Editing {
   }
 }
 
-/** @param field the field that was changed; null: each change is a step of the history */
+/**
+ * Returns the state with a changed graph.
+ * @param field the field that was changed; null: each change can be undone alone
+ */
 function changed(state: Editing, journey: Journey, field: string | null): Editing {
   if (journey === state.journey) return state;
   const isSameField = field !== null && field === state.field;

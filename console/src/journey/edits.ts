@@ -14,7 +14,10 @@ import {
   waysOut,
 } from './graph.ts';
 
-/** Changes of a graph. Each returns a new graph, or the same one if the change is not allowed. */
+/**
+ * Changes of a graph. Each function returns a new graph. If the change is not allowed, it returns
+ * the same graph.
+ */
 
 interface Point {
   x: number;
@@ -33,7 +36,7 @@ function readable(name: string): string {
     .replaceAll(/^-|-$/g, '');
 }
 
-/** Returns `text`, with a number if it is taken: `delay`, `delay-2`. */
+/** Returns `text`, with a number if the text is taken: `delay`, `delay-2`. */
 function free(text: string, join: string, isTaken: (text: string) => boolean): string {
   for (let number = 1; ; number++) {
     const made = number === 1 ? text : `${text}${join}${number}`;
@@ -51,7 +54,7 @@ export interface NewStep {
 }
 
 /**
- * Adds a step. A step that followed on the same branch now follows the new one.
+ * Adds a step. A step that followed on the same branch now follows the new step.
  * @param usedKeys keys that the new step must not get, because a key always means the same step
  */
 export function addStep(
@@ -83,7 +86,7 @@ export function addStep(
   };
 }
 
-/** Returns a free position below the step that leads to the new one. */
+/** Returns a free position below the step that leads to the new step. */
 function freePosition(journey: Journey, before: Step | undefined, branch: string | null): Point {
   const last = journey.steps.at(-1);
   const { x, y } = (before ?? last)?.position ?? { x: 100, y: 100 };
@@ -158,8 +161,8 @@ export function disconnect(journey: Journey, from: string, branch: string | null
 }
 
 /**
- * Deletes a step. If exactly one step followed, the steps before now lead to that step. Steps that
- * followed on several branches stay unconnected.
+ * Deletes a step. If exactly one transition left the deleted step, the steps before it now lead to
+ * the target of this transition. With several transitions, the targets stay unconnected.
  */
 export function deleteStep(journey: Journey, key: string): Journey {
   if (findStep(journey, key)?.type === 'TRIGGER') return journey;

@@ -48,7 +48,7 @@ export const firstConfigs: Readonly<Record<StepType, Config>> = {
 };
 
 export interface Branch {
-  /** null: the only transition of a step, or the one for either outcome of a wait. */
+  /** null: the only transition of a step, or the transition for both outcomes of a wait. */
   id: string | null;
   name: string;
 }
@@ -60,7 +60,7 @@ interface Named {
 
 const listOf = (value: unknown): Named[] => (Array.isArray(value) ? (value as Named[]) : []);
 
-/** Returns the branches that transitions of a step must name; empty: they name none. */
+/** Returns the branches that transitions of a step must name; empty: they name no branch. */
 export function namedBranches({ type, config }: Pick<Step, 'type' | 'config'>): Named[] {
   if (type === 'SPLIT') return listOf(config['arms']);
   if (type !== 'CONDITION') return [];
@@ -81,7 +81,7 @@ const outcomes: readonly Branch[] = [
   { id: 'timeout', name: 'Timeout' },
 ];
 
-/** Returns all branches along which a step can lead on; none for EXIT. */
+/** Returns all branches by which a step can lead to other steps; none for EXIT. */
 export function branchesOf(journey: Journey, step: Step): readonly Branch[] {
   if (step.type === 'EXIT') return [];
   if (step.type === 'WAIT_FOR_EVENT') {

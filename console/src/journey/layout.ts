@@ -18,7 +18,7 @@ export function placed(journey: Journey): Journey {
   return { ...journey, steps };
 }
 
-/** Returns the row of each step: below the lowest of the steps that lead to it. */
+/** Returns the row of each step, which is below the rows of all steps that lead to it. */
 function rowsOf(journey: Journey): Map<string, number> {
   const rows = new Map<string, number>();
   const visit = (key: string, row: number) => {
@@ -32,7 +32,7 @@ function rowsOf(journey: Journey): Map<string, number> {
 
 /**
  * Returns the column of each step. The first branch stays in the column of its step, and each other
- * branch gets a new one.
+ * branch gets a new column.
  */
 function columnsOf(journey: Journey): Map<string, number> {
   const columns = new Map<string, number>();

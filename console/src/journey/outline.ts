@@ -7,8 +7,8 @@ export interface OutlineItem {
   /** Name of the branch that leads to the step; null: the step before has no branches. */
   branch: string | null;
   /**
-   * Names of steps that follow this one but are listed elsewhere, because several transitions lead
-   * to them.
+   * Names of steps that follow this step, but are listed at another place because several
+   * transitions lead to them.
    */
   leadsTo: string[];
   isReached: boolean;

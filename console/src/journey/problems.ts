@@ -29,7 +29,8 @@ export function findingsOf(journey: Journey, { problems, warnings }: Checked): F
 }
 
 /**
- * Returns the step, and its part, that a field such as `graph.steps.two-days.config.amount` names.
+ * Returns the step, and the field of the step, to which a path such as
+ * `graph.steps.two-days.config.amount` refers.
  */
 function placeOf(journey: Journey, field: string): Pick<Finding, 'key' | 'field'> {
   const path = field.replace(/^graph\./, '');
@@ -38,7 +39,7 @@ function placeOf(journey: Journey, field: string): Pick<Finding, 'key' | 'field'
   const way = /^transitions\.(\d+)/.exec(path);
   if (way) return { key: journey.transitions[Number(way[1])]?.from ?? null, field: '' };
   const rest = path.replace(/^steps\./, '');
-  // Keys may have dots, so the longest key that fits is meant.
+  // Keys may have dots, so several keys may fit. The longest of them is meant.
   const fitting = journey.steps
     .map(({ key }) => key)
     .filter((key) => rest === key || rest.startsWith(`${key}.`))

@@ -18,7 +18,7 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 const namesIn = (list: unknown): string =>
   ((list ?? []) as { name: string }[]).map(({ name }) => name).join(', ');
 
-/** Returns the settings of a step in a few words; empty: it has none yet. */
+/** Returns the settings of a step in a few words; empty: the step has no settings yet. */
 export function summaryOf({ type, config, template }: Step): string {
   switch (type) {
     case 'TRIGGER':

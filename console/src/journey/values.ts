@@ -1,6 +1,6 @@
 /**
- * Converts config values to and from typed text. A typed `5` or `true` is a number or a boolean,
- * and in quotation marks a text.
+ * Converts config values to typed text and back. A typed `5` or `true` is a number or a boolean. In
+ * quotation marks, it is a text.
  */
 
 const isPlain = (value: unknown): boolean =>
@@ -14,7 +14,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** @param isText true: the value is known to be a text, whatever it looks like */
+/**
+ * Returns the config value for a typed text.
+ * @param isText true: the value is known to be a text, even if it looks like a number or a boolean
+ */
 export function valueOfText(text: string, isText = false): unknown {
   if (isText) return text;
   const value = parsed(text);

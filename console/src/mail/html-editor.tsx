@@ -47,8 +47,8 @@ const colours = HighlightStyle.define([
 ]);
 
 /**
- * Makes the editor, not the browser, replace the selection with typed text. A browser would keep
- * the colours of the old text in style attributes, which the policy of the page refuses.
+ * Makes the editor replace the selection with typed text. If the browser replaced it, the browser
+ * would keep the colours of the old text in style attributes, which the policy of the page refuses.
  */
 const replaceChosen = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -134,7 +134,7 @@ export function HtmlEditor({
     const editor = new EditorView({ state, parent: parent.current! });
     view.current = editor;
     return () => editor.destroy();
-    // `value` is no dependency, because the next effect puts its changes into the editor.
+    // `value` is no dependency, because the next effect puts changes of `value` into the editor.
   }, [variables, describedBy]);
   useEffect(() => {
     const editor = view.current!;

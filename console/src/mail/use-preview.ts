@@ -22,7 +22,8 @@ export function usePreview(content: PreviewTemplateRequest): {
     const read = async () => {
       const body = JSON.parse(text) as PreviewTemplateRequest;
       try {
-        // The key is new each time, because a preview changes nothing and needs no stored response.
+        // The idempotency key is new each time, because a preview changes nothing and needs no
+        // stored response.
         const idempotencyKey = randomId();
         const { data } = await api.post('/templates/preview', { body, idempotencyKey, signal });
         setState({ preview: data, error: null });

@@ -5,7 +5,7 @@ import { useRead } from '../api/queries.ts';
 import { PageHead } from '../design/page-head.tsx';
 import { Loaded } from '../design/parts.tsx';
 
-/** Shown instead of a project that demands a second factor, if the session has none. */
+/** Shown instead of a project that demands a second factor, if the session has no second factor. */
 export function FactorNeeded() {
   const factors = useRead(['factors'], () => accountApi.get('/users/@me/factors'));
   const next = pageAddress();

@@ -1,5 +1,6 @@
 /**
- * The look of the console: its colour theme, and the height of table rows. The browser stores both.
+ * The look of the console: its colour theme, and the height of table rows. Both are stored in the
+ * browser.
  */
 
 export type Theme = 'system' | 'light' | 'dark';

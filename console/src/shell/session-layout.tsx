@@ -9,8 +9,8 @@ import { PlainFrame } from './plain-layout.tsx';
 import { UserContext } from './user.ts';
 
 /**
- * Layout of pages that need a session. Without a session, the log-in page opens and later returns
- * to the page.
+ * Layout of pages that need a session. Without a session, the log-in page opens. After the log-in,
+ * the user returns to the page.
  */
 export function SessionLayout() {
   const { data: user, error, refetch } = useRead(['user'], findUser);

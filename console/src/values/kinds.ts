@@ -41,7 +41,7 @@ function localTime(at: Date): string {
   return local.toISOString().slice(0, at.getUTCSeconds() === 0 ? 16 : 19);
 }
 
-/** Returns the value of a typed text; undefined: the text is no such value (yet). */
+/** Returns the value of a typed text; undefined: the text is no value of this kind, or not yet. */
 export function valueOf(text: string, kind: ValueKind): unknown {
   if (kind === 'text') return text;
   if (kind === 'nothing') return null;

@@ -1,4 +1,4 @@
-/** Lengths of time, which the API counts in seconds and users in larger units. */
+/** Lengths of time. The API counts them in seconds, and users in larger units. */
 
 export const secondsOf = { minutes: 60, hours: 3_600, days: 86_400 };
 

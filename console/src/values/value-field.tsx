@@ -13,7 +13,7 @@ const inputTypes: Partial<Record<ValueKind, string>> = { date: 'date', moment: '
 
 /**
  * The field of one value. Incomplete text stays in the field, such as `4.` before `4.5`. `known`
- * are values to offer.
+ * are values that the field offers.
  */
 export function ValueField({
   label,
@@ -26,7 +26,7 @@ export function ValueField({
 }: {
   label: string;
   kind: ValueKind;
-  /** Undefined: none was typed yet. */
+  /** undefined: no value was typed yet. */
   value: unknown;
   onChange: (value: unknown) => void;
   known?: readonly unknown[];

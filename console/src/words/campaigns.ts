@@ -23,7 +23,10 @@ export const outcomes: Record<NonNullable<Recipient['outcome']>, { text: string;
   unknown: { text: 'Not known', tone: 'warning' },
 };
 
-/** Results by which recipients are chosen: outcomes, and events of mail that was sent. */
+/**
+ * Results by which recipients are chosen: outcomes of mail, and events of sent mail such as an
+ * open.
+ */
 export const results = {
   sent: 'Sent',
   failed: 'Failed',

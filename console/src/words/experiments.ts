@@ -24,6 +24,6 @@ export const decisionReasons: Record<ExperimentDecision['by'], string> = {
   manual: 'It was chosen by hand.',
 };
 
-/** Name of a version: its own, or its letter. */
+/** Returns the name of a version. A version without a name is called by its letter. */
 export const armName = ({ id, name }: { id: string; name?: string | null }): string =>
   name || `Version ${id.toUpperCase()}`;

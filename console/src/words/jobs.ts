@@ -13,5 +13,5 @@ const states: Record<JobState, string> = {
 /** The state of a job in words. */
 export const textOfJobState = (state: JobState): string => states[state];
 
-/** Returns true if nothing of the job is still to come. */
+/** Returns true if the job has ended. */
 export const isEnded = (state: JobState): boolean => state !== 'waiting' && state !== 'active';

@@ -19,7 +19,7 @@ const suggestions: Partial<Record<EverpostError['code'], string>> = {
   MEMBER_EXISTS: 'Change the role in the list of members.',
 };
 
-/** Returns the text of an error. The text comes from the API, except when there was no response. */
+/** Returns the text of an error. The text comes from the API if the API has responded. */
 export function textOfProblem(error: unknown): ProblemText {
   if (error instanceof PasskeyRefused) {
     return { message: error.message, suggestion: null, code: null, requestId: null };

@@ -51,7 +51,10 @@ export function readKeyFile(
   return { domain, keys: [{ selector, algorithm, privateKey }] };
 }
 
-/** @throws Error when the text is no private key */
+/**
+ * Reads a stored private key.
+ * @throws Error when the text is no private key
+ */
 export function readPrivateKey(pkcs8: string): KeyObject {
   return createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
 }

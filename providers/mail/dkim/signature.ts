@@ -17,8 +17,9 @@ export interface SigningKeys {
 }
 
 /**
- * Headers that are signed once more than they occur, so that none can be added later. RFC 6376,
- * 5.4.1 recommends most of them, RFC 8058, 4 requires the last two.
+ * Headers that are signed once more than they occur, so that no further header of this name can be
+ * added later. RFC 6376, 5.4.1 recommends most of these headers, and RFC 8058, 4 requires the last
+ * two.
  */
 const oversigned = [
   'From',
@@ -37,8 +38,8 @@ const oversigned = [
 const signedIfPresent = ['X-Everpost-Email', 'Auto-Submitted', 'Precedence', 'Sender'];
 
 /**
- * Returns one `DKIM-Signature` header for each key, to be put before the message. Each is folded
- * and ends with CRLF.
+ * Returns one `DKIM-Signature` header for each key, to be put before the message. Each header is
+ * folded and ends with CRLF.
  * @param raw the message as it is sent, with CRLF line ends
  */
 export function signatureHeaders(raw: Buffer, { domain, keys }: SigningKeys, now: Date): string {

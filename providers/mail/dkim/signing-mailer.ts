@@ -14,9 +14,9 @@ interface SealedKey {
 
 /** The keys and the return path of a sender domain. */
 interface Sender<Key> {
-  /** Empty: mail of the domain is not signed by us. */
+  /** Empty: Everpost does not sign mail of the domain. */
   keys: readonly Key[];
-  /** Host of the domain's own return path; null: it has none. */
+  /** Host of the domain's own return path; null: the domain has no return path of its own. */
   returnPathHost: string | null;
 }
 
@@ -31,8 +31,8 @@ export interface SigningServices {
 }
 
 /**
- * Milliseconds for which keys are cached. A change takes effect after this time; the documentation
- * promises a minute.
+ * Milliseconds for which keys are cached. A change takes effect after this time. The documentation
+ * promises that it takes effect within a minute.
  */
 const knownMs = 15_000;
 const domainsMax = 1_000;
@@ -47,7 +47,7 @@ export type Signing = (mailer: Mailer) => Mailer;
 /**
  * Returns a function that wraps mailers. A wrapped mailer adds the signatures and the return path
  * of the sender domain to each message. If a key cannot be read, the message is tried again later,
- * so it never leaves unsigned. All wrapped mailers share a cache of sender domains.
+ * so no message leaves without its signatures. All wrapped mailers share a cache of sender domains.
  */
 export function createSigning(services: SigningServices): Signing {
   const known = new LRUCache<string, OpenSender>({ max: domainsMax, ttl: knownMs });

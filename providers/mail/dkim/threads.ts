@@ -22,8 +22,8 @@ export interface SignedMemory {
 }
 
 /**
- * Free bytes before the message in the memory of a task, for the signatures: at most two, of about
- * 1,200 bytes each. So a large message is copied only once.
+ * Free bytes before the message in the memory of a task. The signatures are written there: at most
+ * two, of about 1,200 bytes each. So a large message is copied only once.
  */
 export const headBytes = 4 * 1024;
 /** Bytes of a message that are copied at a time, so that the event loop is not blocked. */
@@ -51,7 +51,8 @@ const megabytes = 64;
  * template does not delay mail of other projects.
  */
 export function createDkimThreads(): DkimThreads {
-  // At least three, because one project never gets all threads and two cores should sign for it.
+  // At least three threads, because one project never gets all threads, and two cores should sign
+  // for one project.
   const count = Math.max(3, Math.min(5, availableParallelism()));
   const threads = new ThreadPool<DkimTask>(import.meta.url, 'sign-worker', count, megabytes);
   return {

@@ -11,8 +11,8 @@ import { Card } from '../../design/parts.tsx';
 import { useUser } from '../../shell/user.ts';
 
 /**
- * Deletes the account. An owner must delete the owned projects first, so that none is left without
- * an owner.
+ * Deletes the account. Owners must first delete the projects that they own, so that no project is
+ * left without an owner.
  */
 export function DeleteAccount() {
   const { data: projects } = useRead(['projects'], () => accountApi.get('/users/@me/projects'));

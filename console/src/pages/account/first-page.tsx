@@ -7,7 +7,7 @@ import { Bones } from '../../design/parts.tsx';
 
 /**
  * Opens the user's first project, or the page that creates a project. After a sign-in at another
- * site, it opens the page that the user had asked for.
+ * site, opens the page that the user had asked for.
  */
 export function Page() {
   const navigate = useNavigate();

@@ -6,7 +6,9 @@ import { Table } from '../../design/table.tsx';
 import { useAction } from '../../design/use-action.ts';
 import type { SignInMethods } from '../../sign-in/methods.ts';
 
-/** The identity providers by which the user signs in. Nothing is shown if there are none. */
+/**
+ * The identity providers by which the user signs in. Without providers and links, nothing is shown.
+ */
 export function Identities({ providers }: { providers: SignInMethods['oidc'] }) {
   const identities = useRead(['identities'], () => accountApi.get('/users/@me/identities'));
   if (providers.length === 0 && !identities.data?.length) return null;

@@ -1,6 +1,6 @@
 import type { Pages } from '../pages.ts';
 
-/** Pages without a project. Those in `open` need no session. */
+/** Pages without a project. The pages in `open` need no session. */
 export const accountPages = {
   open: {
     design: () => import('./design.tsx'),

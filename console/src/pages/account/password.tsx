@@ -21,7 +21,7 @@ export function Password() {
   return (
     <Card label="Password">
       <Form form={form}>
-        {/* Password managers store it with the password. */}
+        {/* Password managers store the address together with the password. */}
         <input hidden readOnly name="email" autoComplete="username" value={email} />
         <TextField
           label="Current password"

@@ -6,7 +6,7 @@ import { activityVerbs } from '../../words/operations/activity.ts';
 import { executionStates } from '../../words/operations/execution.ts';
 import { counted } from '../../words/numbers.ts';
 
-/** An item of the activity in a sentence, with links to what it is about. */
+/** An item of the activity in a sentence, with links to the objects that the sentence names. */
 export function ActivitySentence({ item }: { item: ActivityItem }) {
   const { type, id, metadata } = item;
   const text = (key: string) => (typeof metadata[key] === 'string' ? metadata[key] : '');

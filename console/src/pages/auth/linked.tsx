@@ -4,7 +4,10 @@ import { useAddress } from '../../shell/address.ts';
 import { textOfRefusal } from '../../sign-in/refusals.ts';
 import { useSignInMethods } from '../../sign-in/methods.ts';
 
-/** The result of linking the account to a provider. The provider leads here. */
+/**
+ * The result of linking the account to a provider. After the provider has responded, the API
+ * redirects the user to this page.
+ */
 export function Page() {
   const [{ provider, error }] = useAddress({ provider: '', error: '' });
   const name = useSignInMethods()?.oidc.find(({ id }) => id === provider)?.name;

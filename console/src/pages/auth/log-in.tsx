@@ -18,7 +18,7 @@ export function enter(next: string): void {
   location.assign(base + nextPage(next));
 }
 
-/** Returns the factors that can complete a pending sign-in; null: none is pending. */
+/** Returns the factors that can complete a pending sign-in; null: no sign-in is pending. */
 function pendingFactors(error: unknown): string | null {
   if (!(error instanceof EverpostError) || error.code !== 'SECOND_FACTOR_PENDING') return null;
   return ((error.details['methods'] ?? []) as string[]).join();

@@ -1,6 +1,8 @@
 import type { Pages } from '../pages.ts';
 
-/** Sign-in, and the pages to which links in account mail lead. Those in `open` need no session. */
+/**
+ * Sign-in, and the pages to which links in account mail lead. The pages in `open` need no session.
+ */
 export const authPages = {
   open: {
     'auth/login': () => import('./log-in.tsx'),

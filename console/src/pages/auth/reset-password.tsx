@@ -54,7 +54,8 @@ export function Page() {
 }
 
 /**
- * Returns true if the token of the address was refused: it is unknown, used, too old or cut off.
+ * Returns true if the token in the page's address was refused: the token is unknown, used, too old
+ * or cut off.
  */
 function isLinkFault(error: unknown): boolean {
   if (!(error instanceof EverpostError)) return false;

@@ -9,8 +9,8 @@ import { enter } from './log-in.tsx';
 import { PasskeyButton } from '../../sign-in/passkey-button.tsx';
 
 /**
- * Asks for the second factor of a sign-in. `methods` lists the user's factors. If it is empty, as
- * after a sign-in at another site, all factors are offered.
+ * Asks for the second factor of a sign-in. `methods` lists the user's factors. After a sign-in at
+ * another site, `methods` is empty, and all factors are offered.
  */
 export function Page() {
   const [{ methods, next }] = useAddress({ methods: '', next: '' });

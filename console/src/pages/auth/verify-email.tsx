@@ -57,7 +57,7 @@ export function Page() {
   );
 }
 
-/** Shown if the link is valid, but for another account than that of the session. */
+/** Shown if the link is valid, but not for the account of the session. */
 function AnotherAccount() {
   const { email } = useUser();
   const next = pageAddress();

@@ -6,8 +6,8 @@ import { textOfReason } from '../../words/reasons.ts';
 import type { Stats } from './stats.ts';
 
 /**
- * The number of recipients who did not get the mail, by reason. A click on a reason shows its
- * recipients in the table.
+ * The number of recipients who did not get the mail, by reason. A click on a reason shows the
+ * recipients with this reason in the table.
  */
 export function NotReached({ stats }: { stats: Stats }) {
   const [{ reason: chosen }, set] = useAddress({ reason: '', result: '' });

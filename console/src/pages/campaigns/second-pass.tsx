@@ -99,7 +99,8 @@ function FollowUp({ campaign, onClose }: { campaign: Campaign; onClose: () => vo
 type Reason = NonNullable<RetryFailedCampaignRequest['reasons']>[number];
 
 /**
- * Reasons for failure that may have passed. `frequency_cap` is retried only if the user chooses it.
+ * Reasons for failure that may no longer exist. Mail with the reason `frequency_cap` is retried
+ * only if the user chooses it.
  */
 const retriable: readonly Reason[] = [
   'provider_refused',

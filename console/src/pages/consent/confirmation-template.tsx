@@ -3,8 +3,8 @@ import { SelectField } from '../../design/fields.tsx';
 import { useProject } from '../../shell/project.ts';
 
 /**
- * Asks for the template of the confirmation mail. It offers the newest 100 transactional templates
- * and the chosen one.
+ * Asks for the template of the confirmation mail. The choices are the newest 100 transactional
+ * templates and the chosen template.
  */
 export function ConfirmationTemplate({
   value,

@@ -25,7 +25,7 @@ const names: Record<keyof ErasureCounts, string> = {
   suppression: 'Suppression entries',
 };
 
-/** The erasure of a contact: its progress, then its receipt. */
+/** The erasure of a contact: first the progress, then the receipt. */
 export function Page() {
   const { api, project, path } = useProject();
   const id = useParam('erasureId');

@@ -13,7 +13,7 @@ export function TopicsCard({ id }: { id: string }) {
   );
   const [chosen, setChosen] = useState<Record<string, boolean | undefined>>({});
   const { fail } = useNotify();
-  // The switch turns at once, and back if the server refuses.
+  // The switch changes at once, and changes back if the server refuses the choice.
   const choose = async (key: string, subscribed: boolean) => {
     setChosen((before) => ({ ...before, [key]: subscribed }));
     try {

@@ -13,7 +13,7 @@ import { type Chosen, numberOf } from './use-chosen.ts';
 
 const batch = 100;
 
-/** Yields the addresses of the chosen contacts, in batches that one request takes. */
+/** Yields the addresses of the chosen contacts in batches, each for one request. */
 async function* emailsOf(api: Everpost, chosen: Chosen): AsyncGenerator<string[]> {
   if (chosen.kind === 'these') {
     for (let at = 0; at < chosen.emails.length; at += batch) {
@@ -30,7 +30,7 @@ async function* emailsOf(api: Everpost, chosen: Chosen): AsyncGenerator<string[]
   }
 }
 
-/** Adds the chosen contacts to a segment of hand-picked members, or to a new one. */
+/** Adds the chosen contacts to a segment with hand-picked members, which may be new. */
 export function AddToSegment({
   chosen,
   onClose,

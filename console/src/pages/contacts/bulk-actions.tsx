@@ -16,7 +16,7 @@ function bodyOf(chosen: Chosen) {
     : { mode: 'query' as const, filter: chosen.filter };
 }
 
-/** The actions on the chosen contacts. `children` offers to choose more. */
+/** The actions on the chosen contacts. `children` offers to choose further contacts. */
 export function BulkActions({
   chosen,
   onDone,

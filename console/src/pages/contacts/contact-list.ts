@@ -9,12 +9,12 @@ import { useProject } from '../../shell/project.ts';
 
 export const pageSize = 50;
 
-/** The filter of a list of contacts. Bulk actions and exports use the same one. */
+/** The filter of a list of contacts. Bulk actions and exports use the same filter. */
 export type ContactFilter = Pick<QueryContactsRequest, 'search' | 'subscribed'> & {
   condition?: Condition;
 };
 
-/** The filter and the order of the page, which are in its address. */
+/** The filter and the order of the list, which are in the page's address. */
 export function useContactAddress() {
   const [address, set] = useAddress({
     search: '',
@@ -42,14 +42,16 @@ export function useContactAddress() {
   return { address, set, condition, setCondition, filter };
 }
 
-/** The condition while it is edited. The page's address follows a moment later. */
+/**
+ * The condition while it is edited. The condition in the page's address is changed a moment later.
+ */
 interface Draft {
   condition: Condition;
   text: string;
   before: string;
 }
 
-/** Returns the filter in the page's address; null: it is absent or invalid. */
+/** Returns the filter in the page's address; null: the filter is absent or invalid. */
 function readCondition(text: string): Condition | null {
   if (text === '') return null;
   try {
@@ -60,7 +62,7 @@ function readCondition(text: string): Condition | null {
   }
 }
 
-/** One page of contacts, and the number of all that match. */
+/** One page of contacts, and the number of all matching contacts. */
 export function useContactList({ address, filter }: ReturnType<typeof useContactAddress>) {
   const { api, project } = useProject();
   const settled = useSettled(filter);

@@ -4,7 +4,7 @@ import { Dialog } from '../../design/dialog.tsx';
 import { Form, type FormState } from '../../design/form.tsx';
 import { type DataRow, DataRows, openRow } from './data-rows.tsx';
 
-/** A dialog with a form that ends with the data of a contact or an event. */
+/** A dialog with a form whose last part is the data of a contact or an event. */
 export function DataDialog<Values extends { data: DataRow[] }>({
   title,
   description,

@@ -22,7 +22,8 @@ export function rowsOf(data: Record<string, unknown> | null): DataRow[] {
 }
 
 /**
- * Returns the data of rows. Rows without a key are left out, and a text that was not typed is ''.
+ * Returns the data of rows. Rows without a key are left out. A row of the kind text without a value
+ * gets the value ''.
  */
 export function dataOf(rows: readonly DataRow[]): Record<string, unknown> {
   return Object.fromEntries(
@@ -35,7 +36,7 @@ export function dataOf(rows: readonly DataRow[]): Record<string, unknown> {
   );
 }
 
-/** Returns a sentence about the first row without a value; null: all rows have one. */
+/** Returns a sentence about the first row without a value; null: all rows have a value. */
 export function openRow(rows: readonly DataRow[]): string | null {
   const open = rows.find(
     ({ key, kind, value }) => key.trim() !== '' && value === undefined && kind !== 'text',

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { Contact } from '../../api/api.ts';
 import type { ContactFilter } from './contact-list.ts';
 
-/** Chosen contacts: a list of them, or all that match a filter. */
+/** Chosen contacts: a list of contacts, or all contacts that match a filter. */
 export type Chosen =
   | { kind: 'these'; ids: readonly string[]; emails: readonly string[] }
   | { kind: 'matching'; filter: ContactFilter; total: number };

@@ -22,7 +22,7 @@ const valuesOf = ({ domain, signing, ed25519, inbound, tracking }: Domain): Valu
   trackingSubdomain: tracking ? tracking.host.slice(0, -domain.length - 1) : '',
 });
 
-/** Returns only the changed values, so that settings without a value keep none. */
+/** Returns only the changed values, so that the other settings stay unset if they have no value. */
 function changesOf(domain: Domain, values: Values): UpdateDomainRequest {
   const before = valuesOf(domain);
   const changed = Object.entries(values).filter(

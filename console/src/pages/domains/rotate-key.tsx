@@ -4,7 +4,10 @@ import { Button } from '../../design/button.tsx';
 import { useAction } from '../../design/use-action.ts';
 import { useProject } from '../../shell/project.ts';
 
-/** Creates the next DKIM key. The current key signs until DNS has the next one. */
+/**
+ * Creates the next DKIM key. The current key signs until the record of the next key is found in
+ * DNS.
+ */
 export function RotateKey({ domain: { id, dkim } }: { domain: Domain }) {
   const { api, project, adminOnly } = useProject();
   const rotate = useAction(async () => {

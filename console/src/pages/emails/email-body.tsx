@@ -3,7 +3,9 @@ import type { Email } from '../../api/api.ts';
 import { Button } from '../../design/button.tsx';
 import { MailFrame } from '../../mail/mail-frame.tsx';
 
-/** The mail as it was sent. Pictures of other servers show only when the user asks for them. */
+/**
+ * The mail as it was sent. Pictures from other servers are shown only when the user asks for them.
+ */
 export function EmailBody({ email: { body, status } }: { email: Email }) {
   const [hasImages, setImages] = useState(false);
   if (body === null) {

@@ -6,10 +6,10 @@ import { Users } from '../../editing/users.tsx';
 import { useProject } from '../../shell/project.ts';
 import { counted } from '../../words/numbers.ts';
 
-/** Number of events that are shown of a name. */
+/** Maximum number of events of a name that are shown. */
 const shownMax = 20;
 
-/** The last events of a name, and what uses the name. */
+/** The last events of a name, and the objects that use the name. */
 export function OneEvent({ name }: { name: string }) {
   const { api, project } = useProject();
   const usage = useLive({

@@ -7,7 +7,7 @@ import { Table } from '../../design/table.tsx';
 import { useAction } from '../../design/use-action.ts';
 import { useProject } from '../../shell/project.ts';
 
-/** Number of executions that are shown of a group. */
+/** Maximum number of executions of a group that are shown. */
 const shownMax = 50;
 
 /** The newest executions of a group, each of which can be retried or skip its step. */

@@ -7,12 +7,12 @@ import { statuses } from '../../words/campaigns.ts';
 import { count, counted, percent } from '../../words/numbers.ts';
 import { fullTime } from '../../words/times.ts';
 
-/** Number of campaigns that are read, from which the shown ones are taken. */
+/** Number of campaigns that are read. The shown campaigns are chosen from them. */
 const readMax = 10;
 /** Maximum number of sent campaigns that are shown. */
 const sentMax = 3;
 
-/** The campaigns that run or are scheduled, and the last ones that were sent. */
+/** The campaigns that run or are scheduled, and the campaigns that were sent last. */
 export function CampaignsCard() {
   const { project, api, path } = useProject();
   const query = { pageSize: readMax, sort: 'updatedAt', dir: 'desc', archived: 'false' } as const;

@@ -5,14 +5,18 @@ import { type Usage, Users } from '../../editing/users.tsx';
 import { useProject } from '../../shell/project.ts';
 
 /**
- * As many campaigns and workflows are looked at, the last changed ones, so that a page stays quick.
+ * Maximum numbers of campaigns and workflows that are searched for the segment, the last changed
+ * first. The numbers are small, so that the page stays fast.
  */
 const campaignsMax = 100;
 const workflowsMax = 20;
 
 const newest = { page: 1, sort: 'updatedAt', dir: 'desc' } as const;
 
-/** Reads what uses a segment: what contains its id. Campaigns that have ended use it no more. */
+/**
+ * Reads the objects that use a segment. An object uses the segment if it contains the id of the
+ * segment, except a campaign that has ended.
+ */
 async function readUsage(api: Everpost, id: string): Promise<Usage & { isAll: boolean }> {
   const isUser = (record: { id: string }) =>
     record.id !== id && JSON.stringify(record).includes(id);

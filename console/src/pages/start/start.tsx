@@ -12,7 +12,7 @@ import { Domain } from './domain.tsx';
 import { FirstEmail } from './first-email.tsx';
 import './start.css';
 
-/** The page `Get started`, from the project's key to its first workflow. */
+/** The page `Get started`. It leads from the project's key to its first workflow. */
 export function Page() {
   const { project, path, api } = useProject();
   const { email } = useUser();

@@ -4,7 +4,7 @@ import { Dialog } from '../../design/dialog.tsx';
 import { attemptText } from '../../words/settings/subscriptions.ts';
 import { fullTime } from '../../words/times.ts';
 
-/** The attempts of a delivery, and what the receiver last answered. */
+/** The attempts of a delivery, and the last response of the receiver. */
 export function DeliveryDialog({
   delivery: { id, eventName, attempts, response },
   onClose,

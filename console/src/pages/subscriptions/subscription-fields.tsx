@@ -11,7 +11,7 @@ export interface SubscriptionValues {
   description: string;
   /** null: the headers stay unchanged. */
   headers: readonly Row[] | null;
-  /** Maximum number of events per request; empty: one. */
+  /** Maximum number of events per request; empty: one event. */
   batch: string;
 }
 
@@ -25,7 +25,7 @@ export function bodyOf({ url, events, description, headers, batch }: Subscriptio
   };
 }
 
-/** The fields of a new subscription, or of one that is changed. */
+/** The fields of a subscription, which may be new. */
 export function SubscriptionFields({ form }: { form: FormState<SubscriptionValues> }) {
   const { api, project } = useProject();
   const names = useRead([project.id, 'events', 'names'], () => api.get('/events/names'));

@@ -23,7 +23,7 @@ const ends = [
 interface Values {
   emails: string;
   scope: Suppression['scope'];
-  /** Days until the entries end; empty: they do not end. */
+  /** Days until the entries end; empty: the entries have no end. */
   days: string;
 }
 

@@ -7,8 +7,9 @@ import { useProject } from '../../shell/project.ts';
 import { Entries } from './entries.tsx';
 
 /**
- * Shown if the list is empty. Of an erased contact, the list keeps only a hash of the address. Such
- * an entry is found only by the whole address.
+ * Shown if the list is empty. If the user has searched for an address, its entry may still exist.
+ * The list keeps only a hash of an erased contact's address, so such an entry is found only by the
+ * whole address.
  */
 export function NoEntries({ search, isFiltered }: { search: string; isFiltered: boolean }) {
   if (search.includes('@')) return <LookUp key={search} email={search} />;

@@ -5,7 +5,8 @@ import { ProblemAlert } from '../../design/problem-alert.tsx';
 import { type Result, type SearchedProject, useResults } from './use-results.ts';
 
 /**
- * Finds contacts, workflows, campaigns, templates, segments and pages. Enter opens the chosen one.
+ * Finds contacts, workflows, campaigns, templates, segments and pages. Enter opens the chosen
+ * result.
  */
 export function Search({
   project,

@@ -35,7 +35,8 @@ export function useShortcuts(project: SearchedProject | null, onOpen: (page: str
       const wanted = wantedBy(event);
       if (wanted === null || event.defaultPrevented || isInDialog()) return;
       event.preventDefault();
-      // The dialog opens synchronously, because the next letter belongs in its field.
+      // The dialog opens synchronously, because the next typed letter belongs in the field of the
+      // dialog.
       flushSync(() => setOpen(wanted));
     };
     addEventListener('keydown', press);

@@ -16,13 +16,13 @@ export interface Result {
   page: string;
 }
 
-/** Number of results of each kind. */
+/** Maximum number of results of each kind. */
 const eachMax = 5;
 const pauseMs = 120;
 
 /**
- * Returns what a text finds, the best first: the same name, then names that begin with the text.
- * `isSettled` is false while results of the text are still to come.
+ * Returns the results for a text, the best first: results with this name, then names that begin
+ * with the text. `isSettled` is false until all results for the text have arrived.
  */
 export function useResults(
   { id, api }: SearchedProject,

@@ -20,7 +20,7 @@ export const activityTypes: Record<ActivityItem['type'], string> = {
   'workflow.waiting': 'Waits in workflows',
 };
 
-/** Types of planned activity, which the feed of past activity does not list. */
+/** Types of planned activity. The feed of past activity does not list these types. */
 export const upcomingTypes: readonly ActivityItem['type'][] = [
   'campaign.scheduled',
   'workflow.email.scheduled',

@@ -13,21 +13,22 @@ export const executionStates: Record<Execution['status'], { text: string; tone: 
   CANCELLED: { text: 'Cancelled', tone: 'warning' },
 };
 
-/** Exit reasons that Everpost sets itself, one sentence per code. */
+/** Exit reasons that Everpost itself sets, one sentence per code. */
 const exitReasons: Record<string, string> = {
   date_past: 'the date of a delay had passed.',
   date_missing: 'the contact has no date for a delay.',
 };
 
-/** Ends a text as a sentence. */
+/** Returns a text with a full stop at its end, if it has no such sign yet. */
 export const ended = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 export const isActive = ({ status }: Pick<Execution, 'status'>): boolean =>
   status === 'RUNNING' || status === 'WAITING';
 
 /**
- * Returns the latest end of an execution's wait; null: it does not wait, or waits without an end. A
- * waiting step has its own end. After a delay, the next step has the time.
+ * Returns the latest end of an execution's wait; null: the execution does not wait, or waits
+ * without an end. A waiting step has the end of its wait. The end of a delay is the start time of
+ * the next step.
  */
 export function endOfWait({
   status,

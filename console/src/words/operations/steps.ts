@@ -21,9 +21,12 @@ export interface StepFacts {
   config: Record<string, unknown>;
   /** Explanation in words: what the step waits for, or why it took its branch. */
   explanation: string | null;
-  /** When the wait of the execution at this step ends; null: it does not wait there. */
+  /**
+   * When the wait of the execution at this step ends; null: the execution does not wait at this
+   * step.
+   */
   waitsUntil: string | null;
-  /** When the next step began; null: not yet. */
+  /** When the next step began; null: the next step has not begun. */
   leftAt: string | null;
 }
 

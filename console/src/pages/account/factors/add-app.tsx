@@ -8,7 +8,10 @@ import { Loaded } from '../../../design/parts.tsx';
 import { useState } from 'react';
 import { QrCode } from './qr-code.tsx';
 
-/** The dialog that adds an authenticator app: it shows the secret, and asks for its first code. */
+/**
+ * The dialog that adds an authenticator app. It shows the secret, and asks for the first code of
+ * the app.
+ */
 export function AddApp({
   onAdded,
   onClose,

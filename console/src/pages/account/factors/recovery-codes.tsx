@@ -2,7 +2,7 @@ import { Button } from '../../../design/button.tsx';
 import { Dialog } from '../../../design/dialog.tsx';
 import { CopyButton } from '../../../design/parts.tsx';
 
-/** The dialog with new recovery codes. The API never returns them again. */
+/** The dialog with new recovery codes. The API never returns these codes again. */
 export function RecoveryCodes({
   codes,
   onClose,

@@ -117,8 +117,8 @@ export function Counted({ values }: { values: CampaignValues }) {
 }
 
 /**
- * Returns the percentage of contacts in the hold-out, who get no such mail for comparison; null:
- * none.
+ * Returns the percentage of contacts in the hold-out, which get no such mail so that its effect can
+ * be measured; null: all contacts may get the mail.
  */
 function useHeldOut({ messageType, topicId }: CampaignValues): string | null {
   const { api, project } = useProject();

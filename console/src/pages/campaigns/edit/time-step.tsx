@@ -14,7 +14,8 @@ export function TimeStep({ form }: { form: FormState<CampaignValues> }) {
   const times = [
     { value: 'now', text: 'Now' },
     { value: 'at', text: 'At a time' },
-    // An experiment compares versions that are sent at the same time.
+    // A campaign with an experiment cannot be sent at local times, because an experiment compares
+    // versions that are sent at the same time.
     { value: 'local', text: 'Local time of each contact', isDisabled: experiment !== null },
   ];
   return (

@@ -13,8 +13,8 @@ export interface Opened {
 }
 
 /**
- * The form of a campaign. `form.send` saves the campaign and then calls `whenSaved`. It fails if
- * another user has saved the campaign meanwhile.
+ * The form of a campaign. `form.send` saves the campaign and then calls `whenSaved`. Saving fails
+ * if another user has saved the campaign meanwhile.
  */
 export function useCampaignForm(
   opened: Opened | null,

@@ -63,7 +63,9 @@ export function audienceRequest(values: Audience) {
   };
 }
 
-/** The reverse of `audienceRequest`. */
+/**
+ * Returns the values of the form for the audience of a campaign: the reverse of `audienceRequest`.
+ */
 function audienceOf(campaign: Campaign): Audience {
   const { audienceType, segmentId, audienceCondition } = campaign;
   const plain = {

@@ -14,7 +14,7 @@ export interface ExperimentValues {
   onTie: CampaignExperiment['onTie'];
 }
 
-/** One version of the mail. Empty parts are those of the campaign. */
+/** One version of the mail. Empty parts are the same as in the campaign. */
 export interface ArmValues {
   id: string;
   name: string;
@@ -22,9 +22,12 @@ export interface ArmValues {
   from: string;
   fromName: string;
   replyTo: string;
-  /** null: the content of the campaign. */
+  /** null: the body of the campaign. */
   body: string | null;
-  /** Template from which the API made this version; empty: none, or the version was changed. */
+  /**
+   * Template from which the API made this version; empty: the version has no template, or was
+   * changed later.
+   */
   templateId: string;
 }
 

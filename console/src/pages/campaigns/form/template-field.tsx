@@ -4,7 +4,7 @@ import { useRead } from '../../../api/queries.ts';
 import { SelectField } from '../../../design/fields.tsx';
 import { useProject } from '../../../shell/project.ts';
 
-/** Copies a template. Later changes of the template do not reach the copy. */
+/** Copies a template into the form. Later changes of the template do not change the copy. */
 export function TemplateField({ onCopy }: { onCopy: (template: Template) => void }) {
   const { api, project } = useProject();
   const [chosen, setChosen] = useState('');

@@ -6,7 +6,7 @@ import type { ContactFile, Target } from './csv-file.ts';
 const leaveOut = '-';
 const other = '+';
 
-/** A choice for each column: the field that it becomes. */
+/** A field for each column of the file, in which the user chooses the target of the column. */
 export function ColumnTargets({
   file,
   targets,

@@ -6,7 +6,10 @@ import {
 } from '../../../../../domain/contact/csv.ts';
 import { type CsvLine, readCsvLines } from '../../../../../domain/contact/csv-lines.ts';
 
-/** A contact file before it is sent: its columns, what they become, and the parts that are sent. */
+/**
+ * A contact file before it is sent: its columns, the targets of the columns, and the parts that are
+ * sent.
+ */
 
 export type ImportedRow = ReturnType<typeof readRow>;
 
@@ -23,7 +26,7 @@ export interface ContactFile {
   lines: readonly CsvLine[];
 }
 
-/** The name that a column gets; null: it is left out. */
+/** The name that the import gives a column; null: the column is left out. */
 export type Target = string | null;
 
 const encoder = new TextEncoder();
@@ -31,7 +34,10 @@ const encoder = new TextEncoder();
 /** Maximum bytes of a part, below the server's limit of 5 MiB. */
 const partBytes = 4.5 * 1024 * 1024;
 
-/** @throws CsvFault if the file is not CSV in UTF-8 */
+/**
+ * Reads a contact file.
+ * @throws CsvFault if the file is not CSV in UTF-8
+ */
 export async function readContactFile(file: File): Promise<ContactFile> {
   const lines: CsvLine[] = [];
   for await (const some of readCsvLines(chunksOf(file))) lines.push(...some);
@@ -60,7 +66,7 @@ export function firstTargets(columns: readonly string[]): Target[] {
   });
 }
 
-/** Returns why the targets cannot be used; null: they can. */
+/** Returns why the targets cannot be used; null: the targets are valid. */
 export function faultOfTargets(targets: readonly Target[]): string | null {
   const used = targets.filter((target) => target !== null);
   if (!used.includes('email')) return 'Choose the column that holds the email address.';
@@ -89,13 +95,13 @@ function importedRow(header: CsvHeader, { cells, fault }: CsvLine, row: number):
 
 interface Part {
   content: Blob;
-  /** Row numbers in the user's file, by the order of the rows in this part. */
+  /** The number that each row of this part has in the user's file. */
   rows: readonly number[];
 }
 
 /**
- * Returns the parts to send, with renamed columns and without those left out. Lines that are not
- * valid CSV are returned in `faults`.
+ * Returns the parts to send, in which columns are renamed or left out. Lines that are not valid CSV
+ * are returned in `faults`.
  */
 export function partsOf(
   { lines }: ContactFile,

@@ -1,6 +1,6 @@
 import { useId, useState } from 'react';
 
-/** A place to choose a file, or to drop one. */
+/** A field in which the user chooses a file, or drops a file from another window. */
 export function FileField({
   error,
   onChoose,

@@ -20,7 +20,7 @@ interface ImportState {
   failed: number;
   faults: readonly RowFault[];
   isDone: boolean;
-  /** The server's reason why the import stopped; null: it did not. */
+  /** The server's reason why the import stopped; null: the import has not stopped. */
   stopped: string | null;
   error: unknown;
 }
@@ -41,7 +41,10 @@ async function ended(
   }
 }
 
-/** Sends a file part by part. Each part waits for the one before, so that rows keep their order. */
+/**
+ * Sends a file part by part. A part is sent after the import of the previous part has ended, so
+ * that rows keep their order.
+ */
 export function useImport() {
   const { api, project } = useProject();
   const [state, setState] = useState<ImportState | null>(null);

@@ -2,7 +2,10 @@ import type { CreateProviderRequest, SesProvider, SmtpProvider } from '../../../
 
 export type OwnProvider = SmtpProvider | SesProvider;
 
-/** The values of the form of a provider. An empty secret stays unchanged. */
+/**
+ * The values of the form of a provider. If the field of a secret is empty, the stored secret is not
+ * changed.
+ */
 export interface ProviderValues {
   name: string;
   kind: 'smtp' | 'ses';
@@ -18,7 +21,7 @@ export interface ProviderValues {
   snsTopicArn: string;
   feedback: SmtpProvider['feedback'];
   feedbackSecret: string;
-  /** Sender domains that the provider may serve, one per line; empty: all. */
+  /** Sender domains that the provider may serve, one per line; empty: all sender domains. */
   domains: string;
   ratePerSecond: string;
   maxMessageMb: string;

@@ -1,6 +1,6 @@
 import { CheckField } from '../../../design/fields.tsx';
 
-/** Check boxes. Choosing none means all. */
+/** Check boxes. If no box is checked, all options are meant. */
 export function Choices<Id extends string>({
   legend,
   options,

@@ -8,7 +8,8 @@ import { counted } from '../../../words/numbers.ts';
 import { madeBy, useKeys } from '../shared/use-keys.ts';
 
 /**
- * The two keys that each project has. `made` are new keys, which are shown until the page is left.
+ * The two keys that each project has.
+ * @param made new keys, which are shown until the page is left
  */
 export function KeyPair({
   made,

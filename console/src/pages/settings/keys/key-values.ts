@@ -45,15 +45,17 @@ export function valuesOfKey(key: ApiKey): KeyValues {
 }
 
 /**
- * Returns a typed time in the API's format; null: none. Other text is returned unchanged, so that
- * the API refuses it.
+ * Returns a typed time in the API's format; null: no time is typed. Text that is no time is
+ * returned unchanged, so that the API refuses it.
  */
 export function endOf(typed: string): string | null {
   if (typed === '') return null;
   return (valueOf(typed, 'moment') as string | undefined) ?? typed;
 }
 
-/** Returns the settings in the API's format, and only those that the kind of key has. */
+/**
+ * Returns the settings in the API's format, without settings that this kind of key does not have.
+ */
 export function bodyOfKey(values: KeyValues): CreateApiKeyRequest {
   const { kind } = values;
   return {
@@ -68,7 +70,8 @@ export function bodyOfKey(values: KeyValues): CreateApiKeyRequest {
 }
 
 /**
- * Returns only the changed settings, because the API refuses an expiry in the past, changed or not.
+ * Returns only the changed settings. An unchanged expiry in the past must not be sent, because the
+ * API would refuse it.
  */
 export function changedSettings(
   values: KeyValues,

@@ -14,8 +14,8 @@ import { timeZone } from '../../../words/times.ts';
 import { typedOf, valueOf } from '../../../values/kinds.ts';
 
 /**
- * The hold-out, which gets no marketing mail so that its effect can be measured, and the UTM
- * parameters.
+ * The hold-out, which gets no marketing mail so that the effect of this mail can be measured, and
+ * the UTM parameters.
  */
 export function Page() {
   const { project, api, path } = useProject();

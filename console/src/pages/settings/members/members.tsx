@@ -9,7 +9,7 @@ import { LeaveProject } from './leave-project.tsx';
 import { MemberTable } from './member-table.tsx';
 import { SignInPolicy } from './sign-in-policy.tsx';
 
-/** The people who work in the project, and those who are invited. */
+/** The members of the project, and the people who are invited. */
 export function Page() {
   const { project, adminOnly } = useProject();
   const { id } = project;

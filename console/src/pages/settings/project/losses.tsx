@@ -24,7 +24,7 @@ async function countAll(api: Everpost): Promise<string[]> {
   ];
 }
 
-/** The text of a dialog before everything in a project is deleted. */
+/** The text of the dialog that is shown before everything in a project is deleted. */
 export function Losses({
   api,
   projectId,

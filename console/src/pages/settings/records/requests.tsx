@@ -58,8 +58,8 @@ function queryOf(filter: Filter) {
 }
 
 /**
- * The requests of the project. They are read only when the user asks, because each read also
- * becomes a request in the list.
+ * The requests of the project. The list is read only when the user asks, because each read is also
+ * a request and appears in the list.
  */
 export function Requests() {
   const { api, project } = useProject();

@@ -8,7 +8,10 @@ import { useProject } from '../../../shell/project.ts';
 
 const hostsOf = (text: string) => text.split(/[\s,]+/).filter((host) => host !== '');
 
-/** @throws EverpostError with an error that the form shows at the field `name` */
+/**
+ * Refuses the name of a secret.
+ * @throws EverpostError with an error that the form shows at the field `name`
+ */
 function refuseName(message: string): never {
   throw new EverpostError(message, {
     code: 'VALIDATION_ERROR',

@@ -2,7 +2,7 @@ import type { ApiKey } from '../../../api/api.ts';
 import { useLive } from '../../../api/queries.ts';
 import { useProject } from '../../../shell/project.ts';
 
-/** Reads the named keys of the project, newest first: those that are valid, or the revoked ones. */
+/** Reads the named keys of the project, newest first: either the valid keys or the revoked keys. */
 export function useKeys({ revoked = false, isLive = false } = {}) {
   const { api, project } = useProject();
   return useLive({
@@ -13,8 +13,8 @@ export function useKeys({ revoked = false, isLive = false } = {}) {
 }
 
 /**
- * Returns the keys that a key has made, directly or through other keys. All of them end with that
- * key.
+ * Returns the keys that a key has created, directly or through other keys. All these keys end when
+ * the given key ends.
  */
 export function madeBy(id: string, keys: readonly ApiKey[]): readonly ApiKey[] {
   const own = keys.filter(({ createdBy }) => createdBy?.type === 'key' && createdBy.id === id);

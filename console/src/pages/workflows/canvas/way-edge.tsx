@@ -2,7 +2,7 @@ import { BaseEdge, EdgeLabelRenderer, type EdgeProps, getSmoothStepPath } from '
 import { Menu } from '../../../design/menu.tsx';
 import { addedTypes, type StepType, typeNames } from '../../../journey/graph.ts';
 
-/** An arrow with a `+` that puts a step in between. */
+/** An arrow between two steps, with a button `+` that adds a step in between. */
 export function WayEdge({ data, markerEnd, ...place }: EdgeProps) {
   const [path, x, y] = getSmoothStepPath(place);
   const { onAdd } = data as { onAdd: (type: StepType) => void };

@@ -10,7 +10,7 @@ import { useProject } from '../../../shell/project.ts';
 import { EventField } from '../../../values/event-field.tsx';
 import { createReady } from './create-ready.ts';
 
-/** Asks for what a new workflow needs. If `ready` is null, the workflow is blank. */
+/** Asks for the values that a new workflow needs. If `ready` is null, the workflow is blank. */
 export function CreateDialog({ ready, onClose }: { ready: Ready | null; onClose: () => void }) {
   const { api, project } = useProject();
   const { data: domains } = useRead([project.id, 'domains'], () => api.get('/domains'), {

@@ -9,7 +9,7 @@ import { CreateDialog } from './create-dialog.tsx';
 import { MiniPicture } from './mini-picture.tsx';
 import '../shared/workflows.css';
 
-/** A new workflow: blank, or one of the ready-made ones. */
+/** A new workflow, which is blank or ready-made. */
 export function Page() {
   const { project, path } = useProject();
   const [chosen, setChosen] = useState<Ready | 'blank' | null>(null);

@@ -27,7 +27,7 @@ export function Page() {
       setLoaded(true);
       return { etag: etagOf(graph), journey: graph, isEnabled: workflow.enabled };
     },
-    // The graph is read once, because a later version must not replace the edited one.
+    // The graph is read once, because a later version must not replace the edited graph.
     { isEnabled: !isLoaded },
   );
   const { error } = stored;

@@ -7,7 +7,7 @@ import type { EditAction, Editing } from '../../../journey/editing.ts';
 import { useProject } from '../../../shell/project.ts';
 import { useEnabling } from '../shared/enabling.tsx';
 
-/** Name and state of what is edited, and the actions on the whole graph. */
+/** Name and state of the workflow, and the actions on the whole graph. */
 export function EditorHead({
   id,
   state: { journey, past, future },

@@ -1,7 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * Matches windows that are wide enough for the canvas. Narrower ones show outline and form instead.
+ * Matches windows that are wide enough for the canvas. Narrower windows show the outline and the
+ * form instead.
  */
 const wide = matchMedia('(min-width: 1000px)');
 

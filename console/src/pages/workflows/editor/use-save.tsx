@@ -12,8 +12,9 @@ import { useProject } from '../../../shell/project.ts';
 const storedText = (journey: Journey) => JSON.stringify(journey);
 
 /**
- * Saves the graph. If another user has saved meanwhile, a dialog asks before that graph is
- * overwritten. `draft`: unsaved work, which may be based on an older graph than the saved one.
+ * Saves the graph. If another user has saved meanwhile, a dialog asks before the graph of this user
+ * is overwritten.
+ * @param draft unsaved work, which may be based on an older graph than the saved graph
  */
 export function useSave({
   id,

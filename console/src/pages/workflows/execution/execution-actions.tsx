@@ -40,7 +40,7 @@ export function ExecutionActions({
   );
 }
 
-/** Retries the failed step, on the same version of the workflow or on the newest. */
+/** Retries the failed step, on the same version of the workflow or on the newest version. */
 function Retry({ execution }: { execution: ExecutionDetails }) {
   const { api, at, reload } = useExecution(execution);
   const { project } = useProject();

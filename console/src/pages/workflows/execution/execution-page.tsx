@@ -91,7 +91,10 @@ function explanationIn(detail: unknown): string | null {
   return typeof explanation === 'string' ? explanation : null;
 }
 
-/** The history and the picture of an execution, which are read again when the execution changes. */
+/**
+ * The entries of the execution's history and its picture. Both are read again when the execution
+ * changes.
+ */
 function useWay({ id: executionId, workflowId: id, updatedAt, stepExecutions }: ExecutionDetails) {
   const { api, project } = useProject();
   const path = { id, executionId };

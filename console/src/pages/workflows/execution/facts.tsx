@@ -10,7 +10,7 @@ export function Facts({
   runUrl,
 }: {
   execution: ExecutionDetails;
-  /** Address of the run in the Temporal UI; null: there is none. */
+  /** Address of the run in the Temporal UI; null: the server knows no Temporal UI. */
   runUrl: string | null;
 }) {
   const { path } = useProject();

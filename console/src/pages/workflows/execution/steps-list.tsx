@@ -8,7 +8,7 @@ import { type StepFacts, stepSentence, stepStates } from '../../../words/operati
 import { fullTime } from '../../../words/times.ts';
 import type { VersionGraph } from './version-graph.ts';
 
-/** The steps of an execution in sentences, the first one first. */
+/** The steps of an execution in sentences, the oldest step first. */
 export function StepsList({
   execution,
   graph,
@@ -46,7 +46,7 @@ const hasBegun = ({ startedAt }: StepExecution) => startedAt !== null;
 function Step({ row, facts }: { row: StepExecution; facts: StepFacts }) {
   const { path } = useProject();
   const { step, status, output } = row;
-  // A delay is COMPLETED from its beginning, but its execution waits there.
+  // A delay has the status COMPLETED from its beginning, but its execution waits at the delay.
   const { text, tone } = stepStates[facts.waitsUntil === null ? status : 'WAITING'];
   const emailId = output?.['emailId'];
   return (

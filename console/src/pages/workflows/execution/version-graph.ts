@@ -28,7 +28,8 @@ const outcomes = [
 ];
 
 /**
- * Returns the branches by which an execution can leave a step; empty: its transitions name none.
+ * Returns the branches by which an execution can leave a step; empty: the transitions of the step
+ * name no branches.
  */
 export function branchesBehind(
   graph: VersionGraph | undefined,

@@ -86,7 +86,7 @@ const deciders = [
 
 const firstConfig: Config = { field: '', operator: 'equals', value: '' };
 
-/** Returns the same branches with their comparisons as filters. */
+/** Returns the condition with the same branches, in which each comparison is a filter. */
 function asFilter(config: Config): Config {
   const { branches } = config['mode'] === 'multi' ? config : asMulti(config);
   const field = textOf(config['field']).replace(/^contact\./, '');
@@ -184,7 +184,10 @@ const noFilter: Condition = {
   groups: [{ filters: [{ field: '', operator: 'equals' }] }],
 };
 
-/** The first branch whose filter holds is taken, otherwise `default`. */
+/**
+ * The branches of a condition with filters. A contact takes the first branch whose filter holds,
+ * otherwise `default`.
+ */
 function FilterBranches({
   config,
   journey,

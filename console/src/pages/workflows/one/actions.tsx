@@ -55,8 +55,8 @@ export function WorkflowActions({
 }
 
 /**
- * Deletes a workflow. If it has had people, or they can enter, a dialog first says with numbers
- * what is lost; otherwise the deletion can be undone.
+ * Deletes a workflow. If it has had executions, or contacts can enter it, a dialog first asks and
+ * shows how much is lost. Otherwise the deletion can be undone.
  */
 function useDelete({ id, name, isEnabled }: { id: string; name: string; isEnabled: boolean }) {
   const { api, path, project } = useProject();

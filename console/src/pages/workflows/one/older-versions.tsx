@@ -10,7 +10,7 @@ import { reasonText, verdictText } from '../../../words/dry-run.ts';
 import { MigrateDialog } from './migrate-dialog.tsx';
 import { type DryRun, useDryRun } from './use-dry-run.ts';
 
-/** People in executions of older versions, until the user moves them to the current one. */
+/** People in executions of older versions, with a button that moves them to the current version. */
 export function OlderVersions({ id }: { id: string }) {
   const { api, project } = useProject();
   const [isMigrating, setMigrating] = useState(false);

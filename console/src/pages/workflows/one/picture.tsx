@@ -12,7 +12,7 @@ export function Picture({
 }: {
   id: string;
   name: string;
-  /** Version of the workflow; absent: the current one. */
+  /** Version of the workflow; absent: the current version. */
   version?: number;
   isStats?: boolean;
 }) {

@@ -23,7 +23,10 @@ function fullestOf(
   return fullest && fullest.waiting > 0 ? { id: fullest.stepId, name: fullest.name } : null;
 }
 
-/** Statistics of each step, and the people at the chosen step; at first the fullest one. */
+/**
+ * Statistics of each step, and the people at the chosen step. At first, the step with the most
+ * people is chosen.
+ */
 export function Steps({ id }: { id: string }) {
   const { api, project } = useProject();
   const [chosen, setChosen] = useState<ShownStep | null>(null);

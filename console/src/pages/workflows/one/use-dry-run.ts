@@ -8,7 +8,7 @@ const ask = (api: Everpost, id: string, mapping: Record<string, string>) =>
 
 export type DryRun = Answer<typeof ask>['data'];
 
-/** Returns a function that asks which effect a move to the current version has on executions. */
+/** Returns a function that reads how a move to the current version would change executions. */
 export function useDryRun(id: string) {
   const { api } = useProject();
   return async (mapping: Record<string, string>): Promise<DryRun> =>

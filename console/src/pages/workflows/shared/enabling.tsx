@@ -5,7 +5,7 @@ import { useNotify } from '../../../design/notices.tsx';
 import { ProblemAlert } from '../../../design/problem-alert.tsx';
 import { useProject } from '../../../shell/project.ts';
 
-/** Enables and disables a workflow. If something is missing, `alert` says what. */
+/** Enables and disables a workflow. If a part of the workflow is missing, `alert` names it. */
 export function useEnabling(id: string, initial: boolean) {
   const { api, project } = useProject();
   const { say, fail } = useNotify();

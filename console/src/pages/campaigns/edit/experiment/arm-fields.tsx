@@ -9,7 +9,7 @@ import { TemplateField } from '../../form/template-field.tsx';
 import type { ArmValues } from '../../form/experiment-form.ts';
 import { armName } from '../../../../words/experiments.ts';
 
-/** One version of a campaign. Empty fields show the campaign's value. */
+/** One version of a campaign. Empty fields show the value of the campaign. */
 export function ArmFields({
   arm,
   campaign,
@@ -20,7 +20,7 @@ export function ArmFields({
   arm: ArmValues;
   campaign: CampaignValues;
   onChange: (arm: ArmValues) => void;
-  /** null: the version cannot be removed, because there must be at least two. */
+  /** null: the version cannot be removed, because an experiment has at least two versions. */
   onRemove: (() => void) | null;
   /** The error of a field of this version: `subject`. */
   errorOf: (field: string) => string | undefined;

@@ -16,7 +16,7 @@ import {
   newArm,
 } from '../../form/experiment-form.ts';
 
-/** Several versions of a campaign, and the rules by which the best one is found. */
+/** Several versions of a campaign, and the rules by which the best version is found. */
 export function ExperimentFields({ form }: { form: FormState<CampaignValues> }) {
   const { experiment } = form.values;
   const change = (next: ExperimentValues | null) => form.set({ experiment: next });
@@ -131,7 +131,9 @@ function Settings({ form, experiment, onChange }: Parts) {
   );
 }
 
-/** Estimates how many contacts get each version, and how many wait for the best one. */
+/**
+ * Estimates how many contacts get each version, and how many wait until the best version is known.
+ */
 export function Sizes({
   values,
   experiment,

@@ -4,8 +4,8 @@ import type { CampaignValues } from '../../form/campaign-form.ts';
 import { armName } from '../../../../words/experiments.ts';
 
 /**
- * The version of the mail to show, with a field that chooses it. Without an experiment, it is the
- * campaign itself.
+ * The version of the mail to show, with a field that chooses the version. Without an experiment,
+ * the content of the campaign itself is shown.
  */
 export function useVersion({ experiment, subject, body }: CampaignValues) {
   const [chosen, setChosen] = useState(0);

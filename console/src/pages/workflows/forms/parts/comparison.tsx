@@ -23,8 +23,8 @@ const operators = [
 const hasValue = (operator: unknown) => operator !== 'exists' && operator !== 'notExists';
 
 /**
- * Returns the names of the fields that conditions can read, also of an event, and a test for text
- * fields.
+ * Returns the names of the fields that conditions can read, also fields of the named event, and a
+ * function that is true for text fields.
  */
 export function useFields(eventName?: string) {
   const { api, project } = useProject();

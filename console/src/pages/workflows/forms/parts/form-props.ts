@@ -23,7 +23,7 @@ export function without(config: Config): Config {
 export const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
-/** Returns a number from a number field; undefined: it is empty. */
+/** Returns the number in a number field; undefined: the field is empty or has no number. */
 export const numberOf = (text: string): number | undefined =>
   text.trim() === '' || Number.isNaN(Number(text)) ? undefined : Number(text);
 
@@ -35,7 +35,10 @@ interface Comparison {
   operand: unknown;
 }
 
-/** Returns the parts of a comparison. The `valueOf` that every object inherits does not count. */
+/**
+ * Returns the parts of a comparison. Every object inherits a method `valueOf` from JavaScript,
+ * which does not count.
+ */
 export function comparisonOf(config: Config): Comparison {
   const { operator, value } = config;
   const operand = Object.hasOwn(config, 'valueOf') ? config['valueOf'] : undefined;

@@ -27,7 +27,7 @@ export function Rows({
   errorOf: (name: string) => string | undefined;
   /** Name of the button that adds a row. */
   add: string;
-  /** True: without rows, a blank one is shown. */
+  /** True: without rows, a blank row is shown. */
   hasFirst?: boolean;
 }) {
   const [typed, setTyped] = useState(value);
