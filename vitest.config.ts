@@ -33,6 +33,7 @@ const slow = [
   'test/api/keys/killed-answer.test.ts',
   'test/browser/**/*.test.ts',
   'test/console/**/*.test.ts',
+  'test/client/cli/apply.test.ts',
   'test/client/cli/everyday.test.ts',
   'test/client/cli/folder.test.ts',
   'test/client/cli/program.test.ts',

@@ -8,6 +8,7 @@ import { profiles } from './commands/profiles.ts';
 import { send } from './commands/send.ts';
 import { track } from './commands/track.ts';
 import { diff } from './folder/diff.ts';
+import { plan } from './folder/plan.ts';
 import { pull } from './folder/pull.ts';
 import type { Command } from './frame/command.ts';
 
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   profiles,
   pull,
   diff,
+  plan,
   send,
   track,
   logs,

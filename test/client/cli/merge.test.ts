@@ -106,3 +106,69 @@ describe('the file of a template', () => {
     );
   });
 });
+
+describe('the file of a workflow', () => {
+  const path = 'workflows/trial.yaml';
+  const text = [
+    'name: Trial',
+    'enabled: false',
+    'trigger:',
+    '  type: EVENT',
+    '  config:',
+    '    eventName: began',
+    'steps:',
+    '  - key: wait',
+    '    type: DELAY',
+    '    name: Wait',
+    '    config:',
+    '      amount: 2',
+    '      unit: days',
+    '    position: {x: 0, y: 0}',
+    '  - key: out',
+    '    type: EXIT',
+    '    name: Out',
+    '    config: {}',
+    '    position: {x: 0, y: 1}',
+    'transitions:',
+    '  - {from: trigger, to: wait}',
+    '  - {from: wait, to: out}',
+    '',
+  ].join('\n');
+  const local = [
+    'name: Trial',
+    'trigger: {type: EVENT, config: {eventName: began}}',
+    'steps:',
+    '  # first they wait',
+    '  - {key: wait, type: DELAY, name: Wait, config: {amount: 2, unit: days}} # two days',
+    '  - {key: out, type: EXIT, name: Out}',
+    'transitions: [{from: trigger, to: wait}, {from: wait, to: out}]',
+    '',
+  ].join('\n');
+  const updated = (server: string) => update(local, server, {}, path);
+
+  it('stays as it is while it means the same', () => {
+    expect(updated(text)).toBe(local);
+  });
+
+  it('gets the value of a step alone', () => {
+    expect(updated(text.replace('amount: 2', 'amount: 3'))).toBe(
+      local.replace('amount: 2', 'amount: 3'),
+    );
+  });
+
+  it('gets and loses steps, with the comments of others', () => {
+    const step = '  - key: more\n    type: EXIT\n    name: More\n    config: {}\n';
+    const added = updated(text.replace('transitions:', `${step}transitions:`));
+    expect(added).toContain('  # first they wait\n');
+    expect(added).toContain('# two days\n');
+    expect(added).toMatch(/- \{key: more, type: EXIT, name: More, config: \{\}/);
+    const removed = text
+      .replace(/ {2}- key: out[\s\S]*(?=transitions)/, '')
+      .replace('  - {from: wait, to: out}\n', '');
+    expect(updated(removed)).toBe(
+      local
+        .replace('  - {key: out, type: EXIT, name: Out}\n', '')
+        .replace(', {from: wait, to: out}', ''),
+    );
+  });
+});
