@@ -28,6 +28,7 @@ import { domainEndpoints } from './domains/domains.ts';
 import { emailEndpoints } from './emails/emails.ts';
 import { waitingEmailEndpoints } from './emails/waiting.ts';
 import { eventEndpoints } from './events/events.ts';
+import { applyEndpoints } from './files/applying/apply.ts';
 import { fileEndpoints } from './files/files.ts';
 import { planEndpoints } from './files/planning/plans.ts';
 import { executionEndpoints } from './executions/executions.ts';
@@ -127,7 +128,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Billing', [...billingEndpoints, ...invoiceEndpoints]],
   ['Webhooks', paymentEndpoints],
   ['Uploads', uploadEndpoints],
-  ['Files', [...fileEndpoints, ...planEndpoints]],
+  ['Files', [...fileEndpoints, ...planEndpoints, ...applyEndpoints]],
   ['Domains', domainEndpoints],
   ['Mail providers', [...providerEndpoints, ...routingEndpoints]],
   ['Local mailbox', mailboxEndpoints],

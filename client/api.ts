@@ -3149,6 +3149,14 @@ export interface Api {
       };
       answer: Plan;
     };
+    /** Apply a plan: make all of its changes, or none */
+    '/apply': {
+      request: {
+        body: ApplyPlanRequest;
+        idempotencyKey?: string;
+      };
+      answer: Plan;
+    };
     /** Add a sender domain */
     '/domains': {
       request: {
@@ -7120,6 +7128,14 @@ export type ListedPlan = {
   };
   createdAt: string;
   updatedAt: string;
+};
+
+export type ApplyPlanRequest = {
+  planId: string;
+  /** auto: moves active executions to the new versions of their workflows */
+  migrate?: 'none' | 'auto';
+  /** Why, for the list of applied plans */
+  note?: string;
 };
 
 export type DomainDkimNext = {

@@ -96,6 +96,7 @@ export const securityEventNames = [
   'workflow.waits_moved',
   'workflow.retried',
   'workflow.cancelled',
+  'files.applied',
   'contact.deleted',
   'contact.exported',
   'contact.erased',

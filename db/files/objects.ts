@@ -69,6 +69,25 @@ export async function findFileObjects(
   return found;
 }
 
+/**
+ * Prevents changes and deletion of objects, except policies, until the transaction ends. The order
+ * is always the same.
+ */
+export async function lockFileObjects(
+  tx: Database,
+  projectId: string,
+  objects: readonly { kind: FileKind; id: string | null }[],
+): Promise<void> {
+  for (const kind of fileKinds) {
+    if (kind === 'send-policy' || kind === 'consent-policy') continue;
+    const ids = objects.flatMap((one) => (one.kind === kind && one.id !== null ? [one.id] : []));
+    if (ids.length === 0) continue;
+    await sql`select from ${sql.table(fileTables[kind].table)}
+      where project_id = ${projectId} and id = any(${ids}::uuid[])
+      order by id for no key update`.execute(tx);
+  }
+}
+
 /** Returns the number of objects of a project, except policies. */
 export async function countFileObjects(db: Database, projectId: string): Promise<number> {
   let count = 0;

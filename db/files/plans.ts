@@ -2,7 +2,6 @@ import { type Selectable, sql } from 'kysely';
 import type { Position } from '../../domain/cursor.ts';
 import type { FileKind } from '../../domain/files/kinds.ts';
 import { limits } from '../../domain/limits.ts';
-import { columnsOf } from '../columns.ts';
 import type { Database } from '../database.ts';
 import { countRows } from '../expressions.ts';
 import { columns, type Plan } from '../tables.ts';
@@ -127,15 +126,38 @@ export async function lockPlan(
   tx: Database,
   projectId: string,
   id: string,
-): Promise<PlanRow | undefined> {
+): Promise<ShownPlan | undefined> {
   return tx
     .selectFrom('plan')
-    .select(columnsOf('plan'))
+    .select(shownColumns)
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .where(isKept)
     .forUpdate()
     .executeTakeFirst();
+}
+
+/** The request of an open plan. */
+export interface PlanRequest {
+  files: Readonly<Record<string, string>>;
+  variables: Readonly<Record<string, string>>;
+  reads: readonly PlanRead[];
+}
+
+/**
+ * Returns the request of an open plan, with the texts of some of its files; null: it is applied, or
+ * gone.
+ */
+export async function findPlanRequest(
+  db: Database,
+  id: string,
+  paths: readonly string[],
+): Promise<PlanRequest | null> {
+  const { rows } = await sql<PlanRequest>`
+    select variables, reads, (select coalesce(jsonb_object_agg(path, files -> path), '{}')
+        from unnest(${paths}::text[]) as named(path)) as files
+      from plan where id = ${id} and state = 'open'`.execute(db);
+  return rows[0] ?? null;
 }
 
 /** Lists plans, newest first, without the large columns. `total` is 0 on later pages. */

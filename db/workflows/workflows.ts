@@ -222,6 +222,18 @@ export async function countActiveExecutions(
     .execute();
 }
 
+/** Returns those of the workflows that have active executions. */
+export async function listBusyWorkflows(
+  db: Database,
+  workflowIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from unnest(${workflowIds}::uuid[]) as named(id)
+      where exists (select from execution
+        where workflow_id = named.id and status in ('RUNNING', 'WAITING'))`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
 /** Lists the steps of a workflow with the names of their templates, oldest first. */
 export async function listSteps(
   db: Database,

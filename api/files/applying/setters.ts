@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { columnsFrom } from '../../../db/columns.ts';
 import type { Database } from '../../../db/database.ts';
 import { lockSegment } from '../../../db/segments/segments.ts';
@@ -9,35 +8,22 @@ import { lockWorkflows } from '../../../db/workflows/workflows.ts';
 import { found } from '../../../domain/errors.ts';
 import type { FileKind } from '../../../domain/files/kinds.ts';
 import { storeConsentPolicy } from '../../consent/policy.ts';
-import type { ConsentPolicyChange } from '../../consent/policy-input.ts';
 import { storeSendPolicy } from '../../projects/send-policy.ts';
-import type { SendPolicyChange } from '../../projects/send-policy-input.ts';
 import { deleteUnusedSegment, storeNewSegment, storeSegment } from '../../segments/changes.ts';
 import { refuseBadReferences } from '../../segments/conditions.ts';
-import { givenCondition, type NewSegment } from '../../segments/input.ts';
+import { givenCondition } from '../../segments/input.ts';
 import type { Services } from '../../services/services.ts';
 import { storeNewSubscription, storeSubscription } from '../../subscriptions/changes.ts';
-import type { NewSubscription } from '../../subscriptions/input.ts';
 import { deleteUnusedTemplates, storeNewTemplate, storeTemplate } from '../../templates/changes.ts';
-import type { TemplateInput } from '../../templates/input.ts';
 import { deleteUnusedTopic, storeNewTopic } from '../../topics/changes.ts';
-import type { NewTopic } from '../../topics/input.ts';
 import { requireTopics } from '../../topics/references.ts';
 import { deleteIdleWorkflows, replaceWorkflow, storeNewWorkflow } from '../../workflows/changes.ts';
-import type { GivenGraph } from '../../workflows/portable/input.ts';
+import type { FileRequest } from '../reading/requests.ts';
 
 /** Stores the object of a file, by the same steps as the object's own endpoints. */
 
 /** The bodies of the requests that files make. */
-export interface Bodies {
-  workflow: z.output<typeof GivenGraph> & { enabled: boolean };
-  template: z.output<typeof TemplateInput>;
-  segment: z.output<typeof NewSegment>;
-  topic: z.output<typeof NewTopic>;
-  'event-subscription': z.output<typeof NewSubscription>;
-  'send-policy': z.output<typeof SendPolicyChange>;
-  'consent-policy': z.output<typeof ConsentPolicyChange>;
-}
+export type Bodies = { [Kind in FileKind]: Extract<FileRequest, { kind: Kind }>['body'] };
 
 export interface Writing extends Pick<Services, 'cipher'> {
   tx: Database;

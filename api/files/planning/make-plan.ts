@@ -98,7 +98,8 @@ async function rolledBack<T>(
   throw isBusy();
 }
 
-function isBusy(): Problem {
+/** Returns the answer when other plans of the project take longer than `planWaitMs`. */
+export function isBusy(): Problem {
   const message = 'Another plan of the project is being made or applied.';
   return new Problem('SERVICE_UNAVAILABLE', { message, suggestion: 'Try again in a minute.' });
 }

@@ -63,7 +63,7 @@ const Variables = z
   .default({})
   .describe('Values of `${NAME}` in the files');
 
-const example: z.input<typeof PlanRecord> = {
+export const planExample: z.input<typeof PlanRecord> = {
   id: '7c000000-0000-4000-8000-000000000001',
   project: { id: '0e9b6f0c-52a8-4b5c-8a51-0f3f6b9d2c01', name: 'Shop' },
   state: 'open',
@@ -138,7 +138,7 @@ const createPlan = endpoint({
     body: {
       files: { 'topics/news.yaml': 'name: News\nvisibility: public\ndefault: subscribed\n' },
     },
-    response: example,
+    response: planExample,
   },
   async handle({ db, cipher, renderer, config, caller, body }) {
     const causedBy = actorOf(caller);
@@ -187,7 +187,7 @@ const getPlan = endpoint({
   params: ById,
   response: PlanRecord,
   problems: ['PLAN_NOT_FOUND'],
-  example: { response: example },
+  example: { response: planExample },
   async handle({ db, caller, params: { id } }) {
     const plan = found('PLAN', id, await findPlan(db, caller.projectId, id));
     return presentPlan(db, await projectOf(db, caller), plan);
@@ -195,11 +195,12 @@ const getPlan = endpoint({
 });
 
 function listedExample(): z.input<typeof ListedPlanRecord> {
-  const { changes: _, warnings: __, ...listed } = example;
+  const { changes: _, warnings: __, ...listed } = planExample;
   return listed;
 }
 
-async function projectOf(db: Database, { projectId, project: { publicId } }: ProjectCaller) {
+/** Returns the project as a plan shows it. */
+export async function projectOf(db: Database, { projectId, project: { publicId } }: ProjectCaller) {
   const { name } = found('PROJECT', publicId, await findProject(db, projectId));
   return { id: publicId, name };
 }

@@ -63,12 +63,9 @@ export function refuseUnknownVersions(
 }
 
 /**
- * Returns the graph of a version, and registers the events of its exit rules. Checks first that the
- * version can run, because it may never have been enabled.
- * @param field the field of the request with the version, for the error
- * @throws Problem WORKFLOW_NOT_FOUND when the workflow was deleted in the meantime;
- * VALIDATION_ERROR `not_found` for a version that never existed; WORKFLOW_INVALID with all reasons
- * why the version cannot run
+ * Returns the graph of a version as `prepareVersion`.
+ * @throws Problem as `prepareVersion`; WORKFLOW_NOT_FOUND when the workflow was deleted in the
+ * meantime
  */
 export async function requireVersion(
   db: Database,
@@ -78,11 +75,26 @@ export async function requireVersion(
 ): Promise<Graph> {
   return transact(db, async (tx) => {
     const [row] = await lockWorkflows(tx, project_id, [id], { for: 'edit' });
-    const workflow = found('WORKFLOW', id, row);
-    const graph = await findVersionGraph(tx, id, version);
-    if (!graph) throw unknownVersion(field, version);
-    await refuseBroken(tx, workflow, graph);
-    await insertExitEvents(tx, id, graph.exitRules ?? []);
-    return graph;
+    return prepareVersion(tx, found('WORKFLOW', id, row), version, field);
   });
+}
+
+/**
+ * Returns the graph of a version of a locked workflow, and registers the events of its exit rules.
+ * Checks first that the version can run, because it may never have been enabled.
+ * @param field the field of the request with the version, for the error
+ * @throws Problem VALIDATION_ERROR `not_found` for a version that never existed; WORKFLOW_INVALID
+ * with all reasons why the version cannot run
+ */
+export async function prepareVersion(
+  tx: Database,
+  locked: WorkflowRow,
+  version: number,
+  field: string,
+): Promise<Graph> {
+  const graph = await findVersionGraph(tx, locked.id, version);
+  if (!graph) throw unknownVersion(field, version);
+  await refuseBroken(tx, locked, graph);
+  await insertExitEvents(tx, locked.id, graph.exitRules ?? []);
+  return graph;
 }

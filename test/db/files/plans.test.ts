@@ -4,6 +4,7 @@ import { deleteExpired } from '../../../db/expired.ts';
 import {
   completePlan,
   findPlan,
+  findPlanRequest,
   insertPlan,
   listPlans,
   lockPlan,
@@ -84,7 +85,8 @@ describe('applied plans', () => {
     const { id } = await insert();
     await transact(db, async (tx) => {
       const locked = await lockPlan(tx, projectId, id);
-      expect(locked?.files).toEqual({ 'topics/news.yaml': 'name: News\n' });
+      const request = await findPlanRequest(tx, id, ['topics/news.yaml']);
+      expect(request?.files).toEqual({ 'topics/news.yaml': 'name: News\n' });
       await completePlan(tx, locked!, { ...applied, result });
     });
     for (let number = 0; number < 11; number += 1) await insert();

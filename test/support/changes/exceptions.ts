@@ -27,6 +27,7 @@ export const exceptions: Record<string, string> = {
   previewStoredTemplate: nothing,
   previewRouting: nothing,
   dryRunEdit: nothing,
+  createPlan: nothing,
   simulateExecution: nothing,
   testCampaign: nothing,
   testTemplate: nothing,

@@ -41,6 +41,18 @@ export const settingChanges: Play[] = [
     body: ({ ids }) => ({ ids: [ids['copy']], delete: true }),
   },
   {
+    id: 'applyPlan',
+    event: 'files.applied',
+    prepare: async ({ api, project, ids }) => {
+      const files = { 'topics/planned.yaml': 'name: Planned\ndefault: subscribed\n' };
+      const { secretKey: key } = project;
+      const { body } = await api.request('POST', '/plan', { key, body: { files } });
+      ids['plan'] = body.id;
+    },
+    body: ({ ids }) => ({ planId: ids['plan'] }),
+    wrong: { body: { planId: '7c000000-0000-4000-8000-000000000001' } },
+  },
+  {
     id: 'createRamp',
     event: 'ramp.created',
     body: { domain: 'news.test', startPerDay: 200, days: 14 },
