@@ -8,6 +8,7 @@ import { findFleet } from './db/delivery/workers.ts';
 import { readBacklog } from './db/reads/backlog.ts';
 import { countHeldMail } from './db/reads/held-mail.ts';
 import { readClock, readSizes } from './db/reads/sizes.ts';
+import { listOpenRestores } from './db/restores/restores.ts';
 import { findWatermark } from './db/watermarks.ts';
 import { policyHolds } from './domain/outcomes/policy-holds.ts';
 import type { Metrics, Reading } from './providers/metrics/metrics.ts';
@@ -136,6 +137,7 @@ async function readDatabase(db: Database): Promise<Reading[]> {
       labels: { reason },
       value,
     })),
+    { name: 'restores_open', value: (await listOpenRestores(db)).length },
     { name: 'outbox_entries', value: backlog.outboxEntries },
     { name: 'outbox_age_seconds', value: backlog.outboxAge },
     { name: 'executions_stuck', value: backlog.executionsStuck },

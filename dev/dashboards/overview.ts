@@ -43,6 +43,20 @@ export const overview: Dashboard = {
           as: 'stat',
         },
         {
+          title: 'Open restores',
+          unit: 'short',
+          description: 'Restores of a server that are being repaired, or wait for a decision.',
+          series: [['max(everpost_restores_open)', 'restores']],
+          as: 'stat',
+        },
+        {
+          title: 'Failed sweep tasks',
+          unit: 'short',
+          description: 'Failed attempts of tasks of the sweep, in an hour.',
+          series: [['sum(increase(everpost_sweep_task_failures_total[1h]))', 'failed']],
+          as: 'stat',
+        },
+        {
           title: 'Deprecated settings',
           unit: 'short',
           description: 'Settings in use that a later version will not read. The log names them.',

@@ -141,6 +141,11 @@ const gauges = {
     of: 'all',
     help: 'Seconds since the newest sweep began; missing before the first one.',
   },
+  restores_open: {
+    type: 'gauge',
+    of: 'all',
+    help: 'Restores of PostgreSQL or Temporal whose repair is at work, or for which an operator must decide.',
+  },
   database_bytes: {
     type: 'gauge',
     of: 'all',
