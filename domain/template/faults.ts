@@ -167,7 +167,11 @@ function lastAt<T>(items: readonly T[], at: number, start: (item: T) => number):
  * Returns the index of the last item that starts at or before an offset; -1: there is none. The
  * items are in order.
  */
-function lastIndexAt<T>(items: readonly T[], at: number, start: (item: T) => number): number {
+export function lastIndexAt<T>(
+  items: readonly T[],
+  at: number,
+  start: (item: T) => number,
+): number {
   let low = 0;
   let high = items.length;
   while (low < high) {

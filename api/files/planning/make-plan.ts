@@ -5,9 +5,10 @@ import { isLockTimeout } from '../../../db/sql-state.ts';
 import { makeMissingKeys } from '../../../db/transactions/files/make-keys.ts';
 import { Problem } from '../../../domain/errors.ts';
 import type { Services } from '../../services/services.ts';
-import { readFiles } from '../reading/read.ts';
+import { readFilesApart } from '../apart/read-files.ts';
 import { type Comparison, compareFiles, type Patterns } from './compare.ts';
-import { distinct, refusal } from './problems.ts';
+import { mergeProblems } from '../reading/read.ts';
+import { refusal } from './problems.ts';
 import type { PlanSummary, ShownChange } from './record.ts';
 import { rehearse, type Rehearsal, type RehearsedChange } from './rehearse.ts';
 import { findPlanWarnings } from './warnings.ts';
@@ -36,18 +37,18 @@ interface Planner extends Pick<Services, 'db' | 'cipher' | 'renderer' | 'config'
 export async function makePlan(planner: Planner, given: GivenPlan): Promise<ShownPlan> {
   const { db, projectId, causedBy } = planner;
   const { files, variables } = given;
-  const { objects, problems } = readFiles(files, variables);
+  const { objects, problems } = await readFilesApart(projectId, files, variables);
   await makeMissingKeys(db, projectId);
   const { comparison, rehearsal, total } = await rolledBack(planner, async (tx) => {
     const compared = await compareFiles({ ...readerOf(planner), db: tx }, objects, given);
-    const all = { ...compared, problems: distinct(problems, compared.problems) };
+    const all = { ...compared, problems: mergeProblems(problems, compared.problems) };
     return {
       comparison: all,
       total: await countFileObjects(tx, projectId),
       rehearsal: await rehearse(writingOf(planner, tx), all, given.examples),
     };
   });
-  const refused = distinct(comparison.problems, rehearsal.problems);
+  const refused = mergeProblems(comparison.problems, rehearsal.problems);
   if (refused.length > 0) throw refusal(refused);
   const shown = {
     summary: summaryOf(comparison, rehearsal, total),

@@ -57,14 +57,6 @@ export function problemsIn(object: ReadObject, problem: Problem): FileProblem[] 
   });
 }
 
-/** Returns the problems of all lists, each once. */
-export function distinct(...lists: readonly (readonly FileProblem[])[]): FileProblem[] {
-  const found = lists
-    .flat()
-    .map((problem) => [[problem.path, problem.place, problem.code].join('\n'), problem] as const);
-  return [...new Map(found).values()];
-}
-
 /** Returns the answer to a request with these problems of files, at most 100. */
 export function refusal(problems: readonly FileProblem[]): Problem {
   const errors = problems.slice(0, problemsMax).map((problem): FieldProblem => {

@@ -1,16 +1,6 @@
-import {
-  Composer,
-  CST,
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  type Pair,
-  Parser,
-} from 'yaml';
+import { Composer, CST, isMap, isScalar, isSeq, Lexer, type Pair, Parser } from 'yaml';
 import type { FieldCode } from '../../../domain/errors.ts';
-import { lineStarts } from '../../../domain/template/faults.ts';
+import { lastIndexAt, lineStarts } from '../../../domain/template/faults.ts';
 
 /**
  * Reads a YAML or JSON file as a plain value. YAML is of version 1.2 with the core schema, and
@@ -22,6 +12,13 @@ import { lineStarts } from '../../../domain/template/faults.ts';
 const levelsMax = 50;
 /** Maximum number of mistakes that are reported for one file. */
 const mistakesMax = 100;
+/**
+ * Maximum number of words and signs of one file. A workflow of the maximum size has fewer; reading
+ * this many takes two seconds.
+ */
+const lexemesMax = 500_000;
+/** Maximum number of places whose positions are kept after the file was read. */
+const placesMax = 2_000;
 
 /** The position of a character in a file. Both numbers count from 1. */
 export interface TextPosition {
@@ -46,6 +43,16 @@ export interface ReadDocument {
    * does not exist, it is the position of the innermost place that contains it.
    */
   placeOf: (place: string) => TextPosition | null;
+  /** Returns the positions of the outer places, at most 2,000. */
+  places: () => Map<string, TextPosition>;
+}
+
+/** A place of a file, and the node of the document there. */
+interface Part {
+  path: readonly string[];
+  /** The node whose position is the position of the place. */
+  named: unknown;
+  node: unknown;
 }
 
 /**
@@ -54,31 +61,42 @@ export interface ReadDocument {
 export function readDocument(text: string, format: 'yaml' | 'json', firstLine = 1): ReadDocument {
   const positions = new Positions(text, firstLine);
   const mistakes: Mistake[] = [];
-  const refuse = (message: string, at: number | null, place: string | null = null) => {
+  const refuse: Refuse = (message, at, { place = null, code = 'invalid_string' } = {}) => {
     if (mistakes.length >= mistakesMax) return;
-    const position = at === null ? null : positions.at(at);
-    mistakes.push({ place, position, code: 'invalid_string', message });
+    mistakes.push({ place, position: at === null ? null : positions.at(at), code, message });
   };
-  const unread: ReadDocument = { value: undefined, mistakes, placeOf: () => null };
+  const unread: ReadDocument = {
+    value: undefined,
+    mistakes,
+    placeOf: () => null,
+    places: () => new Map(),
+  };
   if (format === 'json' && !isJson(text, refuse)) return unread;
   const tokens = tokensOf(text, refuse);
   if (tokens === null) return unread;
   const composer = new Composer({ version: '1.2', schema: 'core', uniqueKeys: false });
-  const documents = [...composer.compose(tokens, true, text.length)];
-  const [document] = documents;
-  for (const { errors } of documents) {
-    for (const { message, pos } of errors) refuse(`Is not valid YAML. ${message}`, pos[0]);
-  }
-  if (documents.length > 1) {
-    refuse('Must be one YAML document.', documents[1]!.range[0]);
+  const [document] = composer.compose(tokens, true, text.length);
+  for (const { message, pos } of document?.errors ?? []) {
+    refuse(`Is not valid YAML. ${message}`, pos[0]);
   }
   if (!document || mistakes.length > 0) return unread;
-  const value = new Values(refuse).valueOf(document.contents, []);
-  return { value, mistakes, placeOf: (place) => positions.of(document, place) };
+  const { contents } = document;
+  return {
+    value: new Values(refuse).valueOf(contents, []),
+    mistakes,
+    placeOf: (place) => positions.of(contents, place),
+    places: () => positions.all(contents),
+  };
 }
 
+type Refuse = (
+  message: string,
+  at: number | null,
+  more?: { place?: string | null; code?: FieldCode },
+) => void;
+
 /** Returns false and refuses the text if it is not JSON. */
-function isJson(text: string, refuse: (message: string, at: number | null) => void): boolean {
+function isJson(text: string, refuse: Refuse): boolean {
   try {
     JSON.parse(text.replace(/^\uFEFF/, ''));
     return true;
@@ -101,32 +119,40 @@ const refusedTokens: Readonly<Record<string, string>> = {
  * Splits a text into the tokens of YAML. Returns null if it refuses the text, before a value is
  * made: nested values are read by recursion, which has a limit.
  */
-function tokensOf(
-  text: string,
-  refuse: (message: string, at: number | null) => void,
-): CST.Token[] | null {
+function tokensOf(text: string, refuse: Refuse): CST.Token[] | null {
   const parser = new Parser();
   const tokens: CST.Token[] = [];
   let isContent = false;
-  let isRefused = false;
   let refused = 0;
+  let lexemes = 0;
+  let documents = 0;
+  const take = (more: Iterable<CST.Token>) => {
+    for (const token of more) {
+      tokens.push(token);
+      if (token.type === 'document' && ++documents === 2) refuse(oneDocument, token.offset);
+    }
+  };
   for (const lexeme of new Lexer().lex(text)) {
     const message = isContent ? undefined : refusedTokens[CST.tokenType(lexeme) ?? ''];
-    if (message !== undefined && refused < mistakesMax) {
+    if (message !== undefined) {
       refuse(message, parser.offset);
       refused += 1;
-      isRefused = true;
     }
     isContent = lexeme === CST.SCALAR;
-    tokens.push(...parser.next(lexeme));
-    if (levelsOf(parser) > levelsMax) {
+    take(parser.next(lexeme));
+    lexemes += 1;
+    if (lexemes > lexemesMax) {
+      refuse('Has too many values. Split it.', parser.offset, { code: 'too_big' });
+    } else if (levelsOf(parser) > levelsMax) {
       refuse(`Must not have more than ${levelsMax} levels of nesting.`, parser.offset);
-      return null;
-    }
+    } else if (refused < mistakesMax && documents < 2) continue;
+    return null;
   }
-  tokens.push(...parser.end());
-  return isRefused ? null : tokens;
+  take(parser.end());
+  return refused > 0 || documents > 1 ? null : tokens;
 }
+
+const oneDocument = 'Must be one YAML document.';
 
 function levelsOf({ stack }: Parser): number {
   // The stack also has the document and the value that is being read.
@@ -136,9 +162,9 @@ function levelsOf({ stack }: Parser): number {
 
 /** Makes plain values of the nodes of a document. */
 class Values {
-  readonly #refuse: (message: string, at: number | null, place: string | null) => void;
+  readonly #refuse: Refuse;
 
-  constructor(refuse: (message: string, at: number | null, place: string | null) => void) {
+  constructor(refuse: Refuse) {
     this.#refuse = refuse;
   }
 
@@ -176,7 +202,7 @@ class Values {
   }
 
   #wrong(message: string, node: unknown, path: readonly string[]): void {
-    this.#refuse(message, startOf(node), path.length === 0 ? null : path.join('.'));
+    this.#refuse(message, startOf(node), { place: path.length === 0 ? null : path.join('.') });
   }
 }
 
@@ -215,61 +241,64 @@ class Positions {
 
   at(offset: number): TextPosition {
     this.#lines ??= lineStarts(this.#text);
-    const next = this.#lines.findLastIndex((start) => start <= offset);
-    const index = Math.max(0, next);
+    const index = Math.max(
+      0,
+      lastIndexAt(this.#lines, offset, (start) => start),
+    );
     return { line: index + this.#firstLine, column: offset - this.#lines[index]! + 1 };
   }
 
-  of(document: Document.Parsed, place: string): TextPosition | null {
-    let node: unknown = document.contents;
-    let rest = place;
-    let at = startOf(node);
-    const path: string[] = [];
-    while (rest !== '') {
-      const found = partAt(node, rest, path);
+  /** Returns the position of a place, or of the innermost place that contains it. */
+  of(contents: unknown, place: string): TextPosition | null {
+    let part: Part = { path: [], named: contents, node: contents };
+    let at = startOf(contents);
+    for (let rest = place; rest !== '';) {
+      const found = partAt(part, rest);
       if (!found) break;
-      at = startOf(found.named) ?? at;
-      path.push(found.name);
-      ({ node, rest } = found);
+      ({ part, rest } = found);
+      at = startOf(part.named) ?? at;
     }
     return at === null ? null : this.at(at);
   }
+
+  /** Returns the positions of the outer places. */
+  all(contents: unknown): Map<string, TextPosition> {
+    const found = new Map<string, TextPosition>();
+    const parts: Part[] = [{ path: [], named: contents, node: contents }];
+    for (const part of parts) {
+      const at = startOf(part.named);
+      if (at !== null) found.set(part.path.join('.'), this.at(at));
+      if (parts.length < placesMax) parts.push(...partsOf(part).slice(0, placesMax));
+    }
+    return found;
+  }
 }
 
-/** A part of an object or list. */
-interface Part {
-  name: string;
-  /** The node whose position is the position of the part. */
-  named: unknown;
-  node: unknown;
-}
-
-/** Returns the part of a node with whose name a place begins, and the rest of the place. */
-function partAt(
-  node: unknown,
-  place: string,
-  path: readonly string[],
-): (Part & { rest: string }) | null {
-  let best: (Part & { rest: string }) | null = null;
-  for (const part of partsOf(node, path)) {
-    const rest = restAfter(place, part.name);
-    // Of several names, the longest is meant, because a key may contain dots.
-    if (rest !== null && (!best || rest.length < best.rest.length)) best = { ...part, rest };
+/**
+ * Returns the part with whose name a place begins, and the rest of the place. Of several names, the
+ * longest is meant, because a key may contain dots.
+ */
+function partAt(whole: Part, place: string): { part: Part; rest: string } | null {
+  let best: { part: Part; rest: string } | null = null;
+  for (const part of partsOf(whole)) {
+    const rest = restAfter(place, part.path.at(-1) ?? '');
+    if (rest !== null && (!best || rest.length < best.rest.length)) best = { part, rest };
   }
   return best;
 }
 
-function partsOf(node: unknown, path: readonly string[]): Part[] {
+/** Returns the values of an object, or the items of a list. */
+function partsOf({ node, path }: Part): Part[] {
   if (isMap(node)) {
     return node.items.map(({ key, value }) => ({
-      name: keyText(key) ?? '',
+      path: [...path, keyText(key) ?? ''],
       named: key,
       node: value,
     }));
   }
   if (!isSeq(node)) return [];
   return node.items.map((item, index) => ({
-    name: nameInList(item, index, path),
+    path: [...path, nameInList(item, index, path)],
     named: item,
     node: item,
   }));

@@ -25,7 +25,22 @@ export interface ReadObject {
   value: Readonly<Record<string, unknown>>;
   /** True if the text cannot be read. Then `value` has no fields. */
   isUnread: boolean;
+  /** Returns the position of a place, or of the innermost known place that contains it. */
   placeOf: (place: string) => TextPosition | null;
+  /** The positions of the outer places. */
+  places: ReadonlyMap<string, TextPosition>;
+}
+
+/** Returns the parts of an object that tell the positions of its places. */
+export function placed(
+  places: ReadonlyMap<string, TextPosition>,
+): Pick<ReadObject, 'places' | 'placeOf'> {
+  const placeOf = (place: string): TextPosition | null => {
+    const position = places.get(place);
+    if (position || place === '') return position ?? null;
+    return placeOf(place.slice(0, Math.max(0, place.lastIndexOf('.'))));
+  };
+  return { places, placeOf };
 }
 
 /** The ids of the objects that files refer to. Each map is by key. */

@@ -1,10 +1,11 @@
 import type { FieldCode } from '../../../domain/errors.ts';
 import { fileKeyPattern, type FileKind, parseFilePath } from '../../../domain/files/kinds.ts';
 import { limits } from '../../../domain/limits.ts';
+import { findTemplateFault } from '../../../domain/template/render.ts';
 import { nearest } from '../../../domain/text-rules.ts';
 import { type Mistake, type ReadDocument, readDocument, type TextPosition } from './document.ts';
 import { splitTemplate } from './front-matter.ts';
-import { type FileProblem, problemAt, type ReadObject } from './objects.ts';
+import { type FileProblem, placed, problemAt, type ReadObject } from './objects.ts';
 import { shapeProblems } from './requests.ts';
 import { VariableReplacer } from './variables.ts';
 
@@ -31,7 +32,8 @@ export function readFiles(
 export function mergeProblems(...lists: readonly (readonly FileProblem[])[]): FileProblem[] {
   const found = new Map<string, FileProblem>();
   for (const problem of lists.flat()) {
-    found.set(JSON.stringify([problem.path, problem.place, problem.code]), problem);
+    const name = JSON.stringify([problem.path, problem.place, problem.code]);
+    if (!found.has(name)) found.set(name, problem);
   }
   return [...found.values()].slice(0, problemsMax);
 }
@@ -62,15 +64,13 @@ class FilesReader {
       const message = `${other.path} is a file of the same object. Remove one of them.`;
       return this.#refuse(path, 'custom', message);
     }
-    const object = this.#objectOf({ kind, key, path }, text);
-    this.#objects.set(`${kind}/${key}`, object);
+    this.#objects.set(`${kind}/${key}`, this.#objectOf({ kind, key, path }, text));
   }
 
   finish(): { objects: ReadObject[]; problems: FileProblem[] } {
     const objects = [...this.#objects.values()];
-    const shapes = objects.flatMap(shapeProblems);
     this.#settleRenames(objects);
-    return { objects, problems: mergeProblems(this.#problems, shapes) };
+    return { objects, problems: mergeProblems(this.#problems) };
   }
 
   /** Ignores a rename of an object that has its own file, and refuses two renames of one object. */
@@ -89,7 +89,7 @@ class FilesReader {
   }
 
   #objectOf(file: Pick<ReadObject, 'kind' | 'key' | 'path'>, text: string): ReadObject {
-    const unread = { ...file, renamedFrom: null, value: {}, isUnread: true, placeOf: () => null };
+    const unread = { ...file, renamedFrom: null, value: {}, isUnread: true, ...placed(new Map()) };
     if (text.length > limits.contentBodyBytes) {
       const message = `Must have at most ${limits.contentBodyBytes} characters, not ${text.length}.`;
       this.#refuse(file.path, 'too_big', message);
@@ -119,7 +119,10 @@ class FilesReader {
       isUnread: false,
       placeOf,
     };
-    return { ...object, renamedFrom: this.#renamedFrom(object, renamedFrom) };
+    this.#problems.push(...bodyProblems(object), ...shapeProblems(object));
+    const former = this.#renamedFrom(object, renamedFrom);
+    // The document is large, so only the positions of its outer places are kept.
+    return { ...object, renamedFrom: former, ...placed(document.places()) };
   }
 
   #replaced(file: Pick<ReadObject, 'path' | 'placeOf'>, value: object): Record<string, unknown> {
@@ -170,7 +173,18 @@ function documentOf(
   const document = readDocument(frontMatter, 'yaml', frontMatterLine);
   const placeOf = (place: string): TextPosition | null =>
     place === 'body' ? { line: bodyLine, column: 1 } : document.placeOf(place);
-  return { ...document, value: document.value ?? {}, body, placeOf };
+  const places = () => document.places().set('body', { line: bodyLine, column: 1 });
+  return { ...document, value: document.value ?? {}, body, placeOf, places };
+}
+
+/** Returns the error of a template's body, with its position in the file. */
+function bodyProblems(object: ReadObject): FileProblem[] {
+  const { body } = object.value;
+  const fault = object.kind === 'template' && typeof body === 'string' && findTemplateFault(body);
+  if (!fault) return [];
+  const problem = problemAt(object, 'body', 'invalid_template', fault.message);
+  const { line, column } = fault;
+  return [{ ...problem, ...(line !== null && { line: (problem.line ?? 1) + line - 1, column }) }];
 }
 
 function problemOf(path: string, { place, position, code, message }: Mistake): FileProblem {

@@ -1,6 +1,5 @@
 import { bug, type FieldProblem } from '../../../domain/errors.ts';
 import type { FileKind } from '../../../domain/files/kinds.ts';
-import { findTemplateFault } from '../../../domain/template/render.ts';
 import { readRequest, unknownField, unknownIn } from '../../http/validation.ts';
 import { nameInList } from './document.ts';
 import { segmentReader, templateReader, topicReader } from './content-readers.ts';
@@ -97,25 +96,14 @@ function check(object: ReadObject, ids: FileIds): { body: unknown; problems: Fil
     ...unknown.map(({ field, code, message }) =>
       problemAt(object, withStepKeys(field, object), code, message),
     ),
-    ...bodyProblems(object),
     ...fields.map((one) => inFile(object, one)),
   ];
-  // The schema reports unknown keys and the error of a body once more.
+  // A strict schema reports an unknown key once more.
   for (const problem of all) {
     const name = `${problem.code} ${problem.place ?? ''}`;
     if (!found.has(name)) found.set(name, problem);
   }
   return { body: read.parts.body, problems: [...found.values()] };
-}
-
-/** Returns the error of a template's body, with its position in the file. */
-function bodyProblems(object: ReadObject): FileProblem[] {
-  const { body } = object.value;
-  const fault = object.kind === 'template' && typeof body === 'string' && findTemplateFault(body);
-  if (!fault) return [];
-  const problem = problemAt(object, 'body', 'invalid_template', fault.message);
-  const { line, column } = fault;
-  return [{ ...problem, ...(line !== null && { line: (problem.line ?? 1) + line - 1, column }) }];
 }
 
 /** Returns the problem of a request's field as a problem of the object's file. */

@@ -120,10 +120,10 @@ describe('the problems of files', () => {
         'segments/none.yaml': '',
       }),
     ).toEqual([
-      'segments/none.yaml#null null:null invalid_type',
       'templates/welcome.html#body 10:1 invalid_template',
       'topics/news.yaml#visiblity 2:1 unknown_field',
       'segments/pro.yaml#trackMembership 3:1 invalid_type',
+      'segments/none.yaml#null null:null invalid_type',
     ]);
     const [problem] = readFiles({ 'topics/news.yaml': `${topic}nam: x\n` }, {}).problems;
     expect(problem?.message).toContain('Did you mean "name"?');
