@@ -13,16 +13,17 @@ export interface ReturnPaths {
   /** Returns the return path of a message at a host that receives reports. */
   pathAt(emailId: string, host: string): string;
   /**
-   * Returns the id of the message for which a return path was made; null: the address is no return
-   * path of ours.
+   * Returns the id of the message for which a return path was made; null: Everpost has not made the
+   * address.
    */
   emailIdOf(address: string): string | null;
 }
 
 /**
+ * Creates the functions for return paths.
  * @param secrets return paths made with a previous secret are still valid
- * @param domain RETURN_PATH_DOMAIN; null: reports go to the sender domain, and we do not receive
- * them
+ * @param domain RETURN_PATH_DOMAIN; null: reports go to the sender domain, and Everpost does not
+ * receive them
  */
 export function createReturnPaths(
   secrets: Pick<Secrets, 'jwtSecret' | 'jwtSecretsPrevious'>,

@@ -12,10 +12,13 @@ import type { WebhookSender } from './web/webhook.ts';
 /** The target of a signed request, in which all Buffers are encrypted. */
 export interface SignedTarget {
   url: string;
-  /** The headers as a JSON object; null: none. */
+  /** The headers as a JSON object; null: the target has no headers. */
   headers: Buffer | null;
   secret: Buffer;
-  /** The previous secret during a rotation, for a second signature; null: none. */
+  /**
+   * The previous secret during a rotation, for a second signature; null: no rotation is in
+   * progress.
+   */
   previousSecret: Buffer | null;
   /** The secrets to which the headers refer. */
   secrets: readonly (BoundSecret & { value: Buffer })[];
@@ -67,7 +70,7 @@ export async function sendSigned(
   return shown(outcome, new SecretMask([...Object.values(own), ...secrets.values()]));
 }
 
-/** The key is the decoded secret, not its text. */
+/** Signs a text. The key is the decoded secret, not its text. */
 function signatureOf(secret: string, text: string): string {
   const key = Buffer.from(secret.slice(secretBeginning.length), 'base64');
   return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;

@@ -27,7 +27,8 @@ export const recorder = here('issued-commands.ts');
 export const builtBundle = 'built-workflows.js';
 
 /**
- * Loads the workflow code: from the built bundle, or else by bundling it now, which takes seconds.
+ * Loads the workflow code from the built bundle. If the worker was not built, bundles the code now,
+ * which takes seconds.
  */
 export async function loadWorkflows(): Promise<WorkflowBundleOption> {
   const isBuilt = import.meta.filename.endsWith('.js');
@@ -36,8 +37,8 @@ export async function loadWorkflows(): Promise<WorkflowBundleOption> {
 
 /**
  * Bundles the workflow code for the sandbox, which takes a few seconds. All runs share the loaded
- * modules, so no module may keep state in a variable. Sharing saves a fifth of the CPU time and two
- * thirds of the memory per cached run.
+ * modules, so no module may keep state in a variable. Because the modules are shared, a cached run
+ * needs a fifth less CPU time and two thirds less memory.
  * @param options.forReplay adds the recorder, which helps to explain a divergence
  * @throws WorkflowCodeFault with the bundler's message
  */

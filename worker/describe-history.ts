@@ -68,7 +68,7 @@ function readerOf(first: HistoryEvent | undefined): ExecutionReader | null {
 class ExecutionReader {
   readonly #input: ExecutionStart;
   #command: Command<StepRef> = { do: 'complete' };
-  /** The step after the current one, if the last result named it. */
+  /** The step after the current step, if the last result named it. */
   #next: StepRef | undefined;
   /** The steps read so far, by id. */
   readonly #steps = new Map<string, StepRef>();
@@ -91,7 +91,7 @@ class ExecutionReader {
     return `"${workflowName}" v${version} for contact ${contactId}${where}`;
   }
 
-  /** Returns what an open run is doing now; null: the last line shows it already. */
+  /** Returns a text about the current work of an open run; null: the last line shows it already. */
   rest(): string | null {
     return this.#isOpen && this.#command.do === 'run' ? `is at ${name(this.#step())}` : null;
   }
@@ -101,7 +101,10 @@ class ExecutionReader {
     return name(this.#step());
   }
 
-  /** Describes an event in one line or, for two steps, in two; null: the event is not shown. */
+  /**
+   * Describes an event in one line. If the event is the result of two steps, describes it in two
+   * lines. null: the event is not shown.
+   */
   tell(event: HistoryEvent): string | string[] | null {
     const begun = event.activityTaskStartedEventAttributes;
     if (begun) this.#earlier = attempts(begun);
@@ -135,8 +138,8 @@ class ExecutionReader {
     marker: NonNullable<HistoryEvent['markerRecordedEventAttributes']>,
   ): string | string[] {
     const { failure } = marker;
-    // A retryable failure of a local activity is tried again as a normal activity, so it is not
-    // final.
+    // A local activity with a retryable failure is tried again as a normal activity, so this
+    // failure does not end the step.
     if (failure?.applicationFailureInfo?.nonRetryable) return this.#failed(failure);
     if (failure)
       return `${name(this.#step())} is tried again, as an activity, after: ${failure.message}`;
@@ -188,8 +191,8 @@ class ExecutionReader {
   }
 
   /**
-   * Describes a timer. The timer of a delay or wait has the name of its step as summary; a back-off
-   * timer has none.
+   * Describes a timer. The timer of a delay or wait has the name of its step as summary. A back-off
+   * timer has no summary.
    */
   #timer(startedEventId: number): string {
     const step = this.#step();
@@ -236,7 +239,10 @@ function name(step: StepRef | null): string {
   return step ? `${step.type} "${step.name}"` : 'the end';
 }
 
-/** @param gaveUp why the step failed, if the execution continued */
+/**
+ * Returns the outcome of a step in words.
+ * @param gaveUp why the step failed, if the execution continued
+ */
 function said(outcome: Outcome, gaveUp?: string): string {
   const done = gaveUp === undefined ? 'done' : `gave up (${gaveUp}), the execution continues`;
   switch (outcome.kind) {

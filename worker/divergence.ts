@@ -46,8 +46,8 @@ export function explainDivergence(
 }
 
 /**
- * The workflow task at which a replay stopped, with the commands of the history and those of the
- * code.
+ * The workflow task at which a replay stopped, with the commands of the history and the commands of
+ * the code.
  */
 interface Task {
   completedId: number | null;
@@ -78,7 +78,7 @@ function taskOf({ events }: History, issued: readonly IssuedCommands[]): Task {
 
 /**
  * Returns true for the event that sets the search attribute with the `patched` changes. The SDK
- * adds it, so the code issues no command for it.
+ * itself sets this attribute, so the code issues no command for it.
  */
 function isChangeList({ upsertWorkflowSearchAttributesEventAttributes: upsert }: HistoryEvent) {
   return Object.hasOwn(upsert?.searchAttributes?.indexedFields ?? {}, 'TemporalChangeVersion');
@@ -106,7 +106,8 @@ function isSame(event: HistoryEvent, command: IssuedCommand | undefined): boolea
 /**
  * Returns the id of the event before which the code failed; null: unknown. Within a task, the code
  * continues after each local activity. So the result is the event after the last local activity
- * that the code scheduled or, without one, the completion of the task.
+ * that the code scheduled. If the code scheduled no local activity, the result is the completion of
+ * the task.
  */
 function underWay({ completedId, events, commands }: Task): number | null {
   const asked = commands.filter(({ kind }) => kind === 'scheduleLocalActivity').length;
@@ -136,8 +137,8 @@ function place(
 }
 
 /**
- * Descriptions of commands by kind. `named` is followed by the name, and is used when the commands
- * of history and code are of the same kind.
+ * Descriptions of commands by kind. The name of the command is added to `named`, which is used when
+ * the commands of history and code are of the same kind.
  */
 const doings: Record<string, readonly [plain: string, named?: string]> = {
   scheduleActivity: ['schedules an activity', 'schedules the activity'],

@@ -42,7 +42,8 @@ export function interceptors(): WorkflowInterceptors {
       {
         activate(input, next) {
           historyLength = input.activation.historyLength ?? 0;
-          // Empty at first, because code that throws does not conclude the activation.
+          // An empty list is recorded first, because an activation whose code throws is never
+          // concluded.
           commands.issued({ historyLength, commands: [] });
           next(input);
         },

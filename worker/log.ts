@@ -24,8 +24,8 @@ export function createLog(
 }
 
 /**
- * A warning that the SDK logs at every start, as expected, because only the main queue has
- * workflows (`worker/workers.ts`).
+ * A warning that the SDK logs at every start. It is expected, because only the main queue has
+ * workflows (`worker/workers.ts`), so it is not logged.
  */
 const intended = 'No workflows registered, not polling for workflow tasks';
 
@@ -33,8 +33,8 @@ const intended = 'No workflows registered, not polling for workflow tasks';
 const failedTask = /^Failing workflow /;
 
 /**
- * Passes warnings and errors of the Temporal SDK to our log. Also counts failed workflow tasks,
- * because the SDK has no other hook for them.
+ * Passes warnings and errors of the Temporal SDK to the worker's log. Also counts failed workflow
+ * tasks, because the SDK offers no other place to count them.
  */
 export function temporalLog(
   log: Logger,

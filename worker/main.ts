@@ -31,12 +31,12 @@ import { startWorkers, type Workers } from './workers.ts';
 /** Milliseconds between attempts to reach a server at the start. */
 const retryMs = 1_000;
 
-/** Runs a worker process. Any number of them may run at the same time. */
+/** Runs a worker process. Any number of worker processes may run at the same time. */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config);
   for (const warning of config.deprecated) log.warn(warning);
-  // The SDK's own `shutdownSignals` are not used. Our handler stops the workers before it closes
+  // The SDK's own `shutdownSignals` are not used. This process stops the workers before it closes
   // the database and Temporal.
   const metrics = new Metrics();
   const sdk = await sdkMetrics(config);
@@ -163,7 +163,7 @@ async function start(
 }
 
 /**
- * Replays a sample of the open runs. If the replay cannot be made, only logs a warning.
+ * Replays a sample of the open runs. If the replay cannot be made, logs a warning and continues.
  * @throws IncompatibleVersion
  */
 async function checkOpenRuns(

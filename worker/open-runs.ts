@@ -16,7 +16,7 @@ const ages = [0, 1, 24, 7 * 24, 30 * 24, 180 * 24];
 const runsPerAge = 2;
 /** Maximum number of concurrent calls to Temporal. */
 const callsMax = 8;
-/** Maximum number of milliseconds for the whole check, so that the start stays quick. */
+/** Maximum number of milliseconds for the whole check, so that a worker starts quickly. */
 const checkMs = 10_000;
 
 interface OpenRun {
@@ -55,7 +55,7 @@ async function replaySample(
   isOver: () => boolean,
 ): Promise<number> {
   const runs = await sampleRuns(client, taskQueue);
-  // Without runs, do not start a replay worker, which takes a moment.
+  // Without runs, no replay worker is started, because its start takes a moment.
   if (runs.length === 0) return 0;
   let replayed = 0;
   for await (const { run, divergence } of replayHistories(bundle, historiesOf(client, runs))) {

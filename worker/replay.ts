@@ -39,7 +39,7 @@ export async function* replayHistories<R extends RecordedRun>(
 ): AsyncGenerator<{ run: R; divergence: Divergence | null }> {
   let run: R | undefined;
   let issued: IssuedCommands[] = [];
-  // Takes one history at a time, so that the recorded commands belong to the one that was taken
+  // Takes one history at a time, so that the recorded commands belong to the history that was taken
   // last.
   async function* taken() {
     for await (const next of runs) {

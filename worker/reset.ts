@@ -28,9 +28,9 @@ export class NotReset extends Error {}
 
 /**
  * Continues an active execution in a new run, if its run has ended or cannot be replayed by the
- * current code. The new run keeps the history up to the last safe point and repeats the rest. No
- * effect happens twice, because a completed step returns its stored result. Returns the id of the
- * new run.
+ * current code. The new run keeps the history of the old run up to the last safe point, and repeats
+ * the work after it. No effect happens twice, because a completed step returns its stored result.
+ * Returns the id of the new run.
  * @throws NotReset when a reset does not help (then nothing has changed), or when the execution was
  * deleted or started again meanwhile
  */
@@ -61,7 +61,10 @@ export async function resetExecution(
   return { runId, eventId: Number(point.eventId) };
 }
 
-/** Refuses a reset unless the execution's row is active, because the row is what the API shows. */
+/**
+ * Refuses a reset unless the execution is active and its start has reached Temporal. The row of the
+ * execution decides this, because the API shows the row.
+ */
 async function refuseByRow(db: Database, id: string): Promise<{ generation: number }> {
   const row = await db
     .selectFrom('execution')
@@ -126,7 +129,7 @@ async function resetPoint(
         'execution becomes FAILED within minutes; retry it then.',
     );
   }
-  // Try the latest point first. The code must match the history up to the point.
+  // The latest point is tried first. The code must match the history up to the point.
   for (const point of points.toReversed()) {
     const before = events.slice(0, events.indexOf(point));
     if ((await replayHistory(bundle, { events: before }, runId)) === null) return point;
@@ -137,9 +140,9 @@ async function resetPoint(
 }
 
 /**
- * Returns the ends of workflow tasks at which a run may be reset, oldest first. After a failed step
- * or a cancel request, the new run would end in the same way. So the last safe point is the task
- * that scheduled the failed step, or the last task before the request.
+ * Returns the ends of workflow tasks at which a run may be reset, oldest first. A new run must not
+ * repeat a failed step or a cancel request, because it would end in the same way. So the last safe
+ * point is the task that scheduled the failed step, or the last task before the request.
  */
 function safePoints(events: HistoryEvent[]): HistoryEvent[] {
   const failed = events.findLast(

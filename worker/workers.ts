@@ -105,9 +105,9 @@ export interface Workers {
 }
 
 /**
- * Maximum number of parallel workflow tasks. A worker should not take many, because its tasks share
- * one thread and run in the order in which the worker took them. Only tasks that wait in Temporal
- * are shared fairly between projects.
+ * Maximum number of parallel workflow tasks. A worker should not take many tasks at once, because
+ * they share one thread and run in the order in which the worker took them. Only tasks that wait in
+ * Temporal are shared fairly between projects.
  */
 const workflowTasksMax = 20;
 /** Maximum time for running activities to finish when the process is asked to stop. */
@@ -225,7 +225,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       // it has sent.
       shutdownGraceTime: 0,
       // If Temporal has timed out an activity that still records outcomes, the activity does not
-      // see the shutdown. The worker stops without this activity after this time.
+      // see the shutdown. After this time, the worker stops without waiting for this activity.
       shutdownForceTime: '3 minutes',
     }),
     // A separate queue, so that large imports do not take the whole capacity of the database.

@@ -16,13 +16,16 @@ import type { CampaignPhase } from '../domain/campaign/campaign.ts';
 import { priorities } from '../domain/runs/runs.ts';
 import { allSettled } from './all-settled.ts';
 
-/** Number of parallel SEND_BATCHES activities: while one records outcomes, the others send. */
+/**
+ * Number of parallel SEND_BATCHES activities: while one activity records outcomes, the other
+ * activities send.
+ */
 const senders = 4;
 
 /**
- * Sends one campaign. Its state is in the database: this run reads the campaign's phase, runs the
- * activities of that phase, and reads it again, until the campaign has ended. Changes to the
- * campaign signal the run.
+ * Sends one campaign. The state of the campaign is in the database. This run reads the phase of the
+ * campaign, runs the activities of the phase, and reads the phase again, until the campaign has
+ * ended. Changes to the campaign signal the run.
  */
 export async function campaignSend(campaign: {
   projectId: string;
@@ -31,7 +34,7 @@ export async function campaignSend(campaign: {
   const options: ActivityOptions = {
     startToCloseTimeout: '10 minutes',
     // The death of the worker is noticed after this time, and the campaign continues on another
-    // one.
+    // worker.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
@@ -43,7 +46,7 @@ export async function campaignSend(campaign: {
   const { SEND_BATCHES } = proxyActivities<CampaignSending>({
     ...options,
     taskQueue: `${workflowInfo().taskQueue}-mail`,
-    // The priority is lower than that of work for which a request waits.
+    // The priority is lower than the priority of work for which a request waits.
     priority: { priorityKey: priorities.bulk, fairnessKey: campaign.projectId },
   });
   let changed = false;

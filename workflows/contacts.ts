@@ -29,8 +29,8 @@ export async function contactImport(job: { projectId: string; jobId: string }): 
 }
 
 /**
- * Removes the data of an erased contact. The outcome of mail that is being sent must be recorded
- * first, so the run waits for it.
+ * Removes the data of an erased contact. The run waits for mail that is being sent, because its
+ * outcome must be recorded first.
  */
 export async function contactErasure(erasure: {
   projectId: string;
@@ -48,7 +48,7 @@ export async function contactErasure(erasure: {
       await continueAsNew<typeof contactErasure>(erasure);
     }
     pauses = pauseMs > 0 ? pauses + 1 : 0;
-    // An unknown outcome takes minutes to settle, so the pause grows.
+    // It takes minutes until an unknown outcome is settled, so the pause grows.
     const waitMs = Math.min(pauseMs * 2 ** Math.min(pauses, 6), 30_000);
     if (pauseMs > 0) await sleep(waitMs, { summary: 'Wait for mail that is being handed over' });
   }

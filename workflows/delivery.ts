@@ -18,16 +18,16 @@ export const mailDueSignal = defineSignal('mailDue');
 const idleMs = 60_000;
 
 /**
- * Delivers the transactional and workflow mail of one project: batch after batch while mail is due.
- * Then the run sleeps until the next mail is due, and closes after an idle minute. Several
- * activities deliver a large backlog in parallel, on any free workers. The state is in the
+ * Delivers the transactional and workflow mail of one project, batch after batch while mail is due.
+ * Then the run sleeps until the next mail is due, and closes after an idle minute. If much mail
+ * waits, several activities deliver it in parallel, on any free workers. The state is in the
  * database; the run only schedules the activities.
  */
 export async function deliveryQueue(projectId: string): Promise<void> {
   const { DELIVER } = proxyActivities<DeliveryActivities>({
     taskQueue: `${workflowInfo().taskQueue}-mail`,
     startToCloseTimeout: '10 minutes',
-    // The death of the worker is noticed after this time, and the mail continues on another one.
+    // The death of the worker is noticed after this time, and the mail continues on another worker.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },

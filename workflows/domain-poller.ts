@@ -12,15 +12,15 @@ import type { DomainActivities } from '../activities/domain-poller.ts';
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Milliseconds between two reads of a domain that needs no more checks. The read finds out whether
- * the row of the domain was deleted.
+ * Milliseconds between two reads of a domain that needs no more checks. The read shows if the row
+ * of the domain was deleted.
  */
 const lookEveryMs = 24 * 3_600_000;
 
 /**
- * Checks the DNS records of one domain while the domain exists: often until it is verified, daily
- * afterwards. The row of the domain has the time of the next check. After the domain is deleted,
- * the run removes it at the mail provider.
+ * Checks the DNS records of one domain while the domain exists: often until the domain is verified,
+ * then daily. The row of the domain has the time of the next check. After the row is deleted, the
+ * run removes the domain at the mail provider.
  */
 export async function domainPoller(domain: RunInputs['domainPoller']): Promise<void> {
   const { CHECK_DOMAIN, FORGET_DOMAIN } = proxyActivities<DomainActivities>({

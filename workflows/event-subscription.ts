@@ -21,12 +21,12 @@ export async function eventSubscription(input: RunInputs['eventSubscription']): 
     taskQueue: `${workflowInfo().taskQueue}-events`,
     startToCloseTimeout: '15 minutes',
     // The death of the worker is noticed after this time, and the subscription continues on another
-    // one.
+    // worker.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '15 seconds' },
-    // Projects take turns, so that the subscriptions of one project do not delay those of all
-    // others.
+    // Projects take turns, so that the subscriptions of one project do not delay the subscriptions
+    // of other projects.
     priority: { fairnessKey: input.projectId },
   });
   let changed = false;

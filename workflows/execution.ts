@@ -39,8 +39,8 @@ const changedSignal = defineSignal('changed');
 const commandsPerRun = 100;
 
 /**
- * Milliseconds before the execution's row is read again when no signal has come, so that the run
- * does not spin.
+ * Milliseconds of a pause before the execution's row is read again although no signal has come. The
+ * pause prevents a loop that uses the CPU without progress.
  */
 const backOffMs = 1_000;
 
@@ -62,9 +62,9 @@ interface Position {
 
 /**
  * One execution of a customer's workflow for one contact. The run walks the graph: an activity
- * performs each step and names the next one, `follow` turns its outcome into the next command, and
- * Temporal provides the clock and the order of events. An operator's action changes the execution's
- * row and signals the run, which then reads from the row where it continues.
+ * performs each step and names the next step, `follow` derives the next command from the outcome,
+ * and Temporal provides the clock and the order of events. An operator's action changes the
+ * execution's row and signals the run, which then reads from the row where it continues.
  */
 export async function customerWorkflow(input: ExecutionStart): Promise<ExecutionEnd> {
   const signals: SignalState = { events: new Set(), isChanged: false };
@@ -82,7 +82,7 @@ export async function customerWorkflow(input: ExecutionStart): Promise<Execution
     if (error instanceof ContinueAsNew) throw error;
     if (isCancellation(error)) showStatus('CANCELLED');
     else showStatus('FAILED', position.step);
-    // Throw the step's own error, because operators should read its message first.
+    // The step's own error is thrown, because operators should read its message first.
     throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
       ? error.cause
       : error;
@@ -120,7 +120,8 @@ async function walk(
     const { outcome, at } = result;
     if (isInterruption(outcome)) {
       if (outcome.kind === 'held') await untilChanged(input, command, signals);
-      // Back off: if the row and the step disagree, or clocks differ, the run would otherwise spin.
+      // If the row and the step disagree, or clocks differ, the run would otherwise repeat this
+      // loop without a pause.
       else if (!signals.isChanged && unsignalledInterruptions++ > 0) await sleep(backOffMs);
       const found = await findPosition(input, signals);
       if ('end' in found) return found.end;
@@ -190,7 +191,8 @@ async function perform(
       return { outcome: { kind: signals.isChanged ? 'elsewhere' : 'resumed' } };
     case 'settle': {
       const settled = await settleWait(input, step, since);
-      // Back off: after a repeated signal, or if clocks differ, the run would otherwise spin.
+      // After a repeated signal, or if clocks differ, the run would otherwise repeat this call
+      // without a pause.
       if (settled.outcome.kind === 'waiting') await sleep(backOffMs);
       return settled;
     }
@@ -214,8 +216,8 @@ function untilMs(moment: string): number {
 
 /** Shows the position of the run in the Temporal UI. */
 function showProgress(input: ExecutionStart, details: string): void {
-  // The summary of the run shows the version with which it was started, so the current one is shown
-  // here.
+  // The summary of the run shows the version with which the run was started, so the current version
+  // is shown here.
   setCurrentDetails(input.isMoved ? `Moved to v${input.version}. ${details}` : details);
 }
 

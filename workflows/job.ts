@@ -20,7 +20,7 @@ export function sliceOptions(projectId: string): ActivityOptions {
   return {
     taskQueue: `${workflowInfo().taskQueue}-bulk`,
     startToCloseTimeout: '10 minutes',
-    // The death of the worker is noticed after this time, and the job continues on another one.
+    // The death of the worker is noticed after this time, and the job continues on another worker.
     heartbeatTimeout: '15 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },

@@ -19,7 +19,7 @@ const changedSignal = defineSignal('changed');
  * unreachable may have written rows after the first pass.
  */
 const graceMs = 5_000;
-/** Number of passes that only ask open runs to stop. Later passes terminate them. */
+/** Number of passes that only ask open runs to stop. Later passes terminate these runs. */
 const softStops = 6;
 
 /** Deletes the data that a project had before its reset. */

@@ -12,8 +12,9 @@ import type { RampActivities } from '../activities/ramps.ts';
 import type { RunInputs } from '../domain/runs/runs.ts';
 
 /**
- * Begins each day of a ramp and makes held mail due as the day allows, until the ramp is done or
- * deleted. The row has the end of the current day; changes of the row signal the run.
+ * Begins each day of a ramp. Makes as much held mail due as the limit of the day allows, until the
+ * ramp is done or deleted. The row of the ramp has the end of the current day; changes of the row
+ * signal the run.
  */
 export async function ramp(given: RunInputs['ramp']): Promise<void> {
   const { ADVANCE_RAMP } = proxyActivities<RampActivities>({

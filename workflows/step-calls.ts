@@ -20,7 +20,7 @@ import { type PerformedType } from '../domain/workflow/steps/registry.ts';
 const retry = { initialInterval: '500 ms', maximumInterval: '1 minute' } as const;
 const effects = proxyActivities<StepActivities>({
   startToCloseTimeout: '1 minute',
-  // The death of the worker is noticed after this time, and the step continues on another one.
+  // The death of the worker is noticed after this time, and the step continues on another worker.
   heartbeatTimeout: '20 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry,
@@ -42,7 +42,10 @@ export async function complete({ executionId, version }: ExecutionStart): Promis
   return { outcome: interruption ?? { kind: 'ended' } };
 }
 
-/** Performs a step by the activity of its type: a local one, or one with its own task queue. */
+/**
+ * Performs a step by the activity of its type: a local activity, or an activity with its own task
+ * queue.
+ */
 export async function runStep(
   input: ExecutionStart,
   step: StepRef,
@@ -114,8 +117,8 @@ async function runAsActivity(
   const { queue } = step;
   const options = {
     summary: step.name,
-    // All executions have the same priority, although their runs may have a higher one, so that
-    // projects share the workers.
+    // All executions have the same priority for their steps, also if their runs have a higher
+    // priority. So projects share the workers.
     priority: { priorityKey: priorities.usual, fairnessKey: input.projectId },
     ...(queue !== undefined && { taskQueue: `${workflowInfo().taskQueue}${queue}` }),
   };

@@ -3,9 +3,9 @@ import type { SweepActivities } from '../activities/upkeep/sweep.ts';
 import { priorities } from '../domain/runs/runs.ts';
 
 /**
- * The sweep, which a schedule starts every half minute. It continues work that a crash left behind,
- * and does work that has become due. The worker lists the tasks, so a new task does not change the
- * commands of open runs. A failed task does not stop the others.
+ * The sweep, which a schedule starts every half minute. The sweep continues work that a crash left
+ * behind, and does work that has become due. The worker lists the tasks, so a new task does not
+ * change the commands of open runs. A failed task does not stop the other tasks.
  */
 export async function sweep(): Promise<void> {
   const activities = proxyActivities<SweepActivities>({
@@ -26,7 +26,7 @@ export async function sweep(): Promise<void> {
     }
   };
   const tasks = await activities.LIST_TASKS();
-  // Temporal keeps the heartbeat, by which the next sweep notices an older database.
+  // Temporal keeps the heartbeat. By its number, the next sweep notices if PostgreSQL is older.
   await attempt(async () => upsertMemo({ heartbeat: await activities.RECORD_HEARTBEAT() }));
   for (const task of tasks) await attempt(() => activities[task]());
   if (failures.length > 0) throw failures[0];

@@ -1,8 +1,11 @@
 /** A complete message for one recipient. */
 export interface OutgoingMessage {
-  /** Id of the row in `email`. SES gets it as a message tag; the local mailbox uses it as key. */
+  /**
+   * Id of the row in `email`. SES gets the id as a message tag; the local mailbox uses the id as
+   * key.
+   */
   emailId: string;
-  /** Envelope sender, to which bounces go. SES replaces it with its own. */
+  /** Envelope sender, to which bounces go. SES replaces it with its own envelope sender. */
   envelopeFrom: string;
   /** The only recipient. The `To` header in `raw` is only for display. */
   to: string;
@@ -27,8 +30,8 @@ export interface OutgoingMessage {
 export interface HandOverNotes {
   /**
    * Notes that the provider may accept the message from now on. Must be called just before the last
-   * byte that the provider needs to accept the message. Returns false if the note failed; then this
-   * byte must not be sent.
+   * byte that the provider needs to accept the message. Returns false if the note could not be
+   * written. Then this byte must not be sent.
    */
   begin(): boolean;
   /**
@@ -50,7 +53,9 @@ export type SendOutcome =
       messageId: string;
       /** True if the message is already delivered. */
       delivered: boolean;
-      /** True if no report about the delivery will come, so that it can only be assumed. */
+      /**
+       * True if no report about the delivery will come, so that the delivery can only be assumed.
+       */
       isUnreported?: boolean;
     }
   /** The provider rejected this message, so it must never be retried. */
@@ -61,7 +66,8 @@ export type SendOutcome =
       isRecipient?: boolean;
     }
   /**
-   * The provider did not accept the message, but may accept it later. A retry cannot send it twice.
+   * The provider did not accept the message, but may accept it later. A retry cannot send the
+   * message twice.
    */
   | {
       kind: 'retry';
@@ -71,8 +77,8 @@ export type SendOutcome =
       isAboutMessage?: boolean;
     }
   /**
-   * The provider may have accepted the message, so a retry could send it twice. Only later feedback
-   * can show if it did.
+   * The provider may have accepted the message, so a retry could send the message twice. Only later
+   * feedback can show if the message was accepted.
    */
   | { kind: 'uncertain'; error: string }
   /** The message was not given to the provider, because `mayBegin` returned false. */
@@ -88,26 +94,32 @@ export interface Mailer {
   provider: string;
   /** True if reports about mail to `simulator.test` are simulated (see `simulatedFeedback`). */
   hasSimulator: boolean;
-  /** Emails per second of the whole server, if neither a setting nor a quota limits it. */
+  /** Emails per second of the whole server, if neither a setting nor a quota limits this rate. */
   defaultRatePerSecond: number;
   /** Maximum number of parallel sends. Further sends would only wait for a connection. */
   maxConcurrency: number;
   /**
-   * True if `send` itself calls `notes.begin`, at the last moment. Absent: the caller does it
-   * before `send`.
+   * True if `send` itself calls `notes.begin`, at the last moment. Absent: the caller calls
+   * `notes.begin` before `send`.
    */
   notesBegin?: boolean;
   /**
    * Sends one message. Never throws: every failure of the provider or the network is an outcome.
    */
   send(message: OutgoingMessage): Promise<SendOutcome>;
-  /** Returns the account's quota in emails per second; null: there is none, or it is unknown. */
+  /**
+   * Returns the account's quota in emails per second; null: the account has no quota, or the quota
+   * is unknown.
+   */
   quotaPerSecond(): Promise<number | null>;
   /** Waits for sends in progress and closes the connections. */
   close(): Promise<void>;
 }
 
-/** A message of the local mailbox. `id` is the id of the email, so storing it twice is harmless. */
+/**
+ * A message of the local mailbox. `id` is the id of the email, so storing the message twice is
+ * harmless.
+ */
 export interface StoredMessage {
   id: string;
   /** Address of the `From` header. */

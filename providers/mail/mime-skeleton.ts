@@ -9,7 +9,10 @@ export interface MessageSkeleton {
     date: Date;
     contactId: string;
     emailId: string;
-    /** Returns the content of a slot in the text part; `html`, the content in the HTML. */
+    /**
+     * `text` returns the content of a slot in the text part, and `html` the content of a slot in
+     * the HTML.
+     */
     text: (slot: number) => string;
     html: (slot: number) => string;
   }): Buffer;
@@ -44,8 +47,8 @@ export function encodeSkeleton(
     ),
     sampleRecipient,
   );
-  // The boundary has the id of the sample's mail in every message: it only has to be the same
-  // within one message.
+  // In every message, the boundary contains the id of the sample's mail. The boundary only has to
+  // be the same within one message.
   const start = (contentType: string) =>
     `--${boundary}\r\n${textHeaders(contentType).join('\r\n')}\r\n\r\n`;
   const parts = [
@@ -53,7 +56,7 @@ export function encodeSkeleton(
     { kind: 'text', template: encodeTemplate(skeleton.text), after: `\r\n${start('text/html')}` },
     { kind: 'html', template: encodeTemplate(skeleton.html), after: `\r\n--${boundary}--\r\n` },
   ] as const;
-  // The parts that are the same for all recipients. One slot follows each part.
+  // The bytes that are the same for all recipients. One slot follows each of these buffers.
   const constants: Buffer[] = [];
   const slots: { kind: 'head' | 'text' | 'html'; slot: Slot }[] = [];
   let before = '';
@@ -130,7 +133,10 @@ function templateIds(
   return { texts, slots };
 }
 
-/** Characters of an encoded line. The soft line break at its end is the 76th. */
+/**
+ * Maximum number of characters of an encoded line. The soft line break at its end is the 76th
+ * character.
+ */
 const lineChars = 75;
 
 function encodeTemplate({ texts, slots }: TextTemplate): TextTemplate {
@@ -173,7 +179,8 @@ const plainAddress = /^[\w.+-]{1,64}@[\w.-]+$/;
 const plainSubject = /^(?!.*(?:=\?|"))[!-~](?:[ -~]{0,58}[!-~])?$/;
 
 function headerLines({ to, subject, date }: { to: string; subject: string; date: Date }): string {
-  // Most values are plain ASCII, so nodemailer's encoder, which checks every character, is avoided.
+  // Most values are plain ASCII. They need no encoding, so nodemailer's encoder, which checks every
+  // character, is avoided.
   const lines =
     plainAddress.test(to) && to.length < 70 && plainSubject.test(subject)
       ? [`To: ${to}`, `Subject: ${subject}`, `Date: ${date.toUTCString().replace('GMT', '+0000')}`]

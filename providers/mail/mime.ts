@@ -30,9 +30,12 @@ export interface ComposedMail {
   replyTo: string | null;
   subject: string;
   html: string;
-  /** The text part, if it was made before. Default: `textFromHtml(html)`. */
+  /** The text part, if the caller has made it already. Default: `textFromHtml(html)`. */
   text?: string;
-  /** Custom and generated headers. `sharedHeaders` leaves out structural ones. */
+  /**
+   * Custom and generated headers. `sharedHeaders` leaves out headers that define the structure of
+   * the message.
+   */
   headers: readonly { name: string; value: string }[];
   attachments: readonly MailAttachment[];
   /** True for the test of a campaign. */
@@ -78,8 +81,9 @@ export async function composeMessage(mail: ComposedMail): Promise<Buffer> {
 }
 
 /**
- * Headers that a caller must not set, besides the structural ones. We write Reply-To, and SES
- * treats names with `X-SES-` as commands (tags, configuration set, sending identity).
+ * Headers that a caller must not set, in addition to the headers that define the structure.
+ * Everpost writes Reply-To, and SES treats names with `X-SES-` as commands (tags, configuration
+ * set, sending identity).
  */
 const ours = /^(reply-to|x-ses-.*)$/i;
 
@@ -148,9 +152,9 @@ export function textHeaders(contentType: string): string[] {
 }
 
 /**
- * Encodes a text as quoted-printable, in short lines. No line begins with a dot, because some
- * relays do not double it, or with `From `, because mailbox files put a `>` before it (RFC 2049,
- * 3).
+ * Encodes a text as quoted-printable, in short lines. A dot at the beginning of a line is encoded,
+ * because some relays do not double it. `From ` at the beginning of a line is encoded, because
+ * mailbox files put a `>` before it (RFC 2049, 3).
  */
 export function quotedPrintable(content: string, lineLength = lineChars): string {
   const encoded = qp.encode(content.replace(/\r\n?|\n/g, '\r\n'));
@@ -227,8 +231,8 @@ const frameBytes = 10_000;
 
 /**
  * Returns an upper bound of the message size in bytes, without composing the message. For mail in
- * Latin letters the bound is far too high, so a message whose bound exceeds the size limit is
- * composed and measured.
+ * Latin letters the bound is far too high. So if the bound exceeds the size limit, the caller
+ * composes the message and measures it.
  */
 export function messageBytesEstimate(
   mail: Pick<ComposedMail, 'subject' | 'html' | 'headers' | 'attachments'>,
@@ -242,7 +246,8 @@ export function messageBytesEstimate(
     (sum, file) => sum + file.content.length * base64LineGrowth + frameBytes,
     0,
   );
-  // In the worst case, a line of 75 characters has an encoded word with only four letters.
+  // The factor 20 is for the worst case: a line of 75 characters has an encoded word with only four
+  // letters.
   return Math.ceil(textBytes * qpGrowth + headerChars * 20 + fileChars + frameBytes);
 }
 
@@ -276,7 +281,8 @@ const convertHtml = compile({
   selectors: [
     { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
     { selector: 'img', format: 'alternativeText' },
-    // No quote marks, because a malicious mail could multiply them by its lines and levels.
+    // A quotation gets no quote marks, because a malicious mail with many lines and levels would
+    // get very many marks.
     { selector: 'blockquote', format: 'block' },
     // Mail often uses tables for its layout: each row becomes a line, with a space between cells.
     { selector: 'tr', format: 'block' },
@@ -302,20 +308,20 @@ export function textFromHtml(html: string): string {
 }
 
 /**
- * Characters without a glyph. A single one belongs to a word or an emoji; several in a row fill up
- * a preheader.
+ * Characters without a glyph. A single such character belongs to a word or an emoji; several in a
+ * row fill up a preheader.
  */
 const invisible =
   /[\u034f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]/gu;
 /** Matches two or more characters without a glyph, with blanks between them. */
 const fillers =
   /[\u034f\s\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff]{2,}/gu;
-/** Number of consecutive non-collapsing blanks from which on they count as filler. */
+/** Number of consecutive non-collapsing blanks from which on the blanks count as filler. */
 const blanksMax = 20;
 
 /**
- * Removes the filler: invisible characters after a preheader that hide the following text in
- * previews.
+ * Removes the filler. Filler is a row of invisible characters after a preheader that hides the
+ * following text in previews.
  */
 function withoutFiller(text: string): string {
   return text.replace(fillers, (run, at: number) => {

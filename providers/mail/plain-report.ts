@@ -4,8 +4,8 @@ import type { ArrivedMessage } from '../../domain/mail/reports/report.ts';
 
 /**
  * Splits a report of the usual form into its parts (RFC 6522): ASCII, with a text and parts that
- * are not encoded. The result is that of the MIME parser, for a tenth of the CPU time; null: only
- * the MIME parser can read the report.
+ * are not encoded. The MIME parser would return the same parts, but needs ten times the CPU time.
+ * null: only the MIME parser can read the report.
  */
 export function readPlainReport(raw: Buffer): Omit<ArrivedMessage, 'sender'> | null {
   if (!isAscii(raw)) return null;
@@ -33,8 +33,8 @@ function hasEncodedWords(headers: Fields): boolean {
 const head = /^(?:[\w-]+:.*\n(?:[ \t].*\n)*)*\n/;
 
 /**
- * Returns the headers of a message or part, and the text after them; null: there are lines that are
- * no headers.
+ * Returns the headers of a message or part, and the text after them; null: a line before the empty
+ * line is no header.
  */
 function splitHead(text: string): { headers: Fields; body: string } | null {
   const [found] = head.exec(text) ?? [];

@@ -27,12 +27,12 @@ export interface MailProvider {
   configure(variables: Variables, given: { isProduction: boolean }): MailSender | null;
   /**
    * Reads reports about sent mail, and received mail. Absent: the provider has no endpoint for
-   * them.
+   * reports.
    */
   feedback?: FeedbackDefinition;
 }
 
-/** The values of all variables. A provider reads only its own. */
+/** The values of all variables. A provider reads only its own variables. */
 export type Variables = Record<string, unknown>;
 
 /** A configured provider that sends mail. */
@@ -106,7 +106,7 @@ export type FeedbackRequest =
   | { kind: 'done'; message?: string };
 
 export interface SentReport {
-  /** Our own id of the mail, if the report contains it. */
+  /** Everpost's id of the mail, if the report contains it. */
   emailId: string | null;
   /** The provider's id of the mail. */
   messageId: string;

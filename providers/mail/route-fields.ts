@@ -8,7 +8,10 @@ import { withGiven } from '../../domain/text-rules.ts';
 
 /** The schema of routes, in a request and in the installation's file. */
 
-/** @param read returns the stored form of a text, or null to refuse it */
+/**
+ * Returns the schema of a text that is converted to its stored form.
+ * @param read returns the stored form of a text, or null to refuse it
+ */
 function textRead(read: (text: string) => string | null, message: string) {
   return z.string().transform((text, context) => {
     const value = read(text);

@@ -30,6 +30,7 @@ export const signingVariables = {
 export type SigningVariables = z.output<z.ZodObject<typeof signingVariables>>;
 
 /**
+ * Returns the settings for signatures and DNS records.
  * @param spfMechanism the SPF mechanism of the server that sends; null: its records contain SPF
  * already
  */
@@ -50,7 +51,8 @@ export function signingSettings(
     /** Target of the DNS records of tracking hosts. */
     trackingTarget: env.TRACKING_HOST ?? new URL(env.API_URL ?? 'http://localhost').hostname,
     /**
-     * The key that signs account mail sent over SMTP; null: none. `file`: the path of a PEM file.
+     * The key that signs account mail sent over SMTP; null: account mail is not signed. `file`: the
+     * path of a PEM file.
      */
     platformDkim:
       env.PLATFORM_DKIM_SELECTOR && env.PLATFORM_DKIM_KEY

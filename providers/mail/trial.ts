@@ -6,9 +6,12 @@ export type TrialFailure = (typeof trialFailures)[number];
 export interface Trial {
   /** The step that failed; null: the provider works. */
   stage: TrialFailure | null;
-  /** The version of TLS; null: not encrypted, or the trial failed before. */
+  /** The version of TLS; null: the connection was not encrypted, or the trial failed before. */
   tls: string | null;
-  /** Code and text of the server's last reply, or of the error; null: none. */
+  /**
+   * Code of the server's last reply; null: there was no reply with a code. `message` is the text of
+   * this reply, or of an error.
+   */
   code: number | null;
   message: string | null;
 }

@@ -2,9 +2,9 @@
 const windowMs = 5 * 60_000;
 
 /**
- * Estimates how far the clock of this machine is ahead of the clock of another one, from messages
- * that have the time of the other machine. A message takes time, so the smallest difference of the
- * last five to ten minutes is the best estimate.
+ * Estimates how far the clock of this machine is ahead of the clock of another machine. The
+ * estimate uses messages that contain the time of the other machine. A message takes time, so the
+ * smallest difference of the last five to ten minutes is the best estimate.
  */
 export class ClockOffset {
   #current = Infinity;
@@ -13,8 +13,8 @@ export class ClockOffset {
 
   /**
    * Notes a message.
-   * @param here when it was received, by the clock of this machine, in milliseconds
-   * @param there when it was sent, by the other clock
+   * @param here when the message was received, by the clock of this machine, in milliseconds
+   * @param there when the message was sent, by the clock of the other machine
    */
   observe(here: number, there: number): void {
     this.#moveOn(here);

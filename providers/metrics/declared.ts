@@ -1,6 +1,8 @@
 import { limits } from '../../domain/limits.ts';
 
-/** All metrics of our own. Names begin with `everpost_`, which is left out here. */
+/**
+ * All metrics that Everpost itself declares. Names begin with `everpost_`, which is left out here.
+ */
 
 interface Declared {
   type: 'counter' | 'gauge' | 'histogram';

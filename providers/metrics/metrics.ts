@@ -54,14 +54,17 @@ export class Metrics {
     this.#counters.get(name)?.inc(labels, count);
   }
 
-  /** `route`: the declared pattern, such as `/contacts/{id}`. */
+  /** Counts a request. `route`: the declared pattern, such as `/contacts/{id}`. */
   countRequest(request: { method: string; route: string; status: number; seconds: number }): void {
     const { method, route, status, seconds } = request;
     this.#count('http_requests_total', { method, route, status: String(status) });
     this.#durations.observe({ method, route }, seconds);
   }
 
-  /** `provider`: the name that the mailer has, which begins with its kind. */
+  /**
+   * Counts outcomes of messages. `provider`: the name that the mailer has, which begins with its
+   * kind.
+   */
   countOutcomes(provider: string, outcomes: readonly { kind: string }[]): void {
     const [kind = ''] = provider.split(' ');
     for (const outcome of outcomes) {
@@ -105,7 +108,7 @@ export class Metrics {
   /**
    * Adds gauges that `read` returns for a scrape. If `read` fails, the gauges are missing.
    * @param options.up a gauge that is 1 when `read` succeeded, otherwise 0
-   * @param options.everyMs milliseconds for which later scrapes reuse what was read
+   * @param options.everyMs milliseconds for which later scrapes reuse the values
    */
   addReadings(
     read: () => readonly Reading[] | Promise<readonly Reading[]>,

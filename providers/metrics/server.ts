@@ -17,7 +17,7 @@ export interface Exposed {
 }
 
 /**
- * Serves the metrics of a process, and those of Node.js.
+ * Serves the metrics of a process, and the metrics of Node.js.
  * @returns the port, and a function that stops serving
  * @throws Error with a sentence for the operator when no port is available
  */
@@ -60,7 +60,9 @@ function isAllowed({ headers }: IncomingMessage, token: string | null): boolean 
   return token === null || isSame(headers.authorization ?? '', `Bearer ${token}`);
 }
 
-/** Listens on the port, or on one of the next ports if there may be other ones. Returns the port. */
+/**
+ * Listens on the port, or on one of the next ports if `otherPorts` allows this. Returns the port.
+ */
 async function listenOnFreePort(
   server: Server,
   { port: first, host, otherPorts }: MetricsSettings & { port: number },

@@ -3,7 +3,7 @@ import { number } from '../../config-fields.ts';
 
 /** The usual port in production. */
 export const metricsPortDefault = 9464;
-/** Number of ports that are tried after the usual one if it is in use. */
+/** Number of ports that are tried after the usual port if it is in use. */
 const otherPortsMax = 9;
 
 /** Variables of the endpoint that Prometheus asks. */
@@ -22,12 +22,12 @@ export function metricsSettings(
 ) {
   const { METRICS_PORT: given, METRICS_HOST: host, METRICS_TOKEN: token = null } = env;
   return {
-    /** Port of the metrics; null: they are not served. */
+    /** Port of the metrics; null: the metrics are not served. */
     port: (given ?? (isProduction ? metricsPortDefault : 0)) || null,
     /** Number of next ports that may be used if the port is in use. */
     otherPorts: given === undefined ? otherPortsMax : 0,
     host,
-    /** The bearer token that a scraper must send; null: none. */
+    /** The bearer token that a scraper must send; null: no token is needed. */
     token,
   };
 }

@@ -4,16 +4,16 @@ import { hasForbiddenText } from '../../domain/text-rules.ts';
 /** Reads the webhook events of Stripe. */
 
 /**
- * An event of the payment provider, in our terms. Events come in any order and may be hours late.
- * So an event about a subscription says only which subscription has changed, and the caller must
- * read its current state.
+ * An event of the payment provider, in the terms of Everpost. Events come in any order and may be
+ * hours late. So an event about a subscription says only which subscription has changed, and the
+ * caller must read the current state of the subscription.
  */
 export type PaymentEvent = KnownEvent | { kind: 'other' };
 
 export interface InvoiceOfEvent {
-  /** null: the event does not contain it. */
+  /** null: the event does not contain an invoice. */
   invoice: string | null;
-  /** null: the invoice has no subscription, or the event does not contain it. */
+  /** null: the invoice has no subscription, or the event does not contain the subscription. */
   subscription: string | null;
   /**
    * True if the invoice belongs to no subscription, because it was written by hand or for a quote.
@@ -30,7 +30,7 @@ type KnownEvent = { id: string } & (
       /** The server that created the checkout; null: unknown. */
       server: string | null;
     }
-  /** The invoice is no longer owed. `isPaid` false: it was voided, or is uncollectible. */
+  /** The invoice is no longer owed. `isPaid` false: the invoice was voided, or is uncollectible. */
   | ({ kind: 'settled'; customer: string; isPaid: boolean } & InvoiceOfEvent)
   | ({
       kind: 'paymentFailed';
@@ -53,7 +53,8 @@ export class UnreadableEvent extends Error {
 const idCharsMax = 255;
 
 /**
- * Returns the id of a reference, which Stripe may have expanded to an object; null: there is none.
+ * Returns the id of a reference, which Stripe may have expanded to an object; null: the value has
+ * no valid id.
  */
 export function idOf(value: unknown): string | null {
   const id = typeof value === 'string' ? value : (value as { id?: unknown } | null)?.id;
@@ -61,7 +62,11 @@ export function idOf(value: unknown): string | null {
   return hasForbiddenText(id) ? null : id;
 }
 
-/** @param path place of the id in the event, for the error message */
+/**
+ * Returns an id that the event must have.
+ * @param path place of the id in the event, for the error message
+ * @throws UnreadableEvent
+ */
 function requiredId(value: unknown, path: string): string {
   const id = idOf(value);
   if (id === null) {
@@ -70,7 +75,7 @@ function requiredId(value: unknown, path: string): string {
   return id;
 }
 
-/** Returns the customer of an object; null: it has none. */
+/** Returns the customer of an object; null: the object has no customer. */
 function customerOf(about: Record<string, unknown>): string | null {
   return about['customer'] === null ? null : requiredId(about['customer'], 'data.object.customer');
 }

@@ -12,7 +12,7 @@ export const billingVariables = {
   FREE_TIER_EMAILS_PER_MONTH: number(1000),
 };
 
-/** Returns the billing settings; null: no billing and no limits. */
+/** Returns the billing settings; null: the server has no billing and no limits of plans. */
 export function billingSettings(env: z.output<z.ZodObject<typeof billingVariables>>) {
   if (!env.STRIPE_SECRET_KEY) return null;
   return {

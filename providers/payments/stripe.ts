@@ -19,9 +19,9 @@ export interface Payments {
    * URL.
    */
   createPortal(customer: string, returnUrl: string): Promise<string>;
-  /** Returns the current state of a subscription; null: there is none with this id. */
+  /** Returns the current state of a subscription; null: no subscription has this id. */
   findSubscription(id: string): Promise<Subscription | null>;
-  /** Returns the state of an invoice; `missing`: there is none with this id. */
+  /** Returns the state of an invoice; `missing`: no invoice has this id. */
   findInvoice(id: string): Promise<'owed' | 'settled' | 'missing'>;
   /**
    * Ends a subscription now and bills its usage. Does nothing if the subscription has already
@@ -33,14 +33,14 @@ export interface Payments {
   /** Lists the newest hundred invoices. */
   listInvoices(customer: string): Promise<Invoice[]>;
   /**
-   * Reports a sent message. Repeating the report does not count it twice.
-   * @throws UsageRefused when the provider will never accept it
+   * Reports a sent message. Repeating the report does not count the message twice.
+   * @throws UsageRefused when the provider will never accept the report
    */
   reportUsage(usage: Usage): Promise<void>;
   /**
    * Reads the event in a webhook.
-   * @throws InvalidSignature when it does not come from Stripe
-   * @throws UnreadableEvent when it is no event, or lacks fields that events of its type have
+   * @throws InvalidSignature when the webhook does not come from Stripe
+   * @throws UnreadableEvent when the body is no event, or lacks fields that events of its type have
    */
   readEvent(body: Buffer, signature: string): PaymentEvent;
   /** Returns the customer who paid a charge that was reported as fraud. */
@@ -93,7 +93,9 @@ export interface Invoice extends UpcomingInvoice {
   invoicePdf: string | null;
 }
 
-/** Thrown when a webhook was not signed with our secret, or was signed too long ago. */
+/**
+ * Thrown when a webhook was not signed with the secret of this server, or was signed too long ago.
+ */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 }
@@ -173,12 +175,12 @@ function pages(
 }
 
 /**
- * Statuses in which mail may be sent. In the others, the subscription was cancelled, never paid
- * (`incomplete`, `incomplete_expired`), or is no longer collected (`unpaid`, `paused`).
+ * Statuses in which mail may be sent. In the other statuses, the subscription was cancelled, never
+ * paid (`incomplete`, `incomplete_expired`), or is no longer collected (`unpaid`, `paused`).
  */
 const liveStatuses: ReadonlySet<string> = new Set(['active', 'trialing', 'past_due']);
 
-/** Statuses in which nothing is owed. The other ones are `draft` and `open`. */
+/** Statuses in which nothing is owed. The other statuses are `draft` and `open`. */
 const settledStatuses: ReadonlySet<string> = new Set(['paid', 'void', 'uncollectible']);
 
 function accounts(
@@ -325,7 +327,7 @@ function upcoming(invoice: Stripe.Invoice): UpcomingInvoice {
   };
 }
 
-/** Converts Stripe's times, which are in seconds. */
+/** Converts a time of Stripe, which is in seconds. */
 function moment(seconds: number): Date {
   return new Date(seconds * 1000);
 }

@@ -5,7 +5,7 @@ import { ThreadPool } from './thread-pool.ts';
 export interface Drawer {
   /**
    * Returns the picture as SVG.
-   * @throws Problem PICTURE_TOO_LARGE when it has too many steps or takes too long;
+   * @throws Problem PICTURE_TOO_LARGE when the picture has too many steps or takes too long;
    * RATE_LIMIT_EXCEEDED when too many pictures of this owner already wait
    */
   draw(picture: Picture, owner: string): Promise<string>;
@@ -23,7 +23,7 @@ const megabytes = 512;
 const waitingMax = 20;
 
 /**
- * Creates a drawer with a thread of its own, where a graph that takes very long can be stopped and
+ * Creates a drawer with a separate thread. There, a graph that takes very long can be stopped, and
  * delays no other request. Owners take turns.
  */
 export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {}): Drawer {

@@ -1,6 +1,6 @@
 /**
- * A queue in which owners take turns, so that an owner with many items does not delay one with few.
- * The items of one owner keep their order.
+ * A queue in which owners take turns, so that an owner with many items does not delay an owner with
+ * few items. The items of one owner keep their order.
  */
 export class FairQueue<T> {
   /**

@@ -43,7 +43,7 @@ export interface TemplateRenderer extends Renderer {
 
 export interface RendererSettings {
   /**
-   * Number of threads for costly templates. One project never gets all of them. Default: 2 to 4,
+   * Number of threads for costly templates. One project never gets all threads. Default: 2 to 4,
    * depending on the number of cores.
    */
   threads?: number;
@@ -51,18 +51,18 @@ export interface RendererSettings {
 }
 
 /**
- * Maximum number of milliseconds for one rendering. Liquid's own limit is one second; filters that
- * ignore it are stopped a little later.
+ * Maximum number of milliseconds for one rendering. Liquid's own limit is one second. Filters that
+ * ignore Liquid's limit are stopped a little later.
  */
 const renderMsDefault = 1_200;
 /**
  * Maximum number of milliseconds for checking a template. The largest valid template takes a tenth
- * of this.
+ * of this time.
  */
 const checkMs = 1_000;
 /**
- * Megabytes of memory of a thread. Ten megabytes of text need several times that for intermediate
- * values.
+ * Megabytes of memory of a thread. For ten megabytes of text, a thread needs several times this
+ * size for intermediate values.
  */
 const megabytes = 192;
 /** Number of consecutive stops after which a template is not rendered again for `restMs`. */
@@ -71,9 +71,10 @@ const restMs = 60_000;
 const stoppedMax = 1_000;
 
 /**
- * Creates a renderer. Cheap templates are rendered at once. All others are rendered in threads,
- * where they can be stopped, because a single filter may take minutes. Projects take turns, and
- * none gets all threads, so one project with many costly templates does not delay the others.
+ * Creates a renderer. Cheap templates are rendered at once. All other templates are rendered in
+ * threads, where they can be stopped, because a single filter may take minutes. Projects take
+ * turns, and no project gets all threads, so one project with many costly templates does not delay
+ * the others.
  */
 export function createRenderer(settings: RendererSettings = {}): TemplateRenderer {
   const { renderMs = renderMsDefault } = settings;
@@ -164,7 +165,7 @@ function nameOf(owner: string, sources: readonly string[]): string {
 
 /**
  * Renders in the main thread, for values that cannot be sent to a thread, such as deeply nested
- * ones.
+ * values.
  */
 function renderHere(
   kind: RenderKind,

@@ -4,7 +4,7 @@ import { FairQueue } from './fair-queue.ts';
 /** Factor by which a task may exceed its time limit on a busy machine. */
 const busyFactor = 10;
 
-/** The result of a task that was stopped, and that of a task that was not started. */
+/** The result of a task that was stopped, and the result of a task that was not started. */
 export const wasStopped = Symbol('stopped');
 const skipped = Symbol('skipped');
 
@@ -25,8 +25,8 @@ interface Job<Task> {
 }
 
 /**
- * A pool of threads, which are started when needed. Each does one task at a time, and owners take
- * turns. If there are several threads, one owner never gets all of them.
+ * A pool of threads, which are started when needed. Each thread does one task at a time, and owners
+ * take turns. If there are several threads, one owner never gets all of them.
  */
 export class ThreadPool<Task> {
   readonly #file: URL;
@@ -41,8 +41,9 @@ export class ThreadPool<Task> {
   readonly #atWork = new Map<string, number>();
 
   /**
+   * Creates a pool without threads.
    * @param caller URL of the calling file
-   * @param program the file beside it that threads run
+   * @param program the file beside the calling file that threads run
    * @param megabytes memory of a thread. A thread that needs more is ended
    */
   constructor(caller: string, program: `${string}-worker`, max: number, megabytes: number) {
@@ -153,7 +154,7 @@ export class ThreadPool<Task> {
     };
     const ended = () => {
       settle(wasStopped);
-      // The owner may have another task that had to wait for this one.
+      // The owner may have another task that had to wait for this task.
       this.#next();
     };
     const began = performance.now();

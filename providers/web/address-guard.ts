@@ -31,8 +31,8 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * Returns true if an IP address (without brackets) is this machine's own: 127.0.0.0/8 or ::1,
- * mapped or not.
+ * Returns true if an IP address (without brackets) belongs to this machine itself: 127.0.0.0/8 or
+ * ::1, also if mapped to IPv6.
  */
 export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
@@ -45,8 +45,8 @@ export class AddressRefused extends Error {}
 export interface AddressGuard {
   /**
    * Returns the addresses of a host name or IP address (without brackets). If one address is
-   * refused, all are, because Node.js could connect to any of them, and an honest server has only
-   * public addresses.
+   * refused, all addresses are refused, because Node.js could connect to any of them, and an honest
+   * server has only public addresses.
    * @throws AddressRefused, or the error of the lookup
    */
   findAddresses(host: string): Promise<LookupAddress[]>;

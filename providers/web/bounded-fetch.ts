@@ -2,9 +2,9 @@ import { exchange, readSuccess } from './exchange.ts';
 
 /** Settings for tests, which serve all hosts on their own machine. */
 export interface Network {
-  /** Trusted certificate authorities as PEM. Default: those of Node.js. */
+  /** Trusted certificate authorities as PEM. Default: the authorities of Node.js. */
   hostAuthorities?: readonly string[];
-  /** Returns the host and port to connect to for a URL. Default: those of the URL. */
+  /** Returns the host and port to connect to for a URL. Default: the host and port of the URL. */
   connectTo?: (url: URL) => { hostname: string; port: number };
 }
 

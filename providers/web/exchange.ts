@@ -10,7 +10,7 @@ import {
 } from 'node:zlib';
 
 /**
- * Makes one request on a connection of its own, which is closed after the response. Informational
+ * Makes one request on a new connection, which is closed after the response. Informational
  * responses (1xx) are skipped, and redirects are not followed.
  * @param options.body null: no body
  * @throws errors of Node.js, and errors that `read` throws
@@ -122,7 +122,7 @@ async function decode(body: Body, coding: string, bytesMax: number): Promise<Bod
 }
 
 function decoderOf(coding: string, bytes: Buffer): Transform | null {
-  // A body that was cut lacks the end of its coding, which must not be an error.
+  // A body that was cut off lacks the end of its coding, which must not be an error.
   const options = { finishFlush: constants.Z_SYNC_FLUSH };
   switch (coding) {
     case 'gzip':
@@ -162,8 +162,8 @@ function inflate(decoder: Transform, bytes: Buffer, bytesMax: number): Promise<B
 }
 
 /**
- * Decodes a body as text: by its byte order mark, or else by its content type, or else as UTF-8. A
- * character that is cut at the end is left out.
+ * Decodes a body as text. The encoding is given by the byte order mark, otherwise by the content
+ * type, and otherwise is UTF-8. A character that is cut off at the end is left out.
  */
 export function textOf({ bytes, isCut }: Body, contentType: string | null): string {
   return textDecoder(bytes, contentType).decode(bytes, { stream: isCut });

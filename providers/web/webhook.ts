@@ -9,27 +9,30 @@ import { AddressRefused, createAddressGuard } from './address-guard.ts';
 import { type Body, exchange, readBody, textOf } from './exchange.ts';
 
 export interface WebhookAttempt extends WebhookCall {
-  /** Id by which the receiver recognises repeats, the same for every attempt. */
+  /**
+   * Id by which the receiver recognises repeated requests. The id is the same for every attempt.
+   */
   deliveryId: string;
   secret: string;
   /** When the request is signed, in Unix seconds. */
   timestamp: number;
   /**
-   * True if the body contains credentials, so that the body and its content type are sent only to
-   * the origin of the URL, not to another after a redirect. Default: false.
+   * True if the body contains credentials. Then the body and its content type are sent only to the
+   * origin of the URL, and not to another origin after a redirect. Default: false.
    */
   bodyIsSecret?: boolean;
 }
 
 export interface WebhookSender {
   /**
-   * Calls the receiver once, following at most 5 redirects. Network errors are outcomes, never
-   * rejections. No connection is reused, so that each request is checked anew.
+   * Calls the receiver once, and follows at most 5 redirects. Network errors are outcomes, never
+   * rejections. No connection is reused, so that the address is checked for each request.
    */
   send(attempt: WebhookAttempt): Promise<WebhookOutcome>;
   /**
-   * Sends one POST with exactly these headers, and follows no redirect. The result is known with
-   * the headers of the response. If the status is not 2xx, the beginning of the body is also read.
+   * Sends one POST with exactly these headers, and follows no redirect. The result is known as soon
+   * as the headers of the response have arrived. If the status is not 2xx, the beginning of the
+   * body is also read.
    */
   post(request: PostRequest): Promise<WebhookOutcome>;
   /**
@@ -195,9 +198,9 @@ function signed({ headers, body }: Call, { deliveryId, secret, timestamp }: Webh
 /**
  * Returns the request after a redirect, as browsers do (Fetch standard, HTTP-redirect fetch). After
  * 303, and after 301 and 302 for POST, the request is a GET without a body. For another origin, the
- * step's own headers are dropped except the content type, because any of them may be a credential.
- * The signature stays, because the receiver needs it to trust the request, and cannot use it for
- * anything else.
+ * step's own headers except the content type are dropped, because any of them may be a credential.
+ * The signature stays: the receiver needs it to trust the request, and cannot use it for anything
+ * else.
  */
 function redirected(
   call: Call,
@@ -228,7 +231,7 @@ async function readOrRedirect(
   return answered(answer, await readBody(answer, answerBytesMax));
 }
 
-/** Percent-encodes the bytes of a header that are not ASCII, in whatever encoding they are. */
+/** Percent-encodes the bytes of a header that are not ASCII. Their encoding does not matter. */
 function asWritten(location: string): string {
   // Node.js returns each byte of a header as one character.
   return location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);

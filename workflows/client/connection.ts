@@ -10,13 +10,13 @@ export interface TemporalSettings {
   address: string;
   namespace: string;
   apiKey: string | null;
-  /** PEM texts; null: none. */
+  /** PEM texts; null: the setting is not used. */
   tlsCert: string | null;
   tlsKey: string | null;
   tlsCa: string | null;
 }
 
-/** Milliseconds that one of `promptCalls` may take, including its retries. */
+/** Milliseconds that a call in `promptCalls` may take, including its retries. */
 const callTimeoutMs = 5_000;
 
 /**
@@ -38,8 +38,8 @@ type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
  * Sets the deadline of `promptCalls`. `client.withDeadline` is not used, because it needs an
- * AsyncLocalStorage. With one, Node.js calls a hook for every promise of the process, which takes a
- * tenth of the API's time for a request.
+ * AsyncLocalStorage. With an AsyncLocalStorage, Node.js calls a hook for every promise of the
+ * process, which takes a tenth of the API's time for a request.
  */
 const deadlines: Interceptor = (options, nextCall) => {
   const name = options.method_definition.path.split('/').at(-1) ?? '';

@@ -42,9 +42,9 @@ export interface DispatcherOptions {
  */
 const callsMaxUsual = 8;
 /**
- * Milliseconds in which several signals for one project are sent as one. While mail keeps coming,
- * the time doubles up to `signalGapMaxMs`, because a delivery is already running and a signal costs
- * as much as a mail.
+ * Milliseconds in which several signals for one project are combined into one signal. While further
+ * mail becomes due, the time doubles up to `signalGapMaxMs`. A delivery is already running then,
+ * and a signal costs as much as a mail.
  */
 const signalGapMs = 25;
 const signalGapMaxMs = 400;
@@ -64,7 +64,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log } = options;
   const window = createStartWindow((starts) => store.listUnbegun(starts));
   const starts = createSendQueue(options, { window, whenEmpty: claimMore });
-  // Signals and other calls have a queue of their own, so they never wait behind a large number of
+  // Signals and other calls have a separate queue, so they never wait behind a large number of
   // starts.
   const others = createSendQueue(options, { whenEmpty: claimMore });
   const { client, taskQueue } = options;
@@ -172,7 +172,8 @@ function createSendQueue(
   let isClosing = false;
 
   async function drain(): Promise<void> {
-    // Waits one tick, so that runs of other callers are read together with this one.
+    // Waits for one turn of the event loop, so that runs of other callers are read together with
+    // this run.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.size() > 0) {
       const runIds = waiting.take(pageSize, window?.open);
@@ -212,7 +213,7 @@ function createSendQueue(
   };
 }
 
-/** Makes the Temporal calls that are due for a page of runs. @throws when none of them succeeded */
+/** Makes the Temporal calls that are due for a page of runs. @throws when no call succeeded */
 async function sendPage(
   options: DispatcherOptions,
   runIds: readonly string[],
@@ -296,14 +297,17 @@ async function startRun(
 }
 
 interface Signals {
-  /** Sends the signal for a key. If one is being sent, sends another after it. */
+  /**
+   * Sends the signal for a key. If a signal for this key is being sent, sends another signal after
+   * it.
+   */
   signal(key: string, send: () => Promise<void>): void;
   close(): Promise<void>;
 }
 
 /**
- * Sends at most one signal per key at a time. The first is sent at once; later ones are combined
- * and sent after a pause, which doubles from `gapMs` to `gapMaxMs` milliseconds.
+ * Sends at most one signal per key at a time. The first signal is sent at once. Later signals are
+ * combined and sent after a pause, which doubles from `gapMs` to `gapMaxMs` milliseconds.
  */
 function createSignals(
   { log }: DispatcherOptions,
@@ -343,8 +347,8 @@ function createSignals(
 }
 
 /**
- * Runs all calls, `callsMax` at a time. A call that fails, for example because its run is too large
- * for Temporal, does not stop the others.
+ * Makes all calls, `callsMax` at a time. A call that fails, for example because its run is too
+ * large for Temporal, does not stop the other calls.
  * @throws the first error when no call succeeded, because then Temporal is unavailable
  */
 async function inParallel(

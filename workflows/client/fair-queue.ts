@@ -43,7 +43,8 @@ export function createFairQueue(): FairQueue {
         runs.delete(runId);
         size -= 1;
         taken.push(runId);
-        // Moves the project to the end of the map, which this loop reaches later.
+        // Moves the project to the end of the map. This loop also visits entries that are added
+        // while it runs, so the project gets another turn.
         projects.delete(projectId);
         if (runs.size > 0) projects.set(projectId, runs);
       }

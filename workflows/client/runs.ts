@@ -48,7 +48,8 @@ export async function startExecution(
   const started = await tryStart(client, taskQueue, due, reuse);
   if (started) return started;
   const found = await client.workflow.getHandle(executionRunId(due.start.executionId)).describe();
-  // The execution has ended. Another process had started its run, and died before it recorded this.
+  // The execution has ended. Another process had started its run, and died before it recorded the
+  // start.
   if (due.hasEnded) return found.runId;
   if (servesStart(found, due)) {
     // The row may have changed since the run was started, so the run must read it again.
@@ -116,7 +117,7 @@ function memoOf(values: { generation?: number; causedBy?: string | null | undefi
   return Object.keys(memo).length === 0 ? {} : { memo };
 }
 
-/** Returns true if a run belongs to this start, false if it belongs to an earlier one. */
+/** Returns true if a run belongs to this start, false if it belongs to an earlier start. */
 function servesStart({ memo }: WorkflowExecutionDescription, due: DueStart): boolean {
   return Number(memo?.['generation']) >= due.generation;
 }
@@ -168,8 +169,8 @@ export async function signalExecution(
 }
 
 /**
- * Lists executions whose run on our task queue was closed after `since` in any way except
- * completion. Temporal's visibility is about a second late, and drops runs after the retention of
+ * Lists executions whose run on this task queue was closed after `since` in any way except
+ * completion. Temporal's list of runs is about a second late, and drops runs after the retention of
  * the namespace.
  */
 export async function* listClosedExecutions(client: Client, taskQueue: string, since: Date) {
@@ -184,7 +185,10 @@ export async function* listClosedExecutions(client: Client, taskQueue: string, s
   }
 }
 
-/** @throws when Temporal does not respond. */
+/**
+ * Returns the state of the run of an execution.
+ * @throws when Temporal does not respond.
+ */
 export async function describeExecutionRun(client: Client, executionId: string): Promise<RunState> {
   const handle = client.workflow.getHandle(executionRunId(executionId));
   const run = await handle.describe().catch((error: unknown) => {
@@ -266,10 +270,10 @@ export async function signalRun(
 }
 
 /**
- * Asks the open runs of a removed project to stop, or terminates them with `force`. Returns how
- * many were open. The run of the removal itself is excluded, and so are runs that end by
- * themselves: those of event subscriptions, ramps, erasures and domains. A domain's run must first
- * remove the domain at the mail provider.
+ * Asks the open runs of a removed project to stop, or terminates them with `force`. Returns the
+ * number of these runs. The run of the removal itself is excluded. Runs that end by themselves are
+ * excluded, too: the runs of event subscriptions, ramps, erasures and domains. A domain's run must
+ * first remove the domain at the mail provider.
  */
 export async function stopProjectRuns(
   client: Client,

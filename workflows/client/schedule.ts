@@ -12,8 +12,8 @@ import { ensureSearchAttributes, projectKey } from './search-attributes.ts';
 
 const everyMs = 30_000;
 /**
- * Milliseconds after which Temporal ends a run of the sweep. A sweep with much to do takes a
- * fraction of this.
+ * Milliseconds after which Temporal ends a run of the sweep. A sweep with much work takes a
+ * fraction of this time.
  */
 const runTimeoutMs = 15 * 60_000;
 
@@ -30,7 +30,7 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
     taskQueue,
     args: [],
     priority: { priorityKey: priorities.upkeep },
-    // While one sweep is open, the next ones are skipped, so a sweep that hangs must be ended.
+    // While one sweep is open, the next sweeps are skipped, so a sweep that hangs must be ended.
     workflowRunTimeout: runTimeoutMs,
   };
   const schedule: Schedule = {
@@ -95,7 +95,7 @@ export async function hasSweep(client: Client, taskQueue: string): Promise<boole
 
 /**
  * Returns when the schedule of the sweep was created, the planned times of recent sweeps, and the
- * newest heartbeat that one of them has recorded.
+ * newest heartbeat that a recent sweep has recorded.
  * @throws Error when Temporal does not answer, or has no such schedule
  */
 export async function describeSweep(client: Client, taskQueue: string): Promise<KnownSweeps> {
@@ -105,7 +105,10 @@ export async function describeSweep(client: Client, taskQueue: string): Promise<
   return { createdAt: info.createdAt, plannedAt, heartbeat: await findHeartbeat(client, runs) };
 }
 
-/** @param runs ids of sweeps, oldest first. The newest one may not have recorded a heartbeat yet. */
+/**
+ * Returns the newest heartbeat of these sweeps; null: no sweep has recorded a heartbeat.
+ * @param runs ids of sweeps, oldest first. The newest sweep may not have recorded a heartbeat yet
+ */
 async function findHeartbeat(client: Client, runs: readonly string[]): Promise<Heartbeat | null> {
   for (const id of runs.toReversed()) {
     const run = await client.workflow
@@ -164,7 +167,7 @@ async function store(client: Client, scheduleId: string, schedule: Schedule): Pr
     await client.schedule.create({ scheduleId, ...schedule });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    // Keep the state, because an operator may have paused the schedule in Temporal.
+    // The state is kept, because an operator may have paused the schedule in Temporal.
     await client.schedule.getHandle(scheduleId).update(({ state }) => ({ ...schedule, state }));
   }
 }

@@ -28,7 +28,7 @@ const executionKeyKey = defineSearchAttributeKey('ExecutionKey', SearchAttribute
 
 /**
  * Returns the search attribute for the key of an execution. Only a key that looks like an id is
- * sent to Temporal, because any other may be personal data.
+ * sent to Temporal, because any other key may be personal data.
  */
 export function executionKey(key: string | null) {
   const isId = key !== null && /^[A-Za-z0-9._:-]{1,64}$/.test(key);
@@ -51,7 +51,7 @@ const names = [...keys.map((key) => key.name), 'FailedStep'];
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keywordType = 2;
 
-/** Returns true if Temporal answers, and its namespace has our search attributes. */
+/** Returns true if Temporal answers, and its namespace has the search attributes of Everpost. */
 export async function isTemporalReady({ client, answers }: Temporal): Promise<boolean> {
   if (!(await answers())) return false;
   return (await listMissing(client).catch(() => names)).length === 0;
@@ -65,7 +65,7 @@ async function listMissing(client: Client): Promise<string[]> {
 }
 
 /**
- * Makes sure the namespace has our search attributes.
+ * Makes sure the namespace has the search attributes of Everpost.
  * @throws Error that names the missing attributes, if this client must not add them (Temporal
  * Cloud)
  */

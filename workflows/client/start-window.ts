@@ -16,13 +16,16 @@ const startMs = 10_000;
 export interface StartWindow {
   /** Returns true if another start of this project may be sent, and counts the start. */
   open(run: RunNotice): boolean;
-  /** Records which of `runIds` were started (`starts`). The others no longer count. */
+  /** Records which of `runIds` were started (`starts`). The other runs no longer count. */
   sent(runIds: readonly string[], starts: ReadonlyMap<string, OpenStart>): void;
-  /** Stops counting the starts that workers have begun, and those that are too old. */
+  /** Stops counting starts that workers have begun, and starts that are too old. */
   look(): Promise<void>;
 }
 
-/** @param listUnbegun returns the starts that no worker has begun */
+/**
+ * Creates an empty window.
+ * @param listUnbegun returns the starts that no worker has begun
+ */
 export function createStartWindow(
   listUnbegun: (starts: readonly OpenStart[]) => Promise<string[]>,
 ): StartWindow {

@@ -15,9 +15,9 @@ const firstRetryMs = 15_000;
 const lastRetryMs = 15 * 60_000;
 
 /**
- * Reads the mailbox of reports while one is configured. After a failure it tries again, with a
- * pause that doubles. Each worker signals the run when it starts, because the settings may have
- * changed.
+ * Reads the mailbox of reports while a mailbox is configured. After a failed read, the run tries
+ * again, with a pause that doubles. Each worker signals the run when it starts, because the
+ * settings may have changed.
  * @param failures number of consecutive reads that failed
  */
 export async function feedbackMailbox({ failures = 0 } = {}): Promise<void> {

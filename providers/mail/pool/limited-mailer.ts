@@ -77,8 +77,8 @@ const noRoom: SendOutcome = {
 };
 
 /**
- * Returns the message with a switch. After `end`, the mailer can no longer begin to send the
- * message; `end` returns the outcome at that moment.
+ * Returns the message with a function `end`. After a call of `end`, the mailer can no longer begin
+ * to send the message. `end` returns the outcome of the message at that moment.
  * @param given.hasBegun true if the mailer does not say when the provider may accept the message
  */
 function limitMessage(

@@ -1,10 +1,10 @@
 import type { Mailer } from '../mailer.ts';
 
 /**
- * The open mailers of projects' providers. A mailer is created when a message needs it, and closed
- * when it was unused for a time, when its settings have changed, or when another mailer needs its
- * place. So neither many providers nor a server that hangs can use up the connections of this
- * process.
+ * The open mailers of projects' providers. A mailer is created when a message needs it. A mailer is
+ * closed when it was unused for a time, when its settings have changed, or when another mailer
+ * needs its place. So neither many providers nor a server that hangs can use up the connections of
+ * this process.
  */
 
 /** Identifies a mailer: a provider, with one revision of its settings. */
@@ -27,7 +27,7 @@ const idleMsDefault = 60_000;
 export class OpenMailers {
   readonly #max: number;
   readonly #idleMs: number;
-  /** Mailers by key. The one that was unused for longest comes first. */
+  /** Mailers by key. The mailer that was unused for longest comes first. */
   readonly #open = new Map<string, OpenMailer>();
   readonly #closing = new Set<Promise<void>>();
 
@@ -66,7 +66,7 @@ export class OpenMailers {
     } else this.#close(open);
   }
 
-  /** Gives a mailer no more messages, and closes it when it is sending none. */
+  /** Gives a mailer no more messages, and closes it as soon as it is sending no message. */
   retire(open: OpenMailer): void {
     if (this.#open.get(nameOf(open)) !== open) return;
     this.#open.delete(nameOf(open));
@@ -87,7 +87,7 @@ export class OpenMailers {
   }
 
   /**
-   * Returns true if there is a place for another mailer. May close an unused one for this. A
+   * Returns true if there is a place for another mailer. May close an unused mailer for this. A
    * project gets a place only while it has fewer busy mailers than places are free, so the servers
    * of one project never occupy all places.
    */

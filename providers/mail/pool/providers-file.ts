@@ -19,10 +19,10 @@ export interface InstallationProvider {
   id: string;
   name: string;
   fields: ProviderFields;
-  /** The password or secret key; null: none. */
+  /** The password or secret key; null: the provider needs none. */
   secret: string | null;
   feedback: string;
-  /** The token in the URL of the provider's webhooks; null: it has no webhooks. */
+  /** The token in the URL of the provider's webhooks; null: the provider has no webhooks. */
   feedbackToken: string | null;
   feedbackSecret: string | null;
   enabled: boolean;
@@ -62,7 +62,7 @@ export interface ProvidersFile {
 }
 
 /**
- * Reads and checks the file. null: there is no file.
+ * Reads and checks the file. Without a file, returns no providers and no routes.
  * @param environment has the values to which the file refers by `{"env": "NAME"}`
  * @throws ConfigError with one line for each fault
  */

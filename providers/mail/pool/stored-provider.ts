@@ -27,7 +27,7 @@ export interface ServerRules {
   /** True if servers that report by mail are asked to report successful deliveries, too. */
   successReports: boolean;
   hasSimulator: boolean;
-  /** Endpoint of Amazon SES in a region; undefined: the region's own. */
+  /** Returns the endpoint of Amazon SES in a region; undefined: Amazon's own endpoint. */
   sesEndpointOf(region: string): string | undefined;
 }
 
@@ -97,8 +97,8 @@ export function traitsOf({ id, fields: { kind } }: StoredProvider, rules: Server
     provider: circuitName(id),
     hasSimulator: kind === 'smtp' && rules.hasSimulator,
     defaultRatePerSecond: 200,
-    // Twice the connections for SMTP, because the commands of the next message are already waiting
-    // while one message is written.
+    // With SMTP, twice as many messages as connections are sent at once, because the commands of
+    // the next message already wait while one message is written.
     maxConcurrency: kind === 'smtp' ? 2 * connectionsMax : connectionsMax,
     notesBegin: kind === 'smtp',
   };

@@ -18,7 +18,7 @@ const trialMs = 15_000;
 
 /**
  * Tests the provider of a project, and sends a message if one is given.
- * @param given.prepare wraps the mailer as for other mail, so that the message is signed
+ * @param given.prepare wraps the mailer as for all other mail, so that the message is signed
  */
 export async function tryOut(
   stored: StoredProvider,

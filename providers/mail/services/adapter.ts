@@ -12,8 +12,8 @@ export interface WebhookRequest {
 /** Reads the reports of a mail service that takes mail over SMTP. */
 export interface FeedbackAdapter {
   /**
-   * The header with which the service gets our id of a message; null: the service uses a header
-   * that every message has.
+   * The header that gives Everpost's id of a message to the service; null: the service uses a
+   * header that every message has.
    */
   idHeader: { name: string; valueOf: (emailId: string) => string } | null;
   /**
@@ -21,16 +21,19 @@ export interface FeedbackAdapter {
    * @throws Problem MISSING_SIGNATURE, INVALID_SIGNATURE
    */
   authenticate(request: WebhookRequest, secret: string, now: Date): void;
-  /** Reads an event; null: it does not report on the delivery of a message. */
+  /** Reads an event; null: the event does not report on the delivery of a message. */
   read(event: Json, request: WebhookRequest): ServiceEvent | null;
 }
 
 /** An event of a mail service, in the terms of that service. */
 export interface ServiceEvent {
   outcome: ServiceOutcome;
-  /** Our own id of the message; null: the event does not contain it. */
+  /** Everpost's id of the message; null: the event does not contain it. */
   emailId: string | null;
-  /** The service's id of the event, the same for a repeat; null: events have no ids. */
+  /**
+   * The service's id of the event, which is the same for a repeated event; null: the service gives
+   * events no ids.
+   */
   id: string | null;
   /** When the event happened; null: the event does not say, so the time of arrival counts. */
   at: Date | null;

@@ -31,7 +31,10 @@ function passwordIn(basic: string): string {
   return text.slice(text.indexOf(':') + 1);
 }
 
-/** @throws Problem MISSING_SIGNATURE */
+/**
+ * Returns a header that the request must have.
+ * @throws Problem MISSING_SIGNATURE
+ */
 export function requiredHeader({ header }: WebhookRequest, name: string): string {
   const value = header(name).trim();
   if (value === '') throw missingSignature(`The header ${name} is missing.`);
@@ -49,14 +52,17 @@ export function missingSignature(message: string): Problem {
 
 /**
  * Refuses a request whose signature is too old, or too far in the future.
- * @param seconds when it was signed, in Unix time
+ * @param seconds when the request was signed, in Unix time
  */
 export function requireRecent(seconds: string, now: Date, toleranceMinutes: number): void {
   const ageMs = Math.abs(now.getTime() - Number(seconds) * 1000);
   requireTrue(ageMs <= toleranceMinutes * 60_000);
 }
 
-/** @throws Problem INVALID_SIGNATURE if the check has failed */
+/**
+ * Refuses a request that has failed a check.
+ * @throws Problem INVALID_SIGNATURE
+ */
 export function requireTrue(isAuthentic: boolean): void {
   if (isAuthentic) return;
   throw new Problem('INVALID_SIGNATURE', {

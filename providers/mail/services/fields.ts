@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value at a path of keys; undefined: there is none. */
+/** Returns the value at a path of keys; undefined: the path does not exist. */
 export function valueAt(event: unknown, ...path: string[]): unknown {
   let value = event;
   for (const key of path) {
@@ -17,37 +17,43 @@ export function valueAt(event: unknown, ...path: string[]): unknown {
   return value;
 }
 
-/** Returns a text or number at a path, as text; null: there is none. */
+/**
+ * Returns a text or number at a path, as text; null: the path has no such value, or a blank text.
+ */
 export function textAt(event: unknown, ...path: string[]): string | null {
   const value = valueAt(event, ...path);
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
-/** Returns a text if it is a valid id of ours; otherwise null. */
+/** Returns a text if it has the form of an id of Everpost, otherwise null. */
 export function ownId(text: string | null): string | null {
   const id = text?.trim();
   return isUuid(id) ? id.toLowerCase() : null;
 }
 
 /**
- * Returns our id of a message from its `Message-ID`; null: another program made the `Message-ID`.
+ * Returns Everpost's id of a message from its `Message-ID`; null: another program made the
+ * `Message-ID`.
  */
 export function idInMessageId(messageId: string | null): string | null {
   const [id = ''] = (messageId ?? '').split('@', 1);
   return ownId(id.replace('<', ''));
 }
 
-/** Returns a time from a text in ISO 8601; null: there is none. */
+/** Returns a time from a text in ISO 8601; null: the path has no text. */
 export function isoTimeAt(event: unknown, ...path: string[]): Date | null {
   const text = textAt(event, ...path);
   return text === null ? null : new Date(text);
 }
 
-/** Unix times from this value on are in milliseconds. In seconds, it would be the year 5138. */
+/**
+ * Unix times from this value on are in milliseconds. As seconds, this value would be in the year
+ * 5138.
+ */
 const firstInMs = 1e11;
 
-/** Returns a time from a Unix time in seconds or milliseconds; null: there is none. */
+/** Returns a time from a Unix time in seconds or milliseconds; null: the path has no time. */
 export function unixTimeAt(event: unknown, ...path: string[]): Date | null {
   const text = textAt(event, ...path);
   if (text === null) return null;

@@ -2,8 +2,9 @@ import type { Mailer } from '../mailer.ts';
 import { adapterOf } from './adapters.ts';
 
 /**
- * Wraps a mailer, so that each message gets a header with our id of the message. The mail service
- * returns this id in its reports. A header with the same name that the sender set is dropped.
+ * Wraps a mailer, so that each message gets a header with Everpost's id of the message. The mail
+ * service returns this id in its reports. A header with the same name that the sender set is
+ * dropped.
  * @param feedback how the provider reports; without webhooks, its messages are unchanged
  */
 export function identifiedMailer(mailer: Mailer, feedback: string): Mailer {
@@ -19,7 +20,7 @@ export function identifiedMailer(mailer: Mailer, feedback: string): Mailer {
   };
 }
 
-/** Adds a header as the first one, and removes others with the same name. */
+/** Adds a header before all other headers, and removes other headers with the same name. */
 function withHeader(raw: Buffer, name: string, value: string): Buffer {
   const line = Buffer.from(`${name}: ${value}\r\n`);
   const emptyLine = raw.indexOf('\r\n\r\n');

@@ -51,7 +51,10 @@ export const mailgun: FeedbackAdapter = {
   },
 };
 
-/** @throws Problem MISSING_SIGNATURE when an event has no signature */
+/**
+ * Returns the signatures of all events.
+ * @throws Problem MISSING_SIGNATURE when an event has no signature
+ */
 function signaturesOf(request: WebhookRequest) {
   const events = request.events().filter((event) => isObject(valueAt(event, 'event-data')));
   return events.map((event) => {

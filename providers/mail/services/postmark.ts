@@ -62,7 +62,7 @@ const bounces = new Map<string, ServiceOutcome>([
 
 /**
  * Returns true if the recipient opted out. Postmark also stops sending after a bounce or complaint,
- * but reports those with other events.
+ * but reports bounces and complaints with other events.
  */
 function isOptOut(event: Json): boolean {
   const reason = textAt(event, 'SuppressionReason');

@@ -12,7 +12,10 @@ import { isObject } from './fields.ts';
 export interface ServiceReport {
   emailId: string;
   feedback: Feedback;
-  /** The same for repeats of a report, and different for all other reports on the message. */
+  /**
+   * The key is the same when a report is repeated, and different for all other reports on the
+   * message.
+   */
   key: string;
 }
 
@@ -46,8 +49,8 @@ function parse(json: string): unknown {
 }
 
 /**
- * Reads an event of a mail service; null: it does not report on the delivery of a message, or the
- * message is not ours.
+ * Reads an event of a mail service; null: the event does not report on the delivery of a message,
+ * or the message was not sent by Everpost.
  */
 export function readReport(
   adapter: FeedbackAdapter,
@@ -100,8 +103,9 @@ function feedbackOf(
 }
 
 /**
- * Returns the enhanced status code of an event (RFC 3463); null: it has none. A code in a field of
- * its own has precedence over the text, unless it names only the class.
+ * Returns the enhanced status code of an event (RFC 3463); null: the event has no code. A code in a
+ * separate field has precedence over a code in the text, unless the code in the field names only
+ * the class.
  */
 function statusOf(code: string | null, text: string): string | null {
   const given = statusIn(code ?? '');

@@ -48,7 +48,10 @@ export const resend: FeedbackAdapter = {
   },
 };
 
-/** @param name in lower case */
+/**
+ * Returns a header of the message to which an event refers.
+ * @param name in lower case
+ */
 function headerIn(event: Json, name: string): string | null {
   const headers = valueAt(event, 'data', 'headers');
   const isOurs = (one: unknown) => textAt(one, 'name')?.toLowerCase() === name;

@@ -51,7 +51,10 @@ export const sendgrid: FeedbackAdapter = {
   },
 };
 
-/** @param publicKey the verification key in the form in which SendGrid shows it: DER in base64 */
+/**
+ * Returns true if SendGrid has signed the data.
+ * @param publicKey the verification key in the form in which SendGrid shows it: DER in base64
+ */
 function isSigned(data: Buffer, signature: string, publicKey: string): boolean {
   try {
     const der = Buffer.from(publicKey, 'base64');

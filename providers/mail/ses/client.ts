@@ -8,7 +8,7 @@ export interface SesAccount {
    */
   accessKeyId?: string | undefined;
   secretAccessKey?: string | undefined;
-  /** An endpoint in place of the region's own. */
+  /** An endpoint that replaces the endpoint of the region. */
   endpoint?: string | undefined;
 }
 

@@ -85,8 +85,8 @@ function readEnvelope(bytes: Buffer): SnsEnvelope {
 }
 
 /**
- * Checks that a message is authentic, before its content is used. The checks without a request come
- * first, so that a message for another topic cannot make us fetch anything.
+ * Checks that a message is authentic, before its content is used. The checks that make no request
+ * come first, so that a message for another topic cannot make the server fetch anything.
  */
 async function requireAuthentic(
   envelope: SnsEnvelope,

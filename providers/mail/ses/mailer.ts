@@ -5,9 +5,12 @@ import type { Mailer, OutgoingMessage, SendOutcome } from '../mailer.ts';
 import { type SesAccount, sesClient } from './client.ts';
 
 export interface SesSettings extends SesAccount {
-  /** Configuration set for mail in which SES tracks opens and clicks; empty: none. */
+  /**
+   * Configuration set for mail in which SES tracks opens and clicks; empty: the mail has no
+   * configuration set.
+   */
   configurationSet: string;
-  /** Configuration set for all other mail; empty: none. */
+  /** Configuration set for all other mail; empty: the mail has no configuration set. */
   configurationSetNoTracking: string;
   /** Idle time after which SES counts as unavailable, in milliseconds. Default 60,000. */
   timeoutMs?: number | undefined;
@@ -63,7 +66,7 @@ export function inputFor(message: OutgoingMessage, settings: SesSettings): SendE
   const set = message.tracked ? settings.configurationSet : settings.configurationSetNoTracking;
   return {
     // SES reads the sender from the message. The recipient is set here, so that no header can add
-    // another.
+    // another recipient.
     Content: { Raw: { Data: message.raw } },
     Destination: { ToAddresses: [message.to] },
     EmailTags: [{ Name: 'everpost_email_id', Value: message.emailId }],
@@ -172,7 +175,7 @@ function exchange(
     });
     let sent = false;
     const fail = (error: Error) => reject(new WireError(`SES: ${error.message}`, sent));
-    // The timeout begins when the request gets a socket, because waiting for one does not count.
+    // The timeout begins when the request gets a socket, so waiting for a socket does not count.
     sending.once('socket', (socket) => {
       if (!socket.connecting) return;
       const connecting = setTimeout(

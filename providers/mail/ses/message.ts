@@ -64,7 +64,10 @@ export type SesMessage = z.output<typeof SesMessage>;
  */
 const maybeUnstorable = /[\0\p{Cs}]|\\u(?:0000|[dD][89a-fA-F])/u;
 
-/** @throws Problem INVALID_NOTIFICATION when the message is not from SES */
+/**
+ * Reads a message.
+ * @throws Problem INVALID_NOTIFICATION when the message is not from SES
+ */
 export function readSesMessage(message: unknown): SesMessage {
   try {
     const clean = (_: string, value: unknown) =>
@@ -78,12 +81,15 @@ export function readSesMessage(message: unknown): SesMessage {
   }
 }
 
-/** Returns the kind of a message, whose field has different names in events and notifications. */
+/**
+ * Returns the kind of a message. The field with the kind has different names in events and
+ * notifications.
+ */
 export function kindOf({ eventType, notificationType }: SesMessage): string {
   return (eventType ?? notificationType ?? '').replaceAll(' ', '');
 }
 
-/** Returns our id of the message, which was sent as a tag. */
+/** Returns Everpost's id of the message, which was sent as a tag. */
 export function taggedEmailId({ mail }: SesMessage): string | null {
   const id = mail.tags['everpost_email_id']?.[0];
   return isUuid(id) ? id.toLowerCase() : null;
@@ -107,7 +113,7 @@ export function clientOf({ open, click }: SesMessage): Client | undefined {
 }
 
 /**
- * Returns the feedback in a message; null: the message has none, or none that counts.
+ * Returns the feedback in a message; null: the message has no feedback, or no feedback that counts.
  * @param now upper bound of the feedback's time
  */
 export function feedbackOf(message: SesMessage, now: Date): Feedback | null {

@@ -4,7 +4,7 @@ import type { FetchBytes } from '../../web/bounded-fetch.ts';
 export interface CertificateStore {
   /**
    * Returns the public key of a certificate that belongs to SNS, is trusted and currently valid;
-   * otherwise null.
+   * null: the certificate does not meet these conditions.
    * @throws Error when the certificate, or another of its chain, cannot be fetched
    */
   findKey(url: URL): Promise<KeyObject | null>;
@@ -130,7 +130,7 @@ const pemEnd = '-----END CERTIFICATE-----';
 
 /**
  * Reads the certificates in a file: several in PEM, or one in DER.
- * @throws Error when one cannot be read
+ * @throws Error when a certificate cannot be read
  */
 function readCertificates(file: Buffer): X509Certificate[] {
   const blocks = file.toString('latin1').split(pemEnd).slice(0, -1);

@@ -23,7 +23,7 @@ export interface Sns {
 }
 
 export interface SnsSettings extends Network {
-  /** Trusted authorities for certificates of SNS, as PEM. Default: those of Node.js. */
+  /** Trusted authorities for certificates of SNS, as PEM. Default: the authorities of Node.js. */
   authorities?: readonly string[];
   /** Returns the current time in milliseconds since 1970. Default: the system's clock. */
   now?: () => number;

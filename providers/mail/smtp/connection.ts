@@ -16,7 +16,10 @@ export interface Delivery {
   resolve: (outcome: SendOutcome) => void;
   /** Latest time at which a connection may take the message, in milliseconds since 1970. */
   startBy: number;
-  /** True in the second and last try, after a connection ended before it began the message. */
+  /**
+   * True in the second and last try. A second try follows if a connection ended before it began the
+   * message.
+   */
   isSecondTry: boolean;
 }
 
@@ -37,8 +40,8 @@ export interface DeliveryQueue {
 }
 
 /**
- * Bytes of a message that are written at a time, so that we know whether its end may have been
- * sent.
+ * Bytes of a message that are written at a time. The message is written in pieces, so that the
+ * connection knows if the end of the message may have been sent.
  */
 const chunkBytes = 64 * 1024;
 /**
@@ -53,19 +56,19 @@ const idleMs = 60_000;
 interface Transaction {
   delivery: Delivery;
   /**
-   * The command whose reply comes next. `body`: the message is being written. `end`: its end may
-   * have been sent. `nothing`: an empty message was sent, because the server expected data although
-   * it had refused the recipient.
+   * The command whose reply comes next. `body`: the message is being written. `end`: the end of the
+   * message may have been sent. `nothing`: an empty message was sent, because the server expected
+   * data although it had refused the recipient.
    */
   stage: 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'end' | 'nothing';
-  /** The reply that refused the sender or the recipient; null: none was refused. */
+  /** The reply that refused the sender or the recipient; null: neither was refused. */
   refusal: { what: 'the sender' | 'the recipient'; reply: Reply } | null;
 }
 
 /**
- * A connection that sends messages one after the other. While one is written, the commands of the
- * next follow in the same packet (RFC 2920, 3.1), so each message takes one round trip instead of
- * four. Each message has its own outcome.
+ * A connection that sends messages one after the other. While one message is written, the commands
+ * of the next message follow in the same packet (RFC 2920, 3.1), so each message takes one round
+ * trip instead of four. Each message has its own outcome.
  */
 export class SmtpConnection {
   readonly #session: Session;
@@ -89,7 +92,10 @@ export class SmtpConnection {
     session.wire.onEnd = (error) => this.#end(error.message);
   }
 
-  /** Begins the next message. Returns false if none is waiting; then the connection stays idle. */
+  /**
+   * Begins the next message. Returns false if no message is waiting; then the connection stays
+   * idle.
+   */
   work(): boolean {
     const delivery = this.#take(this.#handled === 0);
     clearTimeout(this.#idleTimer);
@@ -217,7 +223,7 @@ export class SmtpConnection {
 
   /**
    * Writes the message from byte `at` on. Each chunk is written when the operating system has taken
-   * the one before it. So if the connection ends before the last chunk, the server cannot have the
+   * the previous chunk. So if the connection ends before the last chunk, the server cannot have the
    * whole message.
    */
   #writeBody(current: Transaction, at: number): void {
@@ -246,7 +252,10 @@ export class SmtpConnection {
     this.#end('Sending was stopped before the message was complete.');
   }
 
-  /** Writes the last bytes of a message, with the commands of the next one, if one waits. */
+  /**
+   * Writes the last bytes of a message. If another message waits, its commands are written in the
+   * same packet.
+   */
   #writeLast(chunk: Buffer | string, dataEnd: string): void {
     const { wire, pipelining } = this.#session;
     this.#needsReset = false;
@@ -261,7 +270,7 @@ export class SmtpConnection {
     if (refusal) this.#finish(negativeOutcome(refusal.what, refusal.reply, false));
   }
 
-  /** Settles the current message and begins the next. */
+  /** Reports the outcome of the current message and begins the next message. */
   #finish(outcome: SendOutcome): void {
     const delivery = this.#current?.delivery;
     this.#handled += 1;
@@ -311,9 +320,9 @@ export class SmtpConnection {
   }
 
   /**
-   * Puts a message back to be tried again, unless this was its second try. No byte of its content
-   * was written. Such ends are common, because servers close connections after a time or after some
-   * messages.
+   * Puts a message back to be tried again, unless this was its second try. A second try is safe,
+   * because no byte of the content was written. Such ends are common, because servers close
+   * connections after a time or after some messages.
    */
   #tryAgain(delivery: Delivery, error: string, reply?: Reply): void {
     if (!delivery.isSecondTry) {

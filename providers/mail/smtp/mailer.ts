@@ -6,13 +6,13 @@ import { type SmtpSettings, openSession } from './session.ts';
 export type { SmtpSettings };
 
 /**
- * Default maximum of connections. Over a long distance, one connection gets at most ten replies a
- * second, so many connections are needed.
+ * Default maximum number of connections. Over a long distance, one connection gets at most ten
+ * replies a second, so many connections are needed.
  */
 const connectionsDefault = 20;
 /**
- * Maximum number of connections to a server that replies fast. More would not send faster, and each
- * may have a message whose outcome is unknown if the process is killed.
+ * Maximum number of connections to a server that replies fast. More connections would not send
+ * faster, and each of them may have a message whose outcome is unknown if the process is killed.
  */
 const nearConnectionsMax = 8;
 /** A server is fast if the fastest of its last replies took fewer milliseconds than this. */
@@ -20,17 +20,20 @@ const nearMs = 10;
 /** Number of last replies that are compared. */
 const answersMax = 16;
 /**
- * Maximum number of milliseconds that a message waits behind others; short, because the lease of
- * the message goes on.
+ * Maximum number of milliseconds that a message waits behind other messages. The time is short,
+ * because the lease of the message continues.
  */
 const waitMs = 30_000;
-/** Milliseconds without new connections after the server has refused one, if others are open. */
+/**
+ * Milliseconds without new connections after the server has refused one, if other connections are
+ * open.
+ */
 const refusedMs = 10_000;
 
 /**
- * Creates a mailer that sends to one SMTP server over a pool of connections. The SMTP client is our
- * own, because each outcome must say whether the server has accepted the message, has refused it,
- * or may have accepted it.
+ * Creates a mailer that sends to one SMTP server over a pool of connections. Everpost has its own
+ * SMTP client, because each outcome must say if the server has accepted the message, has refused
+ * it, or may have accepted it.
  */
 export function smtpMailer(settings: SmtpSettings): Mailer {
   const pool = new SmtpPool(settings);
@@ -38,8 +41,8 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
     provider: `smtp ${settings.host}:${settings.port}`,
     hasSimulator: settings.hasSimulator ?? true,
     defaultRatePerSecond: 200,
-    // Twice the connections, because the commands of the next message are already waiting while one
-    // message is written.
+    // Twice as many messages as connections, because the commands of the next message already wait
+    // while one message is written.
     maxConcurrency: 2 * (settings.connectionsMax ?? connectionsDefault),
     notesBegin: true,
     send: (message) => pool.send(message),
@@ -51,16 +54,17 @@ export function smtpMailer(settings: SmtpSettings): Mailer {
 }
 
 /**
- * Opens a connection when a message finds none free, and keeps the waiting messages. A connection
- * takes its next message as soon as it can write the commands of that message.
+ * The connections to one server, and the messages that wait for them. A connection is opened when a
+ * message finds no free connection. A connection takes its next message as soon as it can write the
+ * commands of that message.
  */
 class SmtpPool {
   readonly #settings: SmtpSettings;
   readonly #queue: Delivery[] = [];
   readonly #open = new Set<SmtpConnection>();
   /**
-   * Free connections, in the order of their last use. The last connection is used next, so the
-   * first ones may close.
+   * Free connections, in the order of their last use. The connection at the end is used next, so
+   * connections at the beginning stay unused and close.
    */
   readonly #idle: SmtpConnection[] = [];
   /** Milliseconds that the server took for its last replies to whole messages. */

@@ -23,7 +23,7 @@ export function commandsFor(message: OutgoingMessage, session: Session): Command
   };
 }
 
-/** Returns why a message can never be sent over SMTP; null: it can. */
+/** Returns why a message can never be sent over SMTP; null: the message can be sent. */
 export function envelopeFault({
   envelopeFrom,
   to,
@@ -49,7 +49,8 @@ const dot = 0x2e;
  */
 export function dotStuffed(data: Buffer, startsLine: boolean): Buffer {
   const parts: Buffer[] = [];
-  // A dot is doubled by ending one part with it and beginning the next part with it again.
+  // Each dot is doubled without copying: one part ends with the dot, and the next part begins with
+  // the same dot again.
   let from = 0;
   if (startsLine && data[0] === dot) parts.push(data.subarray(0, 1));
   for (let at = data.indexOf('\n.'); at >= 0; at = data.indexOf('\n.', at + 1)) {
@@ -94,9 +95,9 @@ export function negativeOutcome(
 }
 
 /**
- * Returns the outcome of a message whose connection ended. The message may be tried again, unless
- * the server may have all of it.
- * @param isComplete true if the server may have the whole message
+ * Returns the outcome of a message whose connection ended.
+ * @param isComplete true if the server may have the whole message, so that another try could send
+ * it twice
  */
 export function brokenOutcome(error: string, isComplete: boolean): SendOutcome {
   return { kind: isComplete ? 'uncertain' : 'retry', error };

@@ -14,15 +14,15 @@ export interface SmtpSettings {
    */
   startTls?: 'required' | 'never' | undefined;
   /**
-   * True if the server must offer a login. Default: if the server offers none, mail is sent without
-   * a login.
+   * True if the server must offer a login. Default: mail is sent without a login if the server
+   * offers no login.
    */
   loginRequired?: boolean | undefined;
   /** Decides which addresses the host may have. Default: any. */
   guard?: AddressGuard | undefined;
   user?: string | undefined;
   password?: string | undefined;
-  /** True: servers that can (RFC 3461) are asked to report successful deliveries, too. */
+  /** True: servers that support this (RFC 3461) are asked to report successful deliveries, too. */
   successReports?: boolean | undefined;
   /** True if deliveries are reported in another way. */
   hasDeliveryReports?: boolean | undefined;
@@ -44,7 +44,7 @@ export type SessionStage = 'connect' | 'tls' | 'auth';
 /** Thrown when a session could not be opened. The cause is never the message. */
 export class SessionError extends Error {
   readonly stage: SessionStage;
-  /** The server's last reply; null: none. */
+  /** The server's last reply; null: the server has not replied. */
   readonly reply: Reply | null;
 
   constructor(stage: SessionStage, message: string, reply: Reply | null = null) {
@@ -73,7 +73,7 @@ export interface Session {
 
 /** Maximum number of milliseconds for a connection with its greeting, and for a TLS handshake. */
 const connectMs = 10_000;
-/** Maximum number of milliseconds for the replies to EHLO, and for those to a login. */
+/** Maximum number of milliseconds for the replies to EHLO, and for the replies to a login. */
 const helloMs = 60_000;
 
 /**
@@ -129,8 +129,8 @@ class Opening {
   async connect(): Promise<Wire> {
     const { host, port, secure, user, startTls, guard } = this.#settings;
     const addresses = guard && (await this.#within(connectMs, guard.findAddresses(host)));
-    // Mail servers usually encrypt without checking certificates, and so do we. With a password, or
-    // if TLS is required by a setting, the certificate is checked.
+    // Mail servers usually encrypt without checking certificates, and so does Everpost. With a
+    // password, or if TLS is required by a setting, the certificate is checked.
     const checkCertificate = secure || Boolean(user) || startTls === 'required';
     const timeoutMs = this.#timeoutMs;
     const wire = new Wire({ host, port, addresses, secure, checkCertificate, timeoutMs });
@@ -215,8 +215,8 @@ function readExtension(line: string): [name: string, parameters: string] {
 }
 
 /**
- * Returns the name with which we greet. A host without a name may use its address (RFC 5321,
- * 4.1.4).
+ * Returns the name with which Everpost greets a server. A host without a name may use its address
+ * (RFC 5321, 4.1.4).
  */
 function ownName(): string {
   const name = hostname();

@@ -23,8 +23,9 @@ export interface WireSettings {
 }
 
 /**
- * Maximum number of characters of a reply. A line has at most 512 (RFC 5321, 4.5.3.1.5), and the
- * longest reply lists extensions. A reply without end would fill the memory.
+ * Maximum number of characters of a reply. Without a maximum, an endless reply would fill the
+ * memory. A line has at most 512 characters (RFC 5321, 4.5.3.1.5), and the longest reply lists
+ * extensions.
  */
 const replyCharsMax = 32 * 1024;
 /**
@@ -76,14 +77,14 @@ export class Wire {
     this.#listen();
   }
 
-  /** The version of TLS, such as `TLSv1.3`; null: not encrypted. */
+  /** The version of TLS, such as `TLSv1.3`; null: the connection is not encrypted. */
   get tlsProtocol(): string | null {
     return this.#socket instanceof TLSSocket ? this.#socket.getProtocol() : null;
   }
 
   /** Switches to TLS after the server has agreed. `done` is called after the handshake. */
   secure(done: () => void): void {
-    // Plain text that came before TLS may be an attacker's (RFC 3207, 6).
+    // Plain text that came before TLS may have been sent by an attacker (RFC 3207, 6).
     if (this.#rest !== '' || this.#lines.length > 0) {
       this.end(new Error('The server sent unexpected data after its reply to STARTTLS.'));
       return;
@@ -163,8 +164,8 @@ export class Wire {
   #read(chunk: Buffer): void {
     if (this.#isEnded) return;
     this.#chars += chunk.length;
-    // Chunks are only concatenated. Searching the whole line at each chunk would be slow if it
-    // arrives byte by byte.
+    // Chunks are only concatenated until a line ends. If a long line arrives byte by byte,
+    // searching the whole line at each chunk would be slow.
     this.#rest += chunk.toString('latin1');
     if (this.#chars > replyCharsMax) this.end(new Error('The reply of the server is too long.'));
     else if (chunk.includes(lineFeed)) this.#readLines();
@@ -200,7 +201,10 @@ export class Wire {
 
 const lineFeed = 0x0a;
 
-/** Returns a reply on one line: as UTF-8 if it is valid, otherwise as Latin-1. */
+/**
+ * Returns a reply on one line. The reply is read as UTF-8 if it is valid UTF-8, otherwise as
+ * Latin-1.
+ */
 export function replyText({ lines }: Reply): string {
   const text = lines.join(' ');
   if (!/[\x80-\xff]/.test(text)) return text;
