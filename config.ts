@@ -20,6 +20,7 @@ import { domainOf } from './domain/email-address.ts';
 import { defaultTaskQueue } from './domain/runs/runs.ts';
 import { warnOfDeprecated } from './domain/settings/deprecated-settings.ts';
 import { judgeSettings } from './domain/settings/unsafe-settings.ts';
+import { webhookAttemptsDefault } from './domain/webhook/webhook.ts';
 import { incomingSettings, incomingVariables } from './providers/mail/incoming-settings.ts';
 import { signingSettings, signingVariables } from './providers/mail/signing-settings.ts';
 import { journalSettings, journalVariables } from './providers/journal/settings.ts';
@@ -35,9 +36,6 @@ import type { MailProvider, MailSender, TrustedTopics } from './providers/mail/p
  * Reads all settings from the environment. An empty variable counts as not set, except those in
  * `offIfEmpty`. All errors are reported at once.
  */
-
-/** Default number of attempts of a webhook. */
-export const webhookAttemptsDefault = 5;
 
 const databaseUrlText = 'a PostgreSQL URL, for example postgres://user:password@host:5432/everpost';
 

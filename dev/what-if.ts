@@ -17,7 +17,7 @@ import {
 import type { GraphStep } from '../domain/workflow/graph.ts';
 import { createRenderer } from '../providers/rendering/renderer.ts';
 import { NoHistory } from './history-source.ts';
-import { webhookAttemptsDefault } from '../config.ts';
+import { webhookAttemptsDefault } from '../domain/webhook/webhook.ts';
 import { branchesOf } from '../domain/workflow/graph-rules.ts';
 
 /** Simulates an execution as if one of its steps had taken another branch. */

@@ -1,4 +1,5 @@
 import { eventData, planContactData } from '../contact/data.ts';
+import { isReservedEvent } from '../event-names.ts';
 import { invalidField, Refusals } from '../errors.ts';
 import type { ContactValues } from '../filter/evaluate.ts';
 import { meetsTrigger, type Where } from '../filter/where.ts';
@@ -31,13 +32,16 @@ interface GivenEvent {
   data?: Record<string, unknown> | null | undefined;
 }
 
-/** Returns the events from the start on, the earliest first. */
+/**
+ * Returns the events from the start on, the earliest first. The data of events that the system
+ * records do not become contact data.
+ */
 export function simulatedEvents(given: readonly GivenEvent[], startAt: Date): SimulatedEvent[] {
   return given
     .map(({ name, after = 0, at, data = null }) => ({
       name,
       at: at ?? new Date(startAt.getTime() + after * 1000),
-      given: data,
+      given: isReservedEvent(name) ? null : data,
       data: eventData(data),
     }))
     .filter(({ at }) => at >= startAt)
@@ -125,4 +129,17 @@ export function resolveBySteps<Receiver>(
   refusals.throw();
   const steps = graph.steps.map((step) => forced.get(step.id) ?? step);
   return { receivers, graph: { ...graph, steps } };
+}
+
+/**
+ * Gives a SPLIT step the stored id as its salt. The id of the step determines which arms the step
+ * draws. But in a graph with keys, the id of a step is its key. With the salt, the simulation draws
+ * the same arms as the workflow.
+ */
+export function drawnAsStored(
+  step: GraphStep,
+  stored: readonly { id: string; key: string }[],
+): GraphStep {
+  const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);
+  return known ? { ...step, config: { salt: known.id, ...step.config } } : step;
 }

@@ -404,6 +404,7 @@ class Player {
     const { project } = this.#input;
     return {
       owner: project.id,
+      now: this.#now,
       contact: this.#contact,
       context: this.#context,
       locale: localeOf(this.#contact.data, project.language),

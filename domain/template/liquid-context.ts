@@ -167,6 +167,8 @@ export interface TemplateScope {
   data: Record<string, unknown>;
   /** Returns true when the value at this path came from the request or the system. */
   trusts(path: readonly unknown[]): boolean;
+  /** See `TemplateVariables`. */
+  now?: Date | undefined;
 }
 
 /** How a rendering writes values: the escaping of stored text, and the form of lists. */

@@ -87,6 +87,16 @@ function traceFilter(name: string, handler: FilterHandler): FilterHandler {
   };
 }
 
+/** Gives a filter of dates the time of a simulation in place of `now` and `today`. */
+function withClock(handler: FilterHandler): FilterHandler {
+  return function (value: unknown, ...args: unknown[]): unknown {
+    const { now } = traced(this.context).scope;
+    const given: unknown = toValue(value);
+    const isClock = now !== undefined && (given === 'now' || given === 'today');
+    return handler.call(this, isClock ? now.getTime() / 1000 : value, ...args);
+  };
+}
+
 /** Returns the number of characters of a text, or of items of a list; 0 for any other value. */
 function lengthOf(value: unknown): number {
   return typeof value === 'string' || Array.isArray(value) ? value.length : 0;
@@ -100,6 +110,7 @@ function isLimit(error: unknown): boolean {
 export function registerFilters(engine: Liquid): void {
   for (const [name, filter] of Object.entries({ ...standardFilters, ...ownFilters })) {
     const handler = typeof filter === 'function' ? filter : filter.handler;
-    engine.registerFilter(name, traceFilter(name, handler));
+    const timed = name.startsWith('date') ? withClock(handler) : handler;
+    engine.registerFilter(name, traceFilter(name, timed));
   }
 }

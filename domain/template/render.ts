@@ -48,6 +48,8 @@ export interface TemplateVariables {
   /** `data.locale` of the contact, otherwise the language of the project. */
   locale: string;
   urls: { unsubscribeUrl: string; subscribeUrl: string; manageUrl: string };
+  /** The time that date filters take for `now`, in a simulation. Absent: the real time. */
+  now?: Date;
   /** The link of a confirmation mail, and the names of the topics that it asks about. */
   optIn?: { confirmUrl: string; confirmTopics: readonly string[] };
 }
@@ -400,6 +402,7 @@ export function templateScope({
   context,
   locale,
   urls,
+  now,
   optIn,
 }: TemplateVariables): TemplateScope {
   const data = Object.fromEntries([
@@ -433,6 +436,7 @@ export function templateScope({
   return {
     values,
     data,
+    now,
     trusts: ([first, second, third]) => {
       const isWhole = first === 'contact' && !hasContact;
       if (isWhole && second !== 'data') return second === 'id' || second === 'subscribed';

@@ -2,6 +2,9 @@ import { storableText } from '../text-rules.ts';
 import type { Rendered, TemplateVariables } from '../template/render.ts';
 import { mapStrings, replaceStrings } from '../template/liquid-context.ts';
 
+/** Default number of attempts of a webhook. */
+export const webhookAttemptsDefault = 5;
+
 /** The variables of a webhook's templates, which are also the content of its default body. */
 export interface WebhookVariables extends TemplateVariables {
   workflow: { id: string; name: string };

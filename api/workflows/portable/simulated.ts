@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { listSteps, type StepRow } from '../../../db/workflows/workflows.ts';
-import { resolveBySteps } from '../../../domain/simulation/given.ts';
+import { drawnAsStored, resolveBySteps } from '../../../domain/simulation/given.ts';
 import { findStep, type Graph, type GraphStep } from '../../../domain/workflow/graph.ts';
 import { chosenBy, inputSchema } from '../../http/schemas.ts';
 import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
@@ -94,14 +94,4 @@ async function storedSteps(
   const isComplete = names.every((name) => findStep(graph, name));
   if (isComplete && graph.steps.every(({ type }) => type !== 'SPLIT')) return [];
   return listSteps(db, workflowId);
-}
-
-/**
- * Gives a SPLIT step the stored id as its salt. The id of the step determines which arms the step
- * draws. But in a graph with keys, the id of a step is its key. With the salt, the simulation draws
- * the same arms as the workflow.
- */
-function drawnAsStored(step: GraphStep, stored: readonly StoredStep[]): GraphStep {
-  const known = step.type === 'SPLIT' && stored.find(({ key }) => key === step.id);
-  return known ? { ...step, config: { salt: known.id, ...step.config } } : step;
 }

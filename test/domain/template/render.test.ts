@@ -323,3 +323,16 @@ describe('subjects', () => {
     );
   });
 });
+
+describe('the time of a simulation', () => {
+  it('is what date filters take for now and today', () => {
+    const source =
+      '{{ "now" | date: "%Y-%m-%d %H:%M" }}, {{ "today" | date_to_string }}, {{ 0 | date: "%Y" }}';
+    const now = new Date('2027-02-03T04:05:06Z');
+    const { text: rendered } = renderTemplate('text', compileTemplate(source), {
+      ...variables(),
+      now,
+    });
+    expect(rendered).toBe('2027-02-03 04:05, 03 Feb 2027, 1970');
+  });
+});
