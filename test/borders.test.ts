@@ -115,7 +115,7 @@ const rooms: readonly Room[] = [
   // and plays files by the same code as the server.
   {
     prefix: 'client/cli/',
-    uses: ['client/', 'domain/', 'api/files/reading/'],
+    uses: ['client/', 'domain/', 'api/files/journeys/', 'api/files/reading/'],
     packages: /^(node:.*|yaml|diff)$/,
   },
   // The console is one of the API's clients, and knows nothing else of the server.

@@ -16,7 +16,7 @@ import {
   recordTracking,
   trackExample,
 } from '../public/track.ts';
-import { withinEventData } from './input.ts';
+import { withinEventData } from '../public/event-data.ts';
 import {
   answerList,
   chosenBy,

@@ -22,7 +22,7 @@ import { selection } from '../../domain/filter/selection.ts';
 import { readFleet } from '../delivery/limits.ts';
 import { Actor, presentActor } from '../actors/actor.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { withinEventData } from '../events/input.ts';
+import { withinEventData } from '../public/event-data.ts';
 import { exampleOf } from '../http/record.ts';
 import {
   JsonObject,

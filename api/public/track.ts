@@ -8,7 +8,7 @@ import { eventData, planContactData } from '../../domain/contact/data.ts';
 import { together } from '../../domain/errors.ts';
 import { isReservedEvent } from '../../domain/event-names.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
-import { withinEventData } from '../events/input.ts';
+import { withinEventData } from './event-data.ts';
 import { requireEvent } from '../access/keys.ts';
 import {
   consentFields,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { whenRight } from '../../domain/errors.ts';
 import { limits } from '../../domain/limits.ts';
 import { EventName } from '../../domain/workflow/steps/schemas.ts';
-import { withinEventData } from '../events/input.ts';
+import { withinEventData } from '../public/event-data.ts';
 import { ContactData, fault, Moment } from '../http/schemas.ts';
 
 /** Parts of requests and responses of simulations. */

@@ -6,6 +6,7 @@ import { logout } from './commands/logout.ts';
 import { logs } from './commands/logs.ts';
 import { profiles } from './commands/profiles.ts';
 import { send } from './commands/send.ts';
+import { test } from './commands/test.ts';
 import { track } from './commands/track.ts';
 import { diff } from './folder/diff.ts';
 import { plan } from './folder/plan.ts';
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   pull,
   diff,
   plan,
+  test,
   send,
   track,
   logs,

@@ -4,7 +4,7 @@ import { selection } from '../../../domain/filter/selection.ts';
 import { limits } from '../../../domain/limits.ts';
 import { durationPattern, secondsOf } from '../../../domain/time/duration.ts';
 import { EventName } from '../../../domain/workflow/steps/schemas.ts';
-import { withinEventData } from '../../events/input.ts';
+import { withinEventData } from '../../public/event-data.ts';
 import { addFault, ContactData, Email, JsonObject, Moment } from '../../http/schemas.ts';
 import { SimulatedReceiver } from '../../workflows/simulated-input.ts';
 
@@ -164,7 +164,7 @@ const startFields = {
     .describe('Responses of receivers, by the key of the step'),
 };
 
-const JourneyTest = selection({
+export const JourneyTest = selection({
   name: z.string().min(1).describe('Name of the test'),
   ...startFields,
   events: z
@@ -175,14 +175,20 @@ const JourneyTest = selection({
   expect: Expect.describe('What must be true; at least one field'),
 });
 
-export const JourneyFile = selection({
+const fileFields = {
   workflow: z
     .string({ error: 'Must be the key of a workflow: the name of its file without the ending.' })
     .describe('Key of the workflow: the name of its file without the ending'),
   ...startFields,
+};
+
+/** The file whose tests are not checked yet. */
+export const JourneyOutline = selection({ ...fileFields, tests: z.array(z.unknown()) });
+
+export const JourneyFile = selection({
+  ...fileFields,
   tests: z.array(JourneyTest).describe('The tests of this workflow'),
 }).describe('Tests of a workflow, which run without a server');
 
-export type JourneyFile = z.output<typeof JourneyFile>;
-export type JourneyTest = JourneyFile['tests'][number];
+export type JourneyTest = z.output<typeof JourneyTest>;
 export type Expectation = JourneyTest['expect'];

@@ -42,6 +42,12 @@ export class Output {
     else for (const line of lines()) this.#line(line);
   }
 
+  /** Writes lines of text, whatever the format. */
+  lines(lines: readonly Text[]): void {
+    this.#clearProgress();
+    for (const line of lines) this.#line(line);
+  }
+
   /** Writes one of many results, each on a line of its own. */
   item(value: unknown, line: () => Text): void {
     this.#clearProgress();

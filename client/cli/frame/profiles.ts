@@ -45,6 +45,15 @@ export function serverUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
+function inSettings(profile: string, { profiles }: FolderSettings) {
+  return Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
+}
+
+/** Returns the variables of the files for a profile. */
+export function variablesOf(profile: string, settings: FolderSettings): Record<string, string> {
+  return { ...settings.variables, ...inSettings(profile, settings)?.variables };
+}
+
 /**
  * Finds the url and the key of a profile. The environment comes first, then `everpost.yaml`, then
  * what login stored. A stored key is only used with the url with which it was stored.
@@ -56,9 +65,7 @@ export function projectOf(
 ): Project {
   const prefix = variablePrefix(profile);
   const saved = Object.hasOwn(stored, profile) ? stored[profile] : undefined;
-  const inFolder = Object.hasOwn(settings.profiles, profile)
-    ? settings.profiles[profile]
-    : undefined;
+  const inFolder = inSettings(profile, settings);
   const givenUrl = variable(env, `${prefix}URL`) ?? inFolder?.url ?? saved?.url;
   const givenKey = variable(env, `${prefix}KEY`);
   if (givenUrl === undefined || (givenKey === undefined && saved === undefined)) {
@@ -82,7 +89,7 @@ export function projectOf(
     profile,
     url,
     key: givenKey ?? saved!.key,
-    variables: { ...settings.variables, ...inFolder?.variables },
+    variables: variablesOf(profile, settings),
   };
 }
 

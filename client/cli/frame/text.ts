@@ -16,9 +16,9 @@ type Style = keyof typeof codes;
 export const bold = (text: Text): Text => ({ style: 'bold', text });
 export const dim = (text: Text): Text => ({ style: 'dim', text });
 export const cyan = (text: Text): Text => ({ style: 'cyan', text });
-export const green = (text: Text): Text => ({ style: 'green', text });
 export const yellow = (text: Text): Text => ({ style: 'yellow', text });
 export const red = (text: Text): Text => ({ style: 'red', text });
+export const green = (text: Text): Text => ({ style: 'green', text });
 
 /** Control characters but tab and line feed, and characters that reorder text. */
 const unsafe = /(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
