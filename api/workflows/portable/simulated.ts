@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Database } from '../../../db/database.ts';
 import { listSteps, type StepRow } from '../../../db/workflows/workflows.ts';
 import { drawnAsStored, resolveBySteps } from '../../../domain/simulation/given.ts';
-import { findStep, type Graph, type GraphStep } from '../../../domain/workflow/graph.ts';
+import { findStep, type Graph } from '../../../domain/workflow/graph.ts';
 import { chosenBy, inputSchema } from '../../http/schemas.ts';
 import { graphOf, ProposedGraph } from '../graph/proposed-graph.ts';
 import { GivenGraph } from './input.ts';
