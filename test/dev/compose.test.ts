@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { Client } from 'pg';
+import { expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { settingDefaults } from '../../config.ts';
 import { importsOf } from '../support/imports.ts';
@@ -16,7 +17,16 @@ import { newAddress } from '../support/projects/shop.ts';
 /** Checks Dockerfile, .dockerignore and compose.yml as far as possible without Docker. */
 
 interface Service {
+  image: string;
   environment: Record<string, string>;
+  env_file?: { path: string }[];
+  cap_drop?: string[];
+  security_opt?: string[];
+  read_only?: boolean;
+  tmpfs?: string[];
+  mem_limit?: string;
+  networks: string[];
+  ports?: string[];
   depends_on?: Record<string, { condition: string }>;
   healthcheck?: { test: string[] };
   volumes?: string[];
@@ -27,7 +37,8 @@ const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
 const compose = parse(read('compose.yml'), { merge: true }) as {
   services: Record<string, Service>;
   volumes: Record<string, unknown>;
-  configs: { temporal: { content: string } };
+  networks: Record<string, { internal?: boolean } | null>;
+  configs: { temporal: { content: string }; roles: { content: string } };
 };
 const { services } = compose;
 const own = ['migrate', 'api', 'worker'];
@@ -60,6 +71,88 @@ it('sets only settings that are read, and starts what each service needs before 
   expect(unwatched).toEqual(['migrate']);
 });
 
+it('hardens each container, and lets only the API be reached', () => {
+  for (const [name, service] of Object.entries(services)) {
+    expect([name, service.cap_drop, service.security_opt]).toEqual([
+      name,
+      ['ALL'],
+      ['no-new-privileges:true'],
+    ]);
+    expect([name, service.mem_limit]).toEqual([name, expect.stringMatching(/^\dg$/)]);
+    expect(service.networks).toContain('servers');
+    // The image of Temporal writes its settings beside its programs.
+    expect([name, service.read_only === true]).toEqual([name, name !== 'temporal']);
+  }
+  expect(compose.networks['servers']).toEqual({ internal: true });
+  expect(own.map((name) => services[name]!.volumes)).toEqual(own.map(() => ['data:/data']));
+  const reachable = Object.entries(services).filter(([, { ports }]) => ports);
+  expect(reachable.map(([name]) => name)).toEqual(['api']);
+  const inside = Object.entries(services).filter(([, { networks }]) => networks.length === 1);
+  expect(inside.map(([name]) => name)).toEqual(['postgres', 'temporal']);
+});
+
+it('gives each part a password of its own, and none that of the superuser', () => {
+  const passwordsOf = (name: string) => [
+    ...new Set(JSON.stringify(services[name]).match(/\b\w+_PASSWORD\b(?=:)/g)),
+  ];
+  for (const name of own) expect(passwordsOf(name)).toEqual(['EVERPOST_DB_PASSWORD']);
+  expect(passwordsOf('temporal')).toEqual(['TEMPORAL_DB_PASSWORD']);
+  // A later start does without it.
+  expect(services['postgres']!.environment['POSTGRES_PASSWORD']).toBe('${POSTGRES_PASSWORD:-}');
+  expect(own.map((name) => services[name]!.env_file?.map(({ path: file }) => file))).toEqual(
+    own.map(() => ['settings.env']),
+  );
+});
+
+it('makes two roles that own their databases and nothing else', async () => {
+  const folder = await useFolder();
+  const file = path.join(folder, 'roles.sql');
+  await writeFile(file, compose.configs.roles.content.replaceAll(/^\\getenv .*\n/gm, ''));
+  const database = new Client({ connectionString: inject('databaseUrl') });
+  await database.connect();
+  try {
+    const text = (await readFile(file, 'utf8')).replaceAll(/:'(\w+)'/g, "'$1'");
+    const statements = text.split(';\n').filter((one) => one.trim() !== '');
+    // The test server has a database everpost of its own.
+    const named = statements.map((one) =>
+      one.replaceAll(/\b(everpost|temporal(?:_visibility)?)\b/g, 'compose_$1'),
+    );
+    for (const statement of named) await database.query(statement);
+    const { rows } = await database.query(
+      `select rolname as name, rolsuper or rolcreaterole or rolcreatedb as "mayMore",
+          array(select datname::text from pg_database where datdba = pg_roles.oid order by 1) as owned
+        from pg_roles where rolname like 'compose\\_%' order by 1`,
+    );
+    expect(rows).toEqual([
+      { name: 'compose_everpost', mayMore: false, owned: ['compose_everpost'] },
+      {
+        name: 'compose_temporal',
+        mayMore: false,
+        owned: ['compose_temporal', 'compose_temporal_visibility'],
+      },
+    ]);
+  } finally {
+    for (const name of ['everpost', 'temporal', 'temporal_visibility']) {
+      await database.query(`drop database if exists compose_${name}`);
+    }
+    await database.query('drop role if exists compose_everpost, compose_temporal');
+    await database.end();
+  }
+});
+
+it('has an image without package managers, which says what it is and if it works', () => {
+  const file = read('Dockerfile');
+  const [, last = ''] = file.split(/\nFROM \$\{NODE_IMAGE\}\n/);
+  expect(file).toMatch(/^ARG NODE_IMAGE=node:(22|24)\.\d+\.\d+-\w+-slim$/m);
+  expect(last).toContain('rm -rf /usr/local/lib/node_modules');
+  expect(last).toMatch(/^USER 1000:1000$/m);
+  expect(last).toMatch(/^HEALTHCHECK /m);
+  for (const label of ['version', 'revision', 'source', 'licenses']) {
+    expect(last).toContain(`org.opencontainers.image.${label}=`);
+  }
+  expect(last).not.toMatch(/^(RUN npm|COPY test)/m);
+});
+
 it('gives Temporal what the development server has for fairness', () => {
   const flags = [...read('temporal-dev.yml').matchAll(/--dynamic-config-value=(\S+)=true/g)];
   const values = parse(compose.configs.temporal.content) as Record<string, { value: boolean }[]>;
@@ -81,9 +174,12 @@ it('copies what the .dockerignore lets through, and all that it imports', () => 
     'dependencies' | 'devDependencies',
     Record<string, string>
   >;
-  // The console and what builds it are only in the stage that builds, which has all packages.
+  // The console, the command line and what builds them are only in the stage that builds, which has
+  // all packages.
   const packagesOf = (file: string) =>
-    /^(console|dev)\//.test(file) ? { ...dependencies, ...devDependencies } : dependencies;
+    /^(console|dev|client\/cli)\//.test(file)
+      ? { ...dependencies, ...devDependencies }
+      : dependencies;
   const missing = files
     .filter((file) => /\.tsx?$/.test(file) && !/\/dist\//.test(file))
     .flatMap((file) => importsOf(file, read(file)).map((one) => ({ file, ...one })))
