@@ -8,8 +8,10 @@ import { profiles } from './commands/profiles.ts';
 import { send } from './commands/send.ts';
 import { test } from './commands/test.ts';
 import { track } from './commands/track.ts';
+import { apply } from './folder/apply.ts';
 import { diff } from './folder/diff.ts';
 import { plan } from './folder/plan.ts';
+import { promote } from './folder/promote.ts';
 import { pull } from './folder/pull.ts';
 import type { Command } from './frame/command.ts';
 
@@ -21,6 +23,8 @@ export const commands: readonly Command[] = [
   pull,
   diff,
   plan,
+  apply,
+  promote,
   test,
   send,
   track,

@@ -74,7 +74,10 @@ export class Output {
   }
 
   error(shown: ShownError): void {
-    const { code, message, status, requestId, errors } = shown;
+    const { code, status, requestId } = shown;
+    // An error may repeat a key that was given in the wrong place.
+    const message = withoutKeys(shown.message);
+    const errors = shown.errors.map((one) => ({ ...one, message: withoutKeys(one.message) }));
     if (this.#errorsAsJson) {
       this.#clearProgress();
       this.#err.write(`${jsonText({ error: { code, message, status, requestId, errors } })}\n`);
@@ -98,4 +101,8 @@ export class Output {
     if (this.#hasProgress) this.#err.write('\r\u001b[K');
     this.#hasProgress = false;
   }
+}
+
+function withoutKeys(text: string): string {
+  return text.replaceAll(/sk_\w+/g, 'sk_•••');
 }

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type TestApi, useApi } from '../../support/api.ts';
@@ -6,6 +6,7 @@ import { type Cli, useCli } from '../../support/cli.ts';
 
 let api: TestApi;
 let cli: Cli;
+let cookie: string;
 let key: string;
 
 beforeAll(async () => {
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  const { cookie } = await api.signUp();
+  ({ cookie } = await api.signUp());
   ({ secretKey: key } = await api.createProject(cookie, 'Shop'));
   cli = await useCli({ EVERPOST_URL: api.url, EVERPOST_KEY: key });
 });
@@ -68,5 +69,85 @@ describe('plan', () => {
     await write('everpost.yaml', 'only: [topic/*]\nprotect: [topic/k*]');
     expect(await actions('--prune')).toEqual(['delete news']);
     expect((await cli.run(['plan', '--prune=news'])).exitCode).toBe(2);
+  });
+});
+
+describe('apply', () => {
+  it('makes what the files say, and then has nothing left to do', async () => {
+    await write('topics/news.yaml', topic('News'));
+    const asked = await cli.run(['apply']);
+    expect([asked.exitCode, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    const { exitCode, json } = await cli.run(['apply', '--yes', '--note', 'First']);
+    expect(exitCode).toBe(0);
+    expect(json()).toMatchObject({ state: 'applied', note: 'First', summary: { create: 1 } });
+    expect((await cli.run(['diff', '--exit-code'])).exitCode).toBe(0);
+    const again = await cli.run(['apply']);
+    expect([again.exitCode, again.json().changes]).toEqual([0, []]);
+  });
+
+  it('applies a plan that was made before, once', async () => {
+    await write('topics/news.yaml', topic('News'));
+    const { id } = (await cli.run(['plan'])).json();
+    const first = await cli.run(['apply', id, '--yes']);
+    const again = await cli.run(['apply', id, '--yes']);
+    expect([first.exitCode, again.json()]).toEqual([0, first.json()]);
+    const unknown = '7c000000-0000-4000-8000-000000000001';
+    expect((await cli.run(['apply', unknown, '--yes'])).exitCode).toBe(1);
+  });
+
+  it('is refused when the project has changed since the plan', async () => {
+    await write('topics/news.yaml', topic('News'));
+    await cli.run(['apply', '--yes']);
+    await write('topics/news.yaml', topic('Offers'));
+    const { id } = (await cli.run(['plan'])).json();
+    const [{ id: topicId }] = (await api.request('GET', '/topics', { key })).body;
+    await api.request('PATCH', `/topics/${topicId}`, { key, body: { name: 'Other' } });
+    const { exitCode, stderr } = await cli.run(['apply', id, '--yes']);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('PLAN_STALE')]);
+  });
+});
+
+describe('promote', () => {
+  it('takes a project to another one, with the variables of that one', async () => {
+    const other = await api.createProject(cookie, 'Live');
+    for (const [domain, secret] of [
+      ['staging.shop.example', key],
+      ['live.shop.example', other.secretKey],
+    ] as const) {
+      await api.request('POST', '/domains', { key: secret, body: { domain } });
+    }
+    await write(
+      'everpost.yaml',
+      [
+        'profiles:',
+        '  default: {variables: {SENDER: hi@staging.shop.example}}',
+        `  live: {url: "${api.url}", variables: {SENDER: hi@live.shop.example}}`,
+      ].join('\n'),
+    );
+    const template = [
+      ...['---', 'name: Welcome', 'subject: Hi', 'type: TRANSACTIONAL', 'from: ${SENDER}', '---'],
+      '<p>Hi</p>',
+    ].join('\n');
+    await write('templates/welcome.html', template);
+    expect((await cli.run(['apply', '--yes'])).exitCode).toBe(0);
+    const [{ id }] = (await api.request('GET', '/templates', { key })).body.data;
+    await api.request('PATCH', `/templates/${id}`, { key, body: { subject: 'Hello' } });
+    const env = { EVERPOST_LIVE_KEY: other.secretKey };
+    const words = ['promote', '--from', 'default', '--to', 'live'];
+    expect((await cli.run(words, { env })).exitCode).toBe(2);
+    expect((await cli.run([...words, '--yes'], { env })).exitCode).toBe(0);
+    const { body } = await api.request('GET', '/templates', { key: other.secretKey });
+    expect(body.data).toMatchObject([{ subject: 'Hello', from: 'hi@live.shop.example' }]);
+    const again = await cli.run(words, { env });
+    expect([again.exitCode, again.json().changes]).toEqual([0, []]);
+    expect(await readFile(join(cli.folder, 'templates/welcome.html'), 'utf8')).toBe(template);
+    expect(await readdir(cli.folder)).toEqual(['everpost.yaml', 'templates']);
+  });
+
+  it('needs two profiles with keys', async () => {
+    expect((await cli.run(['promote'])).exitCode).toBe(2);
+    const same = ['promote', '--from', 'default', '--to', 'default'];
+    expect((await cli.run(same)).exitCode).toBe(2);
+    expect((await cli.run(['promote', '--from', 'default', '--to', 'live'])).exitCode).toBe(2);
   });
 });

@@ -45,6 +45,53 @@ describe('pull', () => {
     expect((await cli.run(['pull'])).json()).toEqual({ written: [], unchanged: 2, removed: [] });
   });
 
+  it('writes all kinds of objects, which then mean the same', async () => {
+    const domain = { domain: 'shop.example' };
+    await api.request('POST', '/domains', { key, body: domain });
+    const put = (path: string, body: object) => api.request('PUT', path, { key, body });
+    await put('/secrets/CRM', { value: 'hidden' });
+    const pro = { field: 'data.plan', operator: 'equals', value: 'pro' };
+    const condition = { logic: 'AND', groups: [{ filters: [pro] }] };
+    const segmentId = await make('/segments', { name: 'Pro', type: 'DYNAMIC', condition });
+    await make('/event-subscriptions', {
+      url: 'https://hooks.shop.example/x',
+      events: ['order_placed'],
+      headers: { 'X-Plain': 'hush', Authorization: 'Bearer {{secret.CRM}}' },
+    });
+    await put('/send-policy', { timeZone: 'Europe/Berlin' });
+    await put('/consent-policy', { remindAfter: 3600 });
+    await make('/workflows', {
+      name: 'Weekly',
+      graph: {
+        trigger: {
+          type: 'SCHEDULE',
+          config: { cron: '0 9 * * mon', timeZone: 'Europe/Berlin', segmentId },
+        },
+        steps: [
+          { type: 'TRIGGER' },
+          { key: 'mail', type: 'SEND_EMAIL', name: 'Mail', templateId, config: {} },
+        ],
+        transitions: [{ from: 'trigger', to: 'mail' }],
+      },
+    });
+    const { written } = (await cli.run(['pull'])).json();
+    expect(written).toEqual([
+      'policies/consent.yaml',
+      'policies/send.yaml',
+      'segments/pro.yaml',
+      'subscriptions/hooks-shop-example.yaml',
+      'templates/welcome.html',
+      'topics/news.yaml',
+      'workflows/weekly.yaml',
+    ]);
+    expect(await cli.run(['diff', '--exit-code'])).toMatchObject({ exitCode: 0, stderr: '' });
+    const plan = await cli.run(['plan', '--exit-code']);
+    expect([plan.exitCode, plan.json().summary.unchanged]).toEqual([0, 7]);
+    await write('subscriptions/hooks-shop-example.yaml', '# ours\nurl: [');
+    expect((await cli.run(['pull', '--yes'])).json().written).toHaveLength(1);
+    expect(await read('subscriptions/hooks-shop-example.yaml')).toContain('•••');
+  });
+
   it('keeps comments, and changes only the values that differ', async () => {
     await cli.run(['pull']);
     const pulled = await read('templates/welcome.html');

@@ -131,6 +131,14 @@ describe('login', () => {
     expect((await cli.run(['profiles'])).json()).toEqual([]);
   });
 
+  it('shows no key that is given in the wrong place', async () => {
+    for (const wrong of [['login', secretKey], [secretKey], ['login', '--url', secretKey]]) {
+      const { exitCode, stdout, stderr } = await cli.run(wrong);
+      expect([exitCode, stdout]).toEqual([2, '']);
+      expect(stderr).not.toContain(secretKey);
+    }
+  });
+
   it('asks nothing without a terminal', async () => {
     const { exitCode, stderr } = await cli.run(['login', '--url', api.url]);
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--key-stdin')]);
