@@ -59,6 +59,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/failed-requests',
       'guides/repeating',
       'guides/typescript',
+      'guides/command-line',
     ],
   ],
   ['Rules in detail', ['template-language', 'steps', 'event-delivery', 'consent-rules']],
