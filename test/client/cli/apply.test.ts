@@ -125,7 +125,12 @@ describe('promote', () => {
       ].join('\n'),
     );
     const template = [
-      ...['---', 'name: Welcome', 'subject: Hi', 'type: TRANSACTIONAL', 'from: ${SENDER}', '---'],
+      '---',
+      'name: Welcome',
+      'subject: Hi',
+      'type: TRANSACTIONAL',
+      'from: ${SENDER}',
+      '---',
       '<p>Hi</p>',
     ].join('\n');
     await write('templates/welcome.html', template);
