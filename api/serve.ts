@@ -46,9 +46,9 @@ export const serverOptions: ServerOptions = {
 };
 
 /**
- * Serves the API until the process is asked to stop. Any number of processes may run at the same
- * time.
- * @param overrides services that replace the usual ones, for example in a benchmark
+ * Serves the API until the process is asked to stop. Any number of API processes may run at the
+ * same time.
+ * @param overrides services that replace the usual services, for example in a benchmark
  */
 export async function serve(config: Config, overrides: Partial<Services> = {}): Promise<void> {
   const stopped = stopAsked();
@@ -124,8 +124,8 @@ async function stopAsked(): Promise<void> {
 }
 
 /**
- * Refuses new requests and waits for the running ones. After `requestsEndMs` it aborts `stopping`,
- * which ends long requests.
+ * Refuses new requests and waits for the running requests. After `requestsEndMs`, aborts
+ * `stopping`, which ends long requests.
  */
 async function endRequests(server: Server, stopping: AbortController): Promise<void> {
   const closed = once(server, 'close');

@@ -11,15 +11,16 @@ const target = join(root, 'dist');
 
 /**
  * Builds for production into `dist/`: the code as JavaScript, the migrations, the documentation,
- * the console, and the bundle of the workflow code; and the command line into `client/dist/`. A process from `dist/` starts faster and uses
- * about 180 MB less, because it loads neither the TypeScript loader nor the bundler.
+ * the console, and the bundle of the workflow code. Builds the command line into `client/dist/`. A
+ * process from `dist/` starts faster and uses about 180 MB less, because it loads neither the
+ * TypeScript loader nor the bundler.
  * @throws Error with the output of the compiler or the bundler.
  */
 export async function build(): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await compile();
-  // Browsers load the scripts of `api/docs/browser` unchanged; the compiler would turn each into a
-  // module.
+  // Browsers load the scripts of `api/docs/browser` unchanged, because the compiler would turn each
+  // script into a module.
   for (const folder of ['db/migrations', 'docs', 'api/docs/browser']) {
     await cp(join(root, folder), join(target, folder), { recursive: true });
   }

@@ -21,7 +21,7 @@ const api = apiUrl;
 let cookie = '';
 
 /**
- * Sends a request, and prints it in one line. Keeps the session cookie if the response sets one.
+ * Sends a request, and prints one line about it. Keeps the session cookie if the response sets one.
  */
 async function told(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
@@ -30,7 +30,7 @@ async function told(url: string, init: RequestInit): Promise<Response> {
   return response;
 }
 
-/** Creates a client of the API; its errors end the demo. */
+/** Creates a client of the API. An error of the client ends the demo. */
 const clientWith = (apiKey?: string) =>
   new Everpost({ baseUrl: api, fetch: told, ...(apiKey === undefined ? {} : { apiKey }) });
 

@@ -42,7 +42,8 @@ export async function executionOf(
 }
 
 /**
- * Draws the path of an execution as SVG, as the API does. @throws NoHistory when it is too large.
+ * Draws the path of an execution as SVG, as the API does. @throws NoHistory when the graph is too
+ * large.
  */
 export function drawExecution({ graph, state }: KnownExecution): string {
   if (graph.steps.length > pictureStepsMax) {
@@ -57,14 +58,15 @@ export function drawExecution({ graph, state }: KnownExecution): string {
 /** Input and result of a step, which contain a customer's data. */
 export interface StepData {
   stepId: string;
-  /** The step as named in the lines of a history: `WEBHOOK "Call"`. */
+  /** The step in the form that the lines of a history use: `WEBHOOK "Call"`. */
   step: string;
   status: string;
   attempts: number;
   input: Record<string, unknown>;
   output: unknown;
   /**
-   * In words, the reason why the step waits or took a branch; null: the output does not show it.
+   * The reason why the step waits or took a branch, in words; null: the output does not show the
+   * reason.
    */
   explanation: string | null;
   error: string | null;

@@ -11,7 +11,7 @@ export interface Verdict {
   at: string;
   workflowId: string;
   runId: string;
-  /** Place and reason of the failure, in the words of `describeHistory`. */
+  /** Place and reason of the failure, as `describeHistory` describes them. */
   failure: string;
   divergence: Divergence | null;
   /**
@@ -66,7 +66,7 @@ async function* found(client: Client, query: string, max: number): AsyncGenerato
   }
 }
 
-/** Returns the newest run of a workflow id, unless it is this one. */
+/** Returns the newest run of a workflow id; null: the given run is the newest. */
 async function newerRun(client: Client, workflowId: string, runId: string) {
   const newest = await orGone(client.workflow.getHandle(workflowId).describe());
   if (!newest || newest.runId === runId) return null;

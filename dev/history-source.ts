@@ -21,7 +21,7 @@ export interface FoundRun extends RecordedRun {
 /** Maximum number of other runs of the same workflow id that are listed. */
 const earlierMax = 10;
 
-/** Reads an exported history. @throws NoHistory when the file contains none. */
+/** Reads an exported history. @throws NoHistory when the file contains no history. */
 export async function readHistory(path: string): Promise<FoundRun> {
   try {
     const history = historyFromJSON(JSON.parse(await readFile(path, 'utf8')));

@@ -23,7 +23,7 @@ address of the API, unless "npm start" runs here.
 /** Body of a request to `POST /contacts`. */
 interface Contact {
   email: string;
-  /** Absent: a new contact is subscribed, an existing one does not change. */
+  /** Absent: a new contact is subscribed, and an existing contact does not change. */
   subscribed?: false;
   data: Record<string, unknown>;
 }
@@ -36,7 +36,9 @@ const attemptsMax = 6;
 
 /** The meaning of the columns of each platform. All other columns are data. */
 const platforms: Record<string, { toContact(cells: Cells): Contact; dropped: string[] }> = {
-  /** Columns: `email`, `subscribed`, and one for each data field, or `data` with a JSON object. */
+  /**
+   * Columns: `email`, `subscribed`, and a column for each data field, or `data` with a JSON object.
+   */
   plunk: {
     dropped: ['id', 'createdAt', 'updatedAt', 'projectId'],
     toContact: ({ email = '', subscribed = '', ...rest }) =>

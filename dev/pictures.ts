@@ -69,7 +69,7 @@ await workflow('Cart reminder', 'cart_left', [
   { type: 'WEBHOOK', name: 'Tell the shop', config: webhook },
 ]);
 
-/** Contacts besides those in the journeys. */
+/** Number of contacts in addition to the contacts in the journeys. */
 const readers = 240;
 const names = ['ada', 'alan', 'barbara', 'donald', 'edsger', 'frances', 'grace', 'john', 'tony'];
 for (const name of names) await track(name, 'order_placed');

@@ -73,10 +73,7 @@ function readArguments() {
 
 type Options = ReturnType<typeof readArguments>['values'];
 
-/**
- * Shows what happened in a run, step by step, and whether the current code issues the same
- * commands.
- */
+/** Shows the events of a run, step by step, and if the current code issues the same commands. */
 async function main(): Promise<number> {
   const { positionals, values, tokens } = readArguments();
   const [source, port = inspectPort] = positionals;
@@ -84,7 +81,7 @@ async function main(): Promise<number> {
     (values.help ? console.log : console.error)(usage);
     return values.help ? 0 : 2;
   }
-  // This command prints its own messages about divergences, so those of the SDK are off.
+  // This command prints its own messages about divergences, so the messages of the SDK are off.
   Runtime.install({
     // Ctrl-C ends this command at once.
     shutdownSignals: [],
@@ -102,7 +99,7 @@ async function main(): Promise<number> {
 
 /**
  * Returns an error about an option that was given twice, because only the last value would count;
- * null: there is none.
+ * null: no option was given twice.
  */
 function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): string | null {
   const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : []));
@@ -112,7 +109,7 @@ function repeatedOption(tokens: ReturnType<typeof readArguments>['tokens']): str
     : `${twice} can be given only once: run the command again for each.`;
 }
 
-/** Returns an error about arguments that would be ignored; null: there are none. */
+/** Returns an error about arguments that would be ignored; null: no argument would be ignored. */
 function misuseOf(positionals: readonly string[], options: Options): string | null {
   const [source, second] = positionals;
   const other = Object.keys(options).find((name) => !['failed', 'json'].includes(name));
@@ -287,7 +284,7 @@ function stoppingAtBegin(code: string, { history }: FoundRun): string {
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The program that reads the output, such as `head`, has closed it.
+  // The program that reads the output, such as `head`, has closed the pipe.
   if (error.code === 'EPIPE') process.exit(2);
   throw error;
 });
@@ -295,7 +292,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   process.exit(await main());
 } catch (error) {
-  // Known errors are printed as a message, all others with their stack.
+  // Known errors are printed as a message, and all other errors with their stack.
   if (isKnown(error)) console.error(error.message);
   else if (isUsageError(error)) console.error(`${error.message}\n\n${usage}`);
   else console.error(error);

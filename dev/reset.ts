@@ -22,7 +22,7 @@ async function main(): Promise<number> {
     console.error('Everpost does not run here. Run "npm start" first, or set DATABASE_URL.');
     return 2;
   }
-  // This command prints its own messages about divergences, so those of the SDK are off.
+  // This command prints its own messages about divergences, so the messages of the SDK are off.
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },

@@ -13,7 +13,7 @@ breaks a promise.
 
 const values = readArguments();
 
-/** Reads the arguments. Ends the process after `--help`, and for an unknown argument. */
+/** Reads the arguments. After `--help`, and for an unknown argument, ends the process. */
 function readArguments() {
   try {
     const { values } = parseArgs({

@@ -23,7 +23,7 @@ const isVerbose = readArguments();
 
 process.exit(await main());
 
-/** Returns true for `--verbose`. Ends the process after `--help`, and for any other argument. */
+/** Returns true for `--verbose`. After `--help`, and for any other argument, ends the process. */
 function readArguments(): boolean {
   try {
     const options = { verbose: { type: 'boolean' }, help: { type: 'boolean' } } as const;
@@ -37,7 +37,7 @@ function readArguments(): boolean {
   }
 }
 
-// Returns the exit code: 0 after Ctrl-C or SIGTERM, 1 when something could not be started.
+// Returns the exit code: 0 after Ctrl-C or SIGTERM, 1 when a part could not be started.
 async function main(): Promise<number> {
   const stopping = new AbortController();
   const stop = () => {
@@ -72,8 +72,8 @@ async function main(): Promise<number> {
 }
 
 /**
- * Returns a function that prints errors and lines that are no log entries; with `--verbose` every
- * line. Lines are formatted for a terminal, and unchanged in a pipe.
+ * Returns a function that prints errors and lines that are no log entries. With `--verbose`, it
+ * prints every line. Lines are formatted for a terminal, and unchanged in a pipe.
  */
 function logPrinter(): (program: 'api' | 'worker', line: string) => void {
   const { stdout } = process;
@@ -128,8 +128,8 @@ ${isVerbose ? '' : quiet}Ctrl-C stops everything. The data stays.
 }
 
 /**
- * Removes the password, because terminals and log files keep the output, and the database may be
- * the user's own.
+ * Removes the password from a URL, because terminals and log files keep the output, and the
+ * database may be the user's own.
  */
 function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);

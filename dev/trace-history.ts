@@ -49,7 +49,8 @@ export function traceHistory({ events }: History): TraceTask[] {
     else woken.push(...wakingOf(event, byId));
   }
   const [last] = (events ?? []).slice(-1);
-  // Events that arrived after the last task, or that ended the run from outside.
+  // The last entry has the events that arrived after the last task, or that ended the run from
+  // outside.
   if (last && woken.length > 0) tasks.push({ at: timeOf(last), eventId: null, woken, did: [] });
   return tasks;
 }

@@ -27,10 +27,10 @@ const horizonDays = 400;
 
 /**
  * Continues an execution from one of its steps, as if the step had taken this branch. The
- * simulation begins when the step was left, with the current contact and context, receivers that
- * respond with 200, and no events. Nothing is stored, sent or called.
- * @param given `<step>=<branch>`, the step by its id or its name
- * @throws NoHistory when there is no such step or branch.
+ * simulation begins at the time when the step was left, with the current contact and context,
+ * receivers that respond with 200, and no events. Nothing is stored, sent or called.
+ * @param given `<step>=<branch>`; the step is named by its id or its name
+ * @throws NoHistory when the execution has no such step or branch.
  */
 export async function playWhatIf(
   db: Database,

@@ -19,7 +19,7 @@ const variables = {
 };
 
 /**
- * Reads the lists of mail domains: from files, or else the built-in ones.
+ * Reads the lists of mail domains: from files, or the built-in lists.
  * @throws Error that names the variable of a file that cannot be read
  */
 export function readDomainLists(files: DomainListFiles): DomainLists {

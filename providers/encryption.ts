@@ -22,7 +22,10 @@ export interface Secrets {
 /** Encrypts values that must not be readable in the database or its backups. */
 export interface Cipher {
   encrypt(text: string): Buffer;
-  /** @throws Error when the bytes were changed, or encrypted with an unknown key. */
+  /**
+   * Decrypts a value that was encrypted with the current key or a previous key.
+   * @throws Error when the bytes were changed, or encrypted with an unknown key.
+   */
   decrypt(bytes: Buffer): string;
   /**
    * Encrypts a value again with the current key; null if the value already has this key.

@@ -56,7 +56,9 @@ export interface UserCaller {
   sessionId: string;
   /** True if the last sign-in was within `REAUTHENTICATION_MINUTES`. */
   isFresh: boolean;
-  /** The second factor that the session has proved; null: none. */
+  /**
+   * The second factor that the session has proved; null: the session has proved no second factor.
+   */
   secondFactor: SecondFactor | null;
   /**
    * The factors with which the user can prove who they are: `password`, `github`, `totp` and so on.

@@ -15,7 +15,7 @@ import type { Services } from '../services/services.ts';
 
 type Sources = Pick<Services, 'db' | 'config' | 'recent'>;
 
-/** The workers of this installation, and the rates at which they may send. */
+/** Reads the workers of this installation, and the rates at which they may send. */
 export function readFleet({ db, recent }: Pick<Services, 'db' | 'recent'>): Promise<Fleet> {
   return recent.get('fleet', () => findFleet(db));
 }

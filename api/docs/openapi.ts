@@ -302,7 +302,7 @@ for (const [status, name] of Object.entries(statusNames)) {
   };
 }
 
-/** The errors that `pipeline.ts` may return before the handler runs. */
+/** Returns the errors that `pipeline.ts` may return before the handler runs. */
 function commonProblems(endpoint: AnyEndpoint): ProblemCode[] {
   const { access, method, asSent, limit, role, fresh, rightsFor } = endpoint;
   const isOpen = access === 'open';

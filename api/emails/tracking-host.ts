@@ -43,7 +43,7 @@ export const findTrackingHost = endpoint({
 const rememberedMs = 5_000;
 const rememberedMax = 1_000;
 
-/** On tracking hosts, refuses all paths except those of tracked links. */
+/** Refuses all paths on tracking hosts, except the paths of tracked links. */
 export function refuseOnTrackingHosts({ db, config }: Services): Middleware {
   const own = new Set([config.apiUrl, config.dashboardUrl].map((url) => new URL(url).hostname));
   const remembered = new LRUCache<string, boolean>({ max: rememberedMax, ttl: rememberedMs });

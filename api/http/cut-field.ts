@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 
-/** A field of a body whose invalid parts were removed, so that the rest can be checked. */
+/**
+ * A field of a body whose invalid parts were removed, so that the remaining parts can be checked.
+ */
 export interface CutField {
   name: string;
   /** The valid parts of the field, as its schema reads them. */

@@ -19,8 +19,8 @@ import {
 } from './visit.ts';
 
 /**
- * The preference page: a check box for each public topic of the project, or one button if there are
- * none.
+ * The preference page: a check box for each public topic of the project. Without public topics, the
+ * page has one button.
  */
 
 const managePage = endpoint({

@@ -51,7 +51,7 @@ const Utm = named('Utm', {
 
 const Given = Answered.optional();
 
-/** UTM parameters of a campaign, without those of the project. */
+/** UTM parameters of a campaign, without the parameters of the project. */
 export const CampaignUtm = named('CampaignUtm', {
   source: Given,
   medium: Given,

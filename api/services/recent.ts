@@ -7,7 +7,10 @@ import { LRUCache } from 'lru-cache';
 export class Recent {
   readonly #answers = new LRUCache<string, Promise<unknown>>({ max: 1_000, ttl: 2_000 });
 
-  /** @param key the name of the answer: all answers for one key have the same type */
+  /**
+   * Returns the cached answer, or reads it.
+   * @param key the name of the answer: all answers for one key have the same type
+   */
   async get<T>(key: string, read: () => Promise<T>): Promise<T> {
     const known = this.#answers.get(key);
     if (known) return known as Promise<T>;

@@ -210,8 +210,8 @@ async function disableForInvoice(
 }
 
 /**
- * Removes PAYMENT_FAILED once all failed invoices are paid. The payment of any invoice causes this
- * check, because the event of another payment may be lost or late.
+ * Removes PAYMENT_FAILED once no failed invoice is owed any more. Each payment of an invoice of the
+ * project checks all failed invoices, because the event of another payment may be lost or late.
  */
 async function settle(
   tx: Database,
@@ -233,9 +233,9 @@ async function settle(
 }
 
 /**
- * Makes the project of a checkout a subscriber. The new subscription is cancelled if the project
- * was deleted during the checkout, or already has a subscription. The earlier subscription stays,
- * because usage was reported to its customer and its limits apply.
+ * Makes the project of a checkout a subscriber. The new subscription is ended if the project was
+ * deleted during the checkout, or already has another active subscription. The earlier subscription
+ * stays, because usage was reported to its customer and its limits apply.
  */
 async function subscribe(
   tx: Database,

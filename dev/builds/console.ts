@@ -22,12 +22,13 @@ export async function buildConsole(onBuild: () => void = () => {}): Promise<void
   onBuild();
   // Vite is imported here, because loading takes a second and only developers' machines have it.
   const { build } = await import('vite');
-  // The console is built next to the current one, so that a running API never reads an incomplete
-  // console.
+  // The console is built next to the current console, so that a running API never reads an
+  // incomplete console.
   const target = join(root, `console/dist-${process.pid}`);
   const configFile = join(root, 'console/vite.config.ts');
   const environment = process.env.NODE_ENV;
-  // Vite bundles React for developers in any other environment, such as that of the tests.
+  // NODE_ENV is set, because in any other environment, such as the environment of the tests, Vite
+  // bundles the React that is made for developers.
   process.env.NODE_ENV = 'production';
   try {
     await build({ configFile, logLevel: 'error', build: { outDir: target, emptyOutDir: true } });
@@ -64,7 +65,7 @@ async function hashOfSources(): Promise<string> {
 
 /**
  * Compresses the text files and writes the results next to them, so that no request has to wait for
- * this.
+ * the compression.
  */
 async function compressAll(assets: string): Promise<void> {
   const names = await readdir(assets);

@@ -10,12 +10,12 @@ export interface Panel {
   description: string;
   /** Expressions, each with its legend. */
   series: readonly (readonly [expression: string, legend: string])[];
-  /** `stat`: only the newest value. */
+  /** `stat`: the panel shows only the newest value. */
   as?: 'timeseries' | 'stat';
 }
 
 export interface Dashboard {
-  /** The part of the file name and of the id behind `everpost-`. */
+  /** The part of the file name and of the id after `everpost-`. */
   name: string;
   title: string;
   /** Panels under the title of their row. */

@@ -12,10 +12,11 @@ import { maskSecrets } from '../../domain/logging.ts';
 import type { LogFileSettings } from '../../providers/log-file-settings.ts';
 
 /**
- * Starts a new log file, which only the user who started the stack may read. A full file, and that
- * of an earlier start, is kept as `<path>.1`, the one before as `<path>.2`, and so on.
- * @returns a function that writes one line. A disk error loses lines, because it must not stop the
- * servers; the log goes on when the disk can be written again.
+ * Starts a new log file, which only the user who started the stack may read. A full file, or the
+ * file of an earlier start, is renamed to `<path>.1`. The file that had this name before is renamed
+ * to `<path>.2`, and so on.
+ * @returns a function that writes one line. After a disk error, lines are lost, because the error
+ * must not stop the servers. The log continues when the disk can be written again.
  */
 export function logFile(path: string, settings: LogFileSettings): (line: string) => void {
   const { bytesMax, filesMax } = settings;
@@ -29,7 +30,7 @@ export function logFile(path: string, settings: LogFileSettings): (line: string)
   };
   const write = (text: Buffer) => {
     if (size > 0 && size + text.length > bytesMax) begin();
-    // A stream ends with its first error.
+    // A stream cannot be used after its first error, so the file is opened again.
     if (!file || file.errored) file = openLog(path);
     size += text.length;
     file.write(text);
@@ -57,7 +58,7 @@ function hasLines(path: string): boolean {
   return existsSync(path) && statSync(path).size > 0;
 }
 
-/** Renames the files, so that `path` is free and there are fewer than `filesMax`. */
+/** Renames the files, so that `path` is free and fewer than `filesMax` files remain. */
 function moveOn(path: string, filesMax: number): void {
   removeFrom(filesMax - 1, path);
   for (let number = filesMax - 1; number > 0; number -= 1) {
@@ -66,7 +67,7 @@ function moveOn(path: string, filesMax: number): void {
   }
 }
 
-/** Removes the files with this and higher numbers. */
+/** Removes the files whose number is `first` or higher. */
 function removeFrom(first: number, path: string): void {
   for (let number = first; existsSync(nameOf(path, number)); number += 1) {
     rmSync(nameOf(path, number));

@@ -1,7 +1,10 @@
 import { connectTemporal, type Temporal } from '../../workflows/client/connection.ts';
 import { readStackFile } from './stack-file.ts';
 
-/** The servers for the operators' commands: from the environment, or from `npm start`. */
+/**
+ * The servers for the operators' commands. Their addresses come from the environment, or from `npm
+ * start`.
+ */
 export interface Servers {
   temporal: Temporal;
   temporalAddress: string;
@@ -13,7 +16,7 @@ export interface Servers {
 export class NoServers extends Error {}
 
 /**
- * Finds the servers, and connects on first use. The caller closes `temporal`.
+ * Finds the servers. The clients connect on first use. The caller closes `temporal`.
  * @throws NoServers when neither the environment nor a running `npm start` has their addresses.
  */
 export async function findServers(env: NodeJS.ProcessEnv): Promise<Servers> {

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 export type Release = () => Promise<void>;
 
 /**
- * Takes a lock shared by all stacks of this user on this machine; null: another process has it. The
- * lock is a listening local socket, which the kernel closes with its process. So a lock never
- * outlives a kill -9, and process ids, which may be reused, are not compared.
+ * Takes a lock shared by all stacks of this user on this machine; null: another process has the
+ * lock. The lock is a listening local socket, which the kernel closes when its process ends. So a
+ * lock never outlives a kill -9, and process ids, which may be reused, are not compared.
  * @param name letters, digits and dashes, short: socket paths are limited to about 100 characters
  */
 export async function holdLock(name: string): Promise<Release | null> {
@@ -25,8 +25,8 @@ export async function holdLock(name: string): Promise<Release | null> {
 }
 
 /**
- * Takes a lock for a directory, which must exist; null: another process has it. Different paths to
- * the same directory give the same lock.
+ * Takes a lock for a directory, which must exist; null: another process has the lock. Different
+ * paths to the same directory give the same lock.
  */
 export async function holdDirectory(path: string): Promise<Release | null> {
   const digest = createHash('sha256').update(await realpath(path));

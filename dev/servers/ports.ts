@@ -13,7 +13,7 @@ const searchedPorts = 200;
 
 /**
  * Claims a port for a server of the stack. A port set by the user is used, or refused if it is in
- * use; a default port that is in use is replaced by the next free one.
+ * use. A default port that is in use is replaced by the next free port.
  * @param variable the environment variable with the port, for messages
  * @param given the value of this variable; undefined or empty: not set
  * @throws Error with one sentence naming the variable

@@ -38,10 +38,10 @@ export async function postgresBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * Returns the system user `postgres`, created if missing, because PostgreSQL refuses to run as
- * root. null: this process does not run as root.
+ * Returns the system user `postgres`, because PostgreSQL refuses to run as root. Creates this user
+ * if missing. null: this process does not run as root.
  * @param paths the paths that the user must be able to access
- * @throws Error with one sentence when the user cannot access them, or cannot be created
+ * @throws Error with one sentence when the user cannot access the paths, or cannot be created
  */
 export function postgresAccount(paths: readonly string[]): Account | null {
   if (process.getuid?.() !== 0) return null;
@@ -68,8 +68,8 @@ export function postgresAccount(paths: readonly string[]): Account | null {
 
 /**
  * Returns the command line that runs a program as this user. With `override`, the program keeps the
- * one capability that skips checks of file permissions, so it can access a checkout below a
- * directory that only root may enter (/root, mktemp -d).
+ * capability `CAP_DAC_OVERRIDE`, which skips checks of file permissions. So the program can access
+ * a checkout below a directory that only root may enter (/root, mktemp -d).
  */
 export function asAccount(
   account: Account | null,
@@ -85,8 +85,8 @@ export function asAccount(
     '--clear-groups',
     '--inh-caps=+dac_override',
     '--ambient-caps=+dac_override',
-    // Without this flag, access(), by which the server checks its own files, would ignore the
-    // capability.
+    // Without this flag, the function access() would ignore the capability. The server checks its
+    // own files with access().
     '--securebits=+no_setuid_fixup',
   ];
   return { command: 'setpriv', args: [...flags, command, ...args] };

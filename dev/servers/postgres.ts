@@ -10,7 +10,7 @@ import { keptSecret } from './secrets.ts';
 import { supervise, until } from './supervisor.ts';
 
 export interface PostgresOptions {
-  /** The folder of this server's data: `cluster/`, `password`. Created if missing. */
+  /** The folder of this server's data, with `cluster/` and `password`. Created if missing. */
   dataDir: string;
   port: number;
   /** Receives each line that the server logs. */
@@ -36,15 +36,16 @@ export interface PostgresServer {
 }
 
 /**
- * The major version that npm installs. A data directory can be used only by the major version that
- * created it.
+ * The major version of PostgreSQL that npm installs. A data directory can be used only by the major
+ * version that created it.
  */
 const majorVersion = '18';
 const name = 'everpost';
 
 /**
  * Starts a PostgreSQL server on 127.0.0.1, creates the database `everpost` if missing, and keeps
- * the server running until `stop`. First removes what an interrupted start has left.
+ * the server running until `stop`. First stops a server that an interrupted start has left running,
+ * and removes files that it has left.
  * @throws Error with the last lines of the server when it does not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
@@ -143,8 +144,8 @@ async function createCluster(parts: {
         'Move the data with pg_dump, or choose another EVERPOST_DATA_DIR.',
     );
   }
-  // Created under another name, so that an interrupted initdb does not leave a directory that looks
-  // complete.
+  // The cluster is created under another name, so that an interrupted initdb does not leave a
+  // directory that looks complete.
   const unfinished = `${parts.cluster}.new`;
   await rm(unfinished, { recursive: true, force: true });
   const lines: string[] = [];

@@ -35,8 +35,9 @@ export interface Running {
 const killAfterMs = 15_000;
 
 /**
- * Starts a process in its own process group, so that Ctrl-C does not reach it, and this process
- * decides the order of stopping. The process ends when this process ends, for whatever reason.
+ * Starts a process in its own process group. So Ctrl-C does not reach the new process, and this
+ * process decides the order of stopping. The new process ends when this process ends, for whatever
+ * reason.
  */
 export function launch(command: Command): Running {
   const child = spawn(command.command, command.args, {
@@ -55,8 +56,8 @@ export function launch(command: Command): Running {
     child.once('exit', (code, signal) => {
       const how = signal ?? `exit code ${code}`;
       child.once('close', () => resolve(how));
-      // A grandchild may keep the output open, so do not wait until the output ends. The last lines
-      // have arrived by now.
+      // A grandchild may keep the output open, so the end of the output is not awaited. The last
+      // lines have arrived by now.
       setTimeout(() => resolve(how), 500);
     });
   });
@@ -65,8 +66,8 @@ export function launch(command: Command): Running {
 }
 
 /**
- * Stops a process: signals it, and kills its process group after 15 seconds. Resolves when it has
- * ended.
+ * Stops a process: signals the process, and kills its process group after 15 seconds. Resolves when
+ * the process has ended.
  */
 export async function end(running: Running, stopSignal: StopSignal): Promise<void> {
   const { child } = running;
@@ -102,7 +103,7 @@ export async function endLeftover(
 }
 
 // Starts a shell that waits until its input is closed. The kernel closes the input when this
-// process dies, even by kill -9; the shell then stops the child as `end` would. If the child exits
+// process dies, even by kill -9. The shell then stops the child as `end` would. If the child exits
 // first, this process kills the shell, before the child's process id can be reused.
 function endWithUs(child: ChildProcess, pid: number, stopSignal: StopSignal): void {
   const script = `read -r _; kill -s "$1" "$0"
@@ -125,7 +126,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-// Returns the command line of a process; empty when there is none.
+// Returns the command line of a process; empty when the process does not exist.
 function commandLineOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');

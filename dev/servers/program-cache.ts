@@ -22,9 +22,9 @@ export interface Search {
 
 /**
  * Returns the directory `name` of the cache, with these programs in it. If a program is missing,
- * `fill` writes all of them into an empty directory. When all are complete, they are moved into
- * place, so the cache never has an incomplete program. Of two simultaneous starts, one fills the
- * cache.
+ * `fill` writes all programs into an empty directory. When all programs are complete, they are
+ * moved into place, so the cache never has an incomplete program. If two starts run at the same
+ * time, one of them fills the cache.
  */
 export async function cachedPrograms(
   name: string,
@@ -84,7 +84,7 @@ export async function goInstall(
   });
 }
 
-/** Returns the path of a program in the directories of PATH, or null. */
+/** Returns the path of a program in the directories of PATH; null: no directory has the program. */
 export async function inPath(name: string, env: NodeJS.ProcessEnv): Promise<string | null> {
   for (const directory of (env['PATH'] ?? '').split(delimiter)) {
     const path = join(directory, name);
@@ -93,7 +93,7 @@ export async function inPath(name: string, env: NodeJS.ProcessEnv): Promise<stri
   return null;
 }
 
-/** Returns true if there is a program at this path that can be run. */
+/** Returns true if this path is a program that can be run. */
 export function isProgram(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(
     () => true,

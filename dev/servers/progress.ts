@@ -4,7 +4,7 @@ const thenEveryMs = 15_000;
 /**
  * Waits for a promise, and reports a long wait: after 3, 6, 12 and 24 seconds, then every 15
  * seconds.
- * @param what returns the name of what is being started, for the reports: "PostgreSQL"
+ * @param what returns the name of the part that is being started, for the reports: "PostgreSQL"
  */
 export async function announced<T>(
   what: () => string,

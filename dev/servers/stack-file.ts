@@ -13,7 +13,7 @@ const StackFile = z.object({
   pid: z.number().int(),
 });
 
-/** The URLs of a running stack. Other commands find it through this file. */
+/** The URLs of a running stack. Other commands find the stack through this file. */
 export type StackFile = z.infer<typeof StackFile>;
 
 /**

@@ -48,8 +48,8 @@ export interface Stack {
 
 type Part = 'api' | 'worker' | 'temporal' | 'postgres' | 'file' | 'ports' | 'lock';
 /**
- * The order of stopping: first the parts that create work, then those that do the work, then those
- * that store it.
+ * The order of stopping: first the parts that create work, then the parts that do the work, then
+ * the parts that store the work.
  */
 const stopOrder: readonly Part[] = [
   'file',
@@ -179,8 +179,9 @@ function logOf(program: Part, dataDir: string, env: NodeJS.ProcessEnv): (line: s
   return logFile(join(dataDir, `logs/${program}.log`), readLogFileSettings(env));
 }
 
-// Each process serves its own metrics; those of the worker are on the next port. The default port
-// is not given on, because processes with the default port find a free one by themselves.
+// Each process serves its own metrics. The worker uses the port after the port of the API. If no
+// port is set, the worker gets no port either, because processes with the default port find a free
+// port by themselves.
 function workerMetrics({ METRICS_PORT: port }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Number(port) > 0 ? { METRICS_PORT: String(Number(port) + 1) } : {};
 }
@@ -232,8 +233,8 @@ async function claim(
 
 type Servers = Pick<StackFile, 'databaseUrl' | 'temporalAddress' | 'temporalUiUrl'>;
 
-// Starts PostgreSQL and Temporal at the same time. When one fails, the other is stopped, so that
-// nothing is left half started.
+// Starts PostgreSQL and Temporal at the same time. When one of them fails, the other is stopped, so
+// that no server is left half started.
 async function startServers(
   options: StackOptions,
   dataDir: string,

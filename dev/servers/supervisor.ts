@@ -9,7 +9,10 @@ import { type Command, end, launch, type Running } from './processes.ts';
 export interface Supervision extends Command {
   /** The name in messages: "PostgreSQL", "The API". */
   name: string;
-  /** True if its lines are shown in the terminal, so that an error message need not repeat them. */
+  /**
+   * True if the lines of the process are shown in the terminal, so that an error message need not
+   * repeat them.
+   */
   shown?: boolean;
   /** File with the process id, by which the next start finds a process that was left running. */
   pidFile?: string;

@@ -23,15 +23,15 @@ const answerWithinMs = 5000;
 const downloadWithinMs = 5 * 60_000;
 
 export interface TemporalSearch extends Search {
-  /** Address of the official archives; tests use another one. */
+  /** Address of the official archives; tests use another address. */
   downloads?: string;
 }
 
 /**
  * Finds the `temporal` program, in this order: TEMPORAL_CLI, PATH, the cache directory, the
- * official download, a build with Go. The last two fill the cache, once per machine.
+ * official download, a build with Go. The download and the build fill the cache, once per machine.
  * @returns its absolute path
- * @throws Error that says what to do when there is none
+ * @throws Error that says what to do when no program is found
  */
 export async function findTemporal(search: TemporalSearch): Promise<string> {
   const { env } = search;

@@ -4,8 +4,8 @@ import { findServers } from './connect.ts';
 import { findTemporal } from './temporal-binary.ts';
 
 /**
- * `npm run -s temporal -- <arguments>`: Temporal's own command line, for the server of the running
- * `npm start`, or the server in TEMPORAL_ADDRESS. Ends with the exit code of the program.
+ * `npm run -s temporal -- <arguments>`: runs Temporal's own command line, for the server of the
+ * running `npm start`, or the server in TEMPORAL_ADDRESS. Ends with the exit code of this program.
  */
 async function main(): Promise<number> {
   const { temporal, temporalAddress } = await findServers(process.env);

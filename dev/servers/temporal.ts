@@ -143,9 +143,9 @@ function namesOf(args: readonly string[]): string[] {
 }
 
 /**
- * Returns true if the namespace has all wanted search attributes; otherwise adds those that are
- * missing. A Temporal server accepts connections before its attributes exist, and creates them only
- * together with a namespace, so an older data directory may lack some.
+ * Returns true if the namespace has all wanted search attributes. Otherwise adds the missing
+ * attributes and returns false. A Temporal server accepts connections before its attributes exist,
+ * and creates them only together with a namespace. So an older data directory may lack attributes.
  */
 export async function isComplete(
   address: string,
@@ -181,8 +181,8 @@ function valuesOf(args: readonly string[], option: string): string[] {
 }
 
 /**
- * Removes the TEMPORAL_… variables, which are meant for Everpost's processes but which the servers
- * would read, too.
+ * Removes the TEMPORAL_… variables. They are meant for Everpost's processes, but the servers would
+ * read them, too.
  */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));

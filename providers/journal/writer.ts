@@ -144,7 +144,10 @@ class JournalFile {
   /** Lines that wait to be written with the next line, or at the end of the current callback. */
   #added = '';
 
-  /** @throws when the file cannot be created or locked. */
+  /**
+   * Creates, locks and opens a new file.
+   * @throws when the file cannot be created or locked.
+   */
   constructor(options: WriterOptions, onClosed: () => void) {
     this.#options = { ...options, fileBytes: options.fileBytes ?? fileBytesDefault };
     this.#onClosed = onClosed;

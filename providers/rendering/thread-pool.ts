@@ -34,7 +34,7 @@ export class ThreadPool<Task> {
   readonly #megabytes: number;
   readonly #queue = new FairQueue<Job<Task>>();
   readonly #idle: Worker[] = [];
-  /** All threads, including stopped ones that have not ended yet; never more than `max`. */
+  /** All threads, including stopped threads that have not ended yet; never more than `max`. */
   readonly #all = new Set<Worker>();
   #isClosed = false;
   /** Number of threads that are working for each owner. */

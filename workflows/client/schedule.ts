@@ -48,8 +48,9 @@ export async function ensureSweep(client: Client, taskQueue: string): Promise<vo
 const lookEveryMs = 20_000;
 
 /**
- * Creates the schedule of the sweep and the search attributes again whenever they are missing, until
- * `stop` is called. Temporal may lose its data or be restored from a backup while the processes run.
+ * Creates the schedule of the sweep and the search attributes again whenever they are missing,
+ * until `stop` is called. Temporal may lose its data, or be restored from a backup, while the
+ * processes run.
  */
 export function keepSweep(
   client: Client,

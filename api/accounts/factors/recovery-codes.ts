@@ -8,7 +8,7 @@ const codesMax = 10;
 /** Characters that look alike are left out. Ten characters of this alphabet have 49 random bits. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** Creates new recovery codes, which replace the previous ones. Only their hashes are stored. */
+/** Creates new recovery codes, which replace the previous codes. Only their hashes are stored. */
 export async function renewRecoveryCodes(tx: Database, userId: string): Promise<string[]> {
   const codes = Array.from({ length: codesMax }, newCode);
   await replaceRecoveryCodes(tx, userId, codes.map(hashRecoveryCode));

@@ -113,8 +113,8 @@ export function readBytes(ctx: Context, endpoint: BodyRules, owner: string): Pro
     function add(chunk: Buffer): void {
       size += chunk.length;
       if (size > bytesMax) {
-        // Discards the rest of the body but keeps the connection, so that the client gets the
-        // error.
+        // The rest of the body is discarded, but the connection is kept, so that the client gets
+        // the error.
         end(tooLarge(endpoint));
         req.resume();
         return;

@@ -33,7 +33,7 @@ export function mailboxMailer({ storeMessage }: MailerServices): Mailer {
   };
 }
 
-/** Only the header block is parsed, because the body may have 40 MB. */
+/** Reads sender and subject. Only the header block is parsed, because the body may have 40 MB. */
 async function headersOf(raw: Buffer): Promise<{ from: string; subject: string }> {
   const end = raw.indexOf(headerEnd);
   const email = await PostalMime.parse(end < 0 ? raw : raw.subarray(0, end + headerEnd.length));

@@ -138,7 +138,7 @@ interface WireResponse {
 }
 
 /**
- * Replaces the SDK's HTTP handler, which does not tell whether a failed request was sent.
+ * Replaces the SDK's HTTP handler, because that handler does not show if a failed request was sent.
  * @param timeoutMs maximum idle time of a connection
  */
 export function wire(timeoutMs: number, connectionsMax: number) {

@@ -23,7 +23,7 @@ const verdictMs = 24 * 3_600_000;
 const refusalMs = 60_000;
 /** Maximum number of cached results. SNS has one certificate at a time in each region. */
 const verdictsMax = 100;
-/** Maximum number of parallel fetches, so that invented URLs do not block real ones for long. */
+/** Maximum number of parallel fetches, so that invented URLs do not block real URLs for long. */
 const fetchesMax = 10;
 /** Maximum length of the chain from SNS's certificate to an authority; two or three are usual. */
 const chainMax = 5;

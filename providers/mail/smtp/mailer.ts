@@ -91,7 +91,7 @@ class SmtpPool {
       });
     return new Promise((settle) => {
       const resolve = (outcome: SendOutcome) => {
-        // Note the outcome at once, so that it is written together with the note about the next
+        // The outcome is noted at once, so that it is written together with the note about the next
         // message.
         message.notes?.end(outcome);
         settle(outcome);
@@ -108,7 +108,9 @@ class SmtpPool {
     await Promise.all([...this.#open].map((connection) => connection.quit()));
   }
 
-  /** Gives waiting messages to free connections, and opens connections for the rest. */
+  /**
+   * Gives waiting messages to free connections, and opens connections for the remaining messages.
+   */
   #serve(): void {
     this.#refuseLate();
     while (this.#queue.length > 0 && this.#idle.at(-1)?.work()) this.#idle.pop();
