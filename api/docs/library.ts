@@ -37,6 +37,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/api-keys',
       'guides/keys-for-ci',
       'guides/leaked-key',
+      'guides/files',
       'guides/event-subscriptions',
       'guides/campaigns',
       'guides/timing',

@@ -34,7 +34,7 @@ export interface PlannedChange {
   stored: StoredObject | null;
 }
 
-/** What became of one change in the transaction. */
+/** The outcome of one change in the transaction. */
 export type ChangeOutcome =
   | { refused: null; version: number | null }
   /** The problem that the object's own endpoint would answer. */

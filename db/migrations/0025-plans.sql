@@ -10,7 +10,7 @@ create table plan (
   -- List of {kind, key, id, hash, domains}: the objects that the plan depends on, as they were. Null
   -- once the plan is applied.
   reads jsonb,
-  -- What the API shows.
+  -- As the API shows them.
   summary jsonb not null,
   changes jsonb not null,
   warnings jsonb not null,

@@ -36,7 +36,11 @@ const shown = ({ changes }: TestAnswer['body']) =>
 
 describe('a plan', () => {
   it('creates what the project does not have, and changes nothing itself', async () => {
+    const requested = () =>
+      sql`select run_id from outbox where project_id = ${shop.id}`.execute(api.db);
+    const before = [(await requested()).rows, api.dispatched.length];
     const plan = await shop.plan({ 'topics/news.yaml': news, 'templates/welcome.html': welcome });
+    expect([(await requested()).rows, api.dispatched.length]).toEqual(before);
     expect(plan).toMatchObject({
       project: { id: shop.id, name: 'Shop' },
       state: 'open',
