@@ -21,7 +21,7 @@ import { findStaleReads } from '../hashes.ts';
 import { compareFiles, type Comparison } from '../planning/compare.ts';
 import { isBusy, planWaitMs } from '../planning/make-plan.ts';
 import { isBlocking, refusal } from '../planning/problems.ts';
-import { readFiles } from '../reading/read.ts';
+import { readFilesApart } from '../apart/read-files.ts';
 import type { ReadObject } from '../reading/objects.ts';
 import { finishApply } from './finish.ts';
 import { type Migration, storeMigrations, versionsOf } from './migrations.ts';
@@ -54,7 +54,9 @@ export async function applyPlan(
   if (plan.state === 'applied') return plan;
   const paths = changesOf(plan).flatMap(({ path }) => path ?? []);
   const request = await findPlanRequest(db, planId, paths);
-  const objects = request ? readFiles(request.files, request.variables).objects : [];
+  const objects = request
+    ? (await readFilesApart(caller.projectId, request.files, request.variables)).objects
+    : [];
   const apply = (collects: boolean) =>
     applyOnce(applier, { planId, request, objects, collects }, options);
   try {

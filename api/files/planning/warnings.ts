@@ -20,6 +20,10 @@ export interface PlanWarning {
 
 /** Maximum number of warnings of a plan. */
 const warningsMax = 1_000;
+/** Maximum number of templates that are rendered at the same time. */
+const renderedAtOnce = 4;
+/** Milliseconds for which templates are rendered. The rest of them gets no warnings. */
+const renderingMs = 5_000;
 
 /** Finds the warnings about the files of changes, by path. */
 export async function findPlanWarnings(
@@ -28,9 +32,13 @@ export async function findPlanWarnings(
   changes: readonly ComparedChange[],
 ): Promise<PlanWarning[]> {
   const warnings = await findUnknownSecrets(services, projectId, changes);
-  for (const change of changes) {
-    if (warnings.length >= warningsMax) break;
-    warnings.push(...(await findTemplateWarnings(services, projectId, change)));
+  const templates = changes.filter(({ change }) => change.kind === 'template');
+  const end = Date.now() + renderingMs;
+  for (let at = 0; at < templates.length; at += renderedAtOnce) {
+    if (warnings.length >= warningsMax || Date.now() > end) break;
+    const page = templates.slice(at, at + renderedAtOnce);
+    const found = page.map((change) => findTemplateWarnings(services, projectId, change));
+    warnings.push(...(await Promise.all(found)).flat());
   }
   return warnings
     .slice(0, warningsMax)
@@ -91,9 +99,9 @@ function secretsIn(value: unknown, at: string, path: string): SecretMention[] {
 async function findTemplateWarnings(
   services: Pick<Services, 'db' | 'config' | 'renderer'>,
   projectId: string,
-  { change: { kind, path }, value }: ComparedChange,
+  { change: { path }, value }: ComparedChange,
 ): Promise<PlanWarning[]> {
-  if (kind !== 'template' || value === null || path === null) return [];
+  if (value === null || path === null) return [];
   const { subject, body, type } = value as { subject: string; body: string; type: string };
   const contact = { id: randomUUID(), email: '', subscribed: true, data: null };
   const mail = await renderFor(services, projectId, { subject, body, type }, { contact, data: {} });
