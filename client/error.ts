@@ -5,17 +5,19 @@ type ErrorBody = ErrorAnswer['error'];
 /** An error response, or a missing response. */
 export class EverpostError extends Error {
   override readonly name = 'EverpostError';
-  /** A code of the API, or one of the client. Programs can rely on it. */
+  /** An error code of the API or of this client. Programs can rely on the code. */
   readonly code: ErrorBody['code'] | 'TIMEOUT' | 'CONNECTION_FAILED' | 'UNEXPECTED_ANSWER';
-  /** The HTTP status; 0 without a response. */
+  /** The HTTP status of the response; 0: there is no response. */
   readonly status: number;
-  /** Id of the request in the server's log; null: the response had none. */
+  /**
+   * Id of the request in the server's log; null: there is no response, or the response has no id.
+   */
   readonly requestId: string | null;
   /** The invalid fields of a `VALIDATION_ERROR`. */
   readonly errors: NonNullable<ErrorBody['errors']>;
   /** Details of the error for some codes, such as the domain that is not verified. */
   readonly details: Record<string, unknown>;
-  /** The next thing to do, in a sentence; null: unknown. */
+  /** A sentence that says what to do next; null: the response has no suggestion. */
   readonly suggestion: string | null;
   /** Seconds to wait before the next attempt, if the server has sent them. */
   readonly retryAfter: number | null;
@@ -41,7 +43,8 @@ export class EverpostError extends Error {
   }
 
   /**
-   * Returns the error in a response, even if another program than Everpost has sent the response.
+   * Returns the error in a response. A response that does not come from Everpost, but for example
+   * from a proxy, has the code `UNEXPECTED_ANSWER`.
    */
   static of(
     { status, headers }: Response,
@@ -65,7 +68,9 @@ function notOurs(status: number): string {
   return `The response (${status}) is not one of Everpost. Check baseUrl, and proxies before the server.`;
 }
 
-/** Returns the message with the invalid fields, because a log often keeps only the message. */
+/**
+ * Returns the message, followed by the invalid fields, because a log often keeps only the message.
+ */
 function messageOf({ message, errors = [] }: ErrorBody): string {
   const fields = errors.map(({ field, message: fault }) => `${field}: ${fault}`);
   return [message, ...fields].join(' ');

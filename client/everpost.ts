@@ -9,11 +9,14 @@ export interface EverpostOptions {
   baseUrl: string;
   /** A secret key (`sk_…`) for all endpoints, or a public key (`pk_…`) only for `/v1/track`. */
   apiKey?: string;
-  /** Number of times that a failed request is repeated, if repeating it is safe. Default: 3. */
+  /**
+   * Maximum number of retries of a request. Default: 3. A request is retried only if the retry
+   * cannot do the work twice.
+   */
   retries?: number;
   /** Timeout of one attempt, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
-  /** True: the server refuses unknown keys; otherwise it ignores them. */
+  /** True: the server refuses unknown keys. Default: the server ignores unknown keys. */
   strict?: boolean;
   /** Replaces the global `fetch`, for example to use a proxy, or in a test. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -21,7 +24,7 @@ export interface EverpostOptions {
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Aborts the request, with its retries and pauses. */
+  /** Aborts the request: a pause before a retry ends at once, and no retry follows. */
   signal?: AbortSignal;
   headers?: Record<string, string>;
 }
@@ -33,7 +36,7 @@ interface Shape {
 }
 type Request<E> = E extends Shape ? E['request'] & CallOptions : never;
 type Answer<E> = E extends Shape ? E['answer'] : never;
-/** The request of a path, optional if all its fields are optional. */
+/** The argument for a path: its request. Optional if all fields of the request are optional. */
 type Given<E> = object extends Request<E> ? [request?: Request<E>] : [request: Request<E>];
 
 interface Page<Item> {
@@ -41,7 +44,7 @@ interface Page<Item> {
   cursor?: string;
   hasMore: boolean;
 }
-/** The paths that return a page and the cursor of the next one. */
+/** The paths that return one page of a list, and the cursor of the next page. */
 export type ListPath = {
   [P in keyof Api['get']]: Api['get'][P] extends { answer: Page<unknown> } ? P : never;
 }[keyof Api['get']];
@@ -56,7 +59,7 @@ interface AnyRequest extends CallOptions {
   ifMatch?: string;
 }
 
-/** The entity tags of responses that have one. */
+/** The ETag of each response that has an ETag. */
 const etags = new WeakMap<object, string>();
 
 /**
@@ -72,8 +75,8 @@ export function etagOf(response: object): string {
 }
 
 /**
- * Maximum pause before a retry, in seconds: the window of a rate limit. If the server requests a
- * longer pause, the caller gets the error.
+ * Maximum pause before a retry, in seconds. A rate limit counts requests in a window of this
+ * length. If the server requests a longer pause, the caller gets the error.
  */
 const longestPause = 60;
 
@@ -158,7 +161,7 @@ export class Everpost {
     }
   }
 
-  /** Sends the request, and repeats it while this is safe and may help. */
+  /** Sends a request, and retries while a retry cannot do the work twice and may succeed. */
   async #call<T>(method: Method, path: string, request: AnyRequest = {}): Promise<T> {
     const { signal, idempotencyKey } = request;
     const url = this.#baseUrl + filled(path, request.path ?? {}) + queryOf(request.query ?? {});
@@ -170,8 +173,8 @@ export class Everpost {
         signal?.throwIfAborted();
         if (!(error instanceof EverpostError) || repeats >= this.#retries) throw error;
         if (!mayBeRepeated(error, isSafe)) throw error;
-        // Random, between half and all of 0.5, 1, 2, … seconds, so that not all clients retry at
-        // the same time.
+        // The pause is random, between half and all of 0.5, 1, 2, … seconds, so that not all
+        // clients retry at the same time.
         const pause = error.retryAfter ?? 2 ** repeats * (0.25 + Math.random() / 4);
         if (pause > longestPause) throw error;
         await rest(pause, signal);
@@ -225,8 +228,10 @@ export class Everpost {
 }
 
 /**
- * Returns true if repeating the request may help, and cannot do the work twice. A request over a
- * rate limit has done nothing. After a lost response or a server error, the work may be done.
+ * Returns true if a retry may succeed, and cannot do the work twice. A request over a rate limit
+ * has done nothing. After a lost response or a server error, the work may be done.
+ * @param isSafe true if the server does the work only once: for a GET, and for a request with an
+ * `Idempotency-Key`
  */
 function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolean {
   if (status === 429) return true;
@@ -236,8 +241,8 @@ function mayBeRepeated({ status, code }: EverpostError, isSafe: boolean): boolea
 }
 
 /**
- * Returns the code of the error that caused `fetch failed`. The code becomes part of the message,
- * because a log often keeps only the message.
+ * Returns the code of the error that caused `fetch failed`, in brackets; '' if there is no code.
+ * The code becomes part of the message, because a log often keeps only the message.
  */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: { code?: unknown } };

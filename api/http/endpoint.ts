@@ -129,8 +129,8 @@ export interface Endpoint<
    */
   unavailable?: (config: Config) => ProblemCode | null;
   /**
-   * Refuses a request by its body before validation, so that no other error is reported. @throws
-   * Problem
+   * Refuses a request by its body before validation, so that no other error is reported.
+   * @throws Problem
    */
   refuseFirst?: (request: {
     config: Config;

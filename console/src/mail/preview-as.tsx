@@ -7,8 +7,8 @@ import { useUser } from '../shell/user.ts';
 export type PreviewContact = { contactId: string } | { contact: { email: string } };
 
 /**
- * The contact for whom a mail is shown: the contact whose address is in the field, otherwise the
- * newest contact. If the project has no contacts, the user takes this place.
+ * The contact for whom a mail is shown: the contact whose address was last typed into the field; at
+ * first, the newest contact. If the project has no contacts, the user takes this place.
  */
 export function usePreviewContact() {
   const { api, project } = useProject();
