@@ -17,11 +17,11 @@ import { actorOf, type ProjectCaller } from '../../access/caller.ts';
 import type { SecurityLog } from '../../access/security-log.ts';
 import type { Services } from '../../services/services.ts';
 import type { FileChange } from '../changes.ts';
+import { readFilesApart } from '../apart/read-files.ts';
 import { findStaleReads } from '../hashes.ts';
 import { compareFiles, type Comparison } from '../planning/compare.ts';
 import { isBusy, planWaitMs } from '../planning/make-plan.ts';
 import { isBlocking, refusal } from '../planning/problems.ts';
-import { readFilesApart } from '../apart/read-files.ts';
 import type { ReadObject } from '../reading/objects.ts';
 import { finishApply } from './finish.ts';
 import { type Migration, storeMigrations, versionsOf } from './migrations.ts';
@@ -54,9 +54,7 @@ export async function applyPlan(
   if (plan.state === 'applied') return plan;
   const paths = changesOf(plan).flatMap(({ path }) => path ?? []);
   const request = await findPlanRequest(db, planId, paths);
-  const objects = request
-    ? (await readFilesApart(caller.projectId, request.files, request.variables)).objects
-    : [];
+  const objects = request ? await readChanged(caller.projectId, plan, request) : [];
   const apply = (collects: boolean) =>
     applyOnce(applier, { planId, request, objects, collects }, options);
   try {
@@ -66,6 +64,27 @@ export async function applyPlan(
   } catch (error) {
     throw isLockTimeout(error) ? isBusy() : error;
   }
+}
+
+/**
+ * Reads the files of the objects that a plan changes.
+ * @throws Problem VALIDATION_ERROR if they can no longer be read
+ */
+async function readChanged(
+  projectId: string,
+  plan: ShownPlan,
+  { files, variables }: PlanRequest,
+): Promise<ReadObject[]> {
+  const { objects, problems } = await readFilesApart(projectId, files, variables);
+  if (problems.length > 0) throw refusal(problems);
+  const created = new Set(
+    changesOf(plan).flatMap(({ action, path }) => (action === 'create' ? [path] : [])),
+  );
+  // The plan ignored `renamedFrom` if the object with this key had its own file, which may be
+  // unchanged and so not be read here.
+  return objects.map((object) =>
+    created.has(object.path) ? { ...object, renamedFrom: null } : object,
+  );
 }
 
 interface Applied {

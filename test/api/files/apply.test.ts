@@ -142,6 +142,19 @@ describe('POST /apply', () => {
       'templates/hello.html',
       'templates/other.html',
     ]);
+    // The object with the former key has its own file, which does not change.
+    const copy = await applied({
+      'templates/hello.html': template('Hello'),
+      'templates/copy.html': template('Copy', 'renamedFrom: hello\n'),
+    });
+    expect(copy.body.result.objects).toEqual([
+      {
+        action: 'create',
+        kind: 'template',
+        key: 'copy',
+        id: expect.not.stringContaining(id ?? ''),
+      },
+    ]);
   });
 
   it('deletes what is used only by what is deleted too', async () => {
