@@ -286,6 +286,7 @@ export interface DatabaseCluster {
   log_offset: Generated<Int8>;
   objects: string | null;
   system_identifier: string | null;
+  timeline: number | null;
 }
 
 export interface DerivedEventLog {
@@ -776,7 +777,6 @@ export interface Installation {
   held_before: Timestamp | null;
   is_only_row: Generated<boolean>;
   mail_hold: Generated<boolean>;
-  timeline: number | null;
 }
 
 export interface Invitation {
@@ -1640,7 +1640,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   contact: ["consent", "created_at", "data", "email", "id", "project_id", "subscribed", "updated_at"],
   contact_topic: ["changed_at", "contact_id", "project_id", "subscribed", "topic_id"],
   conversion: ["at", "email_id", "event_id", "owner_id", "project_id", "value"],
-  database_cluster: ["confirmed_at", "is_only_row", "log_offset", "objects", "system_identifier"],
+  database_cluster: ["confirmed_at", "is_only_row", "log_offset", "objects", "system_identifier", "timeline"],
   derived_event_log: ["email_ids", "id", "project_id", "recorded_at", "tx"],
   digest_event: ["contact_id", "event_id", "project_id", "recorded_at", "step_execution_id", "step_id"],
   domain: ["created_at", "daily_check_at", "dkim_tokens", "ed25519", "failed_checks", "former_records", "id", "inbound", "is_registered", "last_checked_at", "name", "next_check_at", "next_reconcile_at", "ownership_token", "project_id", "record_states", "revision", "signing", "status", "tracking_active", "tracking_missed", "tracking_since", "tracking_subdomain", "updated_at", "verified_at"],
@@ -1673,7 +1673,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   identity: ["created_at", "id", "issuer", "last_used_at", "provider", "subject", "user_id"],
   import_file: ["content", "job_id", "project_id"],
-  installation: ["heartbeat", "heartbeat_at", "held_before", "is_only_row", "mail_hold", "timeline"],
+  installation: ["heartbeat", "heartbeat_at", "held_before", "is_only_row", "mail_hold"],
   invitation: ["added_by", "by_key_at", "created_at", "project_id", "role", "user_id"],
   job: ["caused_by", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],

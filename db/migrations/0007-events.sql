@@ -24,6 +24,8 @@ create table database_cluster (
   -- The object ids of the database and of the table `event`. A restored dump has other ids; a
   -- physical copy has the same.
   objects text,
+  -- From pg_control_checkpoint(); null: the database role may not read it.
+  timeline integer,
   log_offset bigint not null default 0,
   -- When the cluster was last confirmed to be the same.
   confirmed_at timestamptz not null default now()

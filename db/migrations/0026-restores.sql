@@ -6,8 +6,6 @@ create table installation (
   -- two shows if the other is older.
   heartbeat bigint not null default 0,
   heartbeat_at timestamptz(3),
-  -- The timeline of the cluster; null: the database role may not read it.
-  timeline integer,
   -- Mail of executions that have started before waits for the operator; null: no mail does.
   held_before timestamptz(3),
   -- The value of MAIL_HOLD with which a worker has started last.

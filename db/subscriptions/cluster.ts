@@ -8,13 +8,13 @@ import { isLockTimeout } from '../sql-state.ts';
  * the ids of the database cluster plus an offset. In another cluster (after restoring a dump, in a
  * logical replica, after `pg_upgrade`), ids may start again. Then the offset is raised, so that new
  * events have higher ids than all stored ones.
- * A physical copy (a promoted replica, point-in-time recovery) keeps its ids, so its offset does
- * not change.
+ * A physical copy (a promoted replica, point-in-time recovery) has another timeline, but keeps its
+ * ids, so its offset does not change.
  */
 
 /** Log message when the database cluster has changed. */
 export const otherCluster =
-  'The database is now in another PostgreSQL cluster. Event subscriptions continue after the last event that they have read';
+  'The database is now in another PostgreSQL cluster, or on another timeline. Event subscriptions continue after the last event that they have read';
 
 /** Number of attempts to lock the log. Between attempts, waiting requests can continue. */
 const attemptsMax = 30;
@@ -27,9 +27,10 @@ const attemptsMax = 30;
  */
 export async function noticeCluster(db: Database): Promise<boolean> {
   const systemIdentifier = await readSystemIdentifier(db);
+  const timeline = await readTimeline(db);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await compareCluster(db, systemIdentifier);
+      return await compareCluster(db, { systemIdentifier, timeline });
     } catch (error) {
       if (!isLockTimeout(error) || attempt === attemptsMax) throw error;
       await sleep(1_000);
@@ -42,13 +43,28 @@ export async function noticeCluster(db: Database): Promise<boolean> {
  * databases.
  */
 async function readSystemIdentifier(db: Database): Promise<string | null> {
-  const { rows } = await sql<{ mayRead: boolean }>`
-    select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'), false)
-      as "mayRead"`.execute(db);
-  if (!rows[0]?.mayRead) return null;
+  if (!(await mayCall(db, 'pg_control_system()'))) return null;
   const { rows: found } = await sql<{ id: string }>`
     select system_identifier::text as id from pg_control_system()`.execute(db);
   return found[0]?.id ?? null;
+}
+
+/**
+ * Returns the timeline of the cluster, which changes when a replica is promoted or a backup is
+ * recovered; null: the database role may not read it.
+ */
+async function readTimeline(db: Database): Promise<number | null> {
+  if (!(await mayCall(db, 'pg_control_checkpoint()'))) return null;
+  const { rows } = await sql<{ timeline: number }>`
+    select timeline_id as timeline from pg_control_checkpoint()`.execute(db);
+  return rows[0]?.timeline ?? null;
+}
+
+async function mayCall(db: Database, name: string): Promise<boolean> {
+  const { rows } = await sql<{ mayCall: boolean }>`
+    select coalesce(has_function_privilege(to_regprocedure(${name})::oid, 'execute'), false)
+      as "mayCall"`.execute(db);
+  return rows[0]?.mayCall ?? false;
 }
 
 /**
@@ -67,6 +83,7 @@ const objectIds = sql<string>`(select oid from pg_database where datname = curre
 
 interface Cluster {
   systemIdentifier: string | null;
+  timeline: number | null;
   objects: string | null;
   logOffset: string;
   confirmedAt: string;
@@ -74,10 +91,14 @@ interface Cluster {
   objectsNow: string;
 }
 
-async function compareCluster(db: Database, systemIdentifier: string | null): Promise<boolean> {
+async function compareCluster(
+  db: Database,
+  { systemIdentifier, timeline }: Pick<Cluster, 'systemIdentifier' | 'timeline'>,
+): Promise<boolean> {
   return transact(db, async (tx) => {
     const { rows } = await sql<Cluster>`
-      select system_identifier as "systemIdentifier", objects, log_offset::text as "logOffset",
+      select system_identifier as "systemIdentifier", timeline, objects,
+          log_offset::text as "logOffset",
           confirmed_at::text as "confirmedAt",
           ${objectIds} as "objectsNow"
         from database_cluster for update`.execute(tx);
@@ -86,15 +107,21 @@ async function compareCluster(db: Database, systemIdentifier: string | null): Pr
       throw new Error(
         'The table database_cluster is empty, although it must have one row. Restore it from a backup.',
       );
-    const isOther = (was: string | null, is: string | null) =>
+    const isOther = <T>(was: T | null, is: T | null) =>
       was !== null && is !== null && was !== is;
-    const isMoved =
+    const isCopied =
       isOther(before.systemIdentifier, systemIdentifier) ||
       isOther(before.objects, before.objectsNow);
-    const logOffset = isMoved ? await continueLog(tx, before) : before.logOffset;
+    const isMoved = isCopied || isOther(before.timeline, timeline);
+    const logOffset = isCopied ? await continueLog(tx, before) : before.logOffset;
+    if (isMoved) {
+      await sql`
+        insert into restore (kind, from_at, to_at, repaired_at, ended_at)
+          values ('database_moved', ${before.confirmedAt}::timestamptz, now(), now(), now())`.execute(tx);
+    }
     await sql`update database_cluster set confirmed_at = now(), log_offset = ${logOffset},
         system_identifier = coalesce(${systemIdentifier}, system_identifier),
-        objects = ${before.objectsNow}`.execute(tx);
+        timeline = coalesce(${timeline}, timeline), objects = ${before.objectsNow}`.execute(tx);
     return isMoved;
   });
 }
@@ -119,18 +146,28 @@ async function continueLog(tx: Database, before: Cluster): Promise<string> {
     select coalesce(max(tx::text::bigint), 0)::text as last, pg_current_xact_id()::text as next
       from stored`.execute(tx);
   const { last = '0', next = '0' } = rows[0] ?? {};
-  if (BigInt(next) + BigInt(before.logOffset) > BigInt(last)) return before.logOffset;
+  // The functions may be those of a new database into which only the rows were copied.
+  if (BigInt(next) + BigInt(before.logOffset) > BigInt(last)) {
+    await replaceFunctions(tx, before.logOffset);
+    return before.logOffset;
+  }
   const distance = BigInt(last) - BigInt(before.logOffset);
   await moveNew(tx, before, { distance: String(distance), next });
-  // The functions contain the offset as a literal, because a column default that reads a table
-  // would be slow.
-  const offset = sql.raw(String(BigInt(last)));
+  await replaceFunctions(tx, last);
+  await sql`update event_subscription set next_reconcile_at = now()`.execute(tx);
+  return last;
+}
+
+/**
+ * Sets the offset in the functions that return ids of the log. They contain it as a literal, because
+ * a column default that reads a table would be slow.
+ */
+async function replaceFunctions(tx: Database, logOffset: string): Promise<void> {
+  const offset = sql.raw(String(BigInt(logOffset)));
   await sql`create or replace function log_tx() returns xid8 language sql stable as $$
     select (pg_current_xact_id()::text::bigint + ${offset})::text::xid8 $$`.execute(tx);
   await sql`create or replace function log_snapshot() returns pg_snapshot language sql stable as $$
     select moved_snapshot(pg_current_snapshot(), ${offset}) $$`.execute(tx);
-  await sql`update event_subscription set next_reconcile_at = now()`.execute(tx);
-  return last;
 }
 
 /**

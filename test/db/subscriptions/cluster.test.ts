@@ -67,6 +67,29 @@ it('notices another system identifier', async () => {
   expect([await noticeCluster(db), await noticeCluster(db)]).toEqual([true, false]);
 });
 
+it('notices another timeline, and records each move as a restore that is over', async () => {
+  await sql`update database_cluster set timeline = timeline + 1`.execute(db);
+  expect([await noticeCluster(db), await noticeCluster(db)]).toEqual([true, false]);
+  const { rows } = await sql`select distinct kind, ended_at is not null as "isOver", held_before
+    from restore`.execute(db);
+  expect(rows).toEqual([{ kind: 'database_moved', isOver: true, held_before: null }]);
+});
+
+it('numbers new events after the old ones where rows were copied into a new database', async () => {
+  const { id, track } = await useSubscription();
+  await track('order.first');
+  expect(await delivered(id)).toEqual(['order.first']);
+  await restore();
+  await noticeCluster(db);
+  // The functions of the new database know no offset.
+  await sql`create or replace function log_tx() returns xid8 language sql stable
+    as 'select pg_current_xact_id()'`.execute(db);
+  await sql`update database_cluster set objects = 'those of the other'`.execute(db);
+  await noticeCluster(db);
+  await track('order.new');
+  expect(await delivered(id)).toEqual(['order.first', 'order.new']);
+});
+
 it('sends what was not sent before, and all that is new, each once', async () => {
   const { id, track } = await useSubscription();
   await track('order.first');
