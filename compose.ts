@@ -12,12 +12,14 @@ import { Recent } from './api/services/recent.ts';
 import { RequestLog } from './api/services/request-log.ts';
 import type { Services } from './api/services/services.ts';
 import { createTrackQueue } from './api/services/track-queue.ts';
+import { createMailGate } from './activities/restores/mail-gate.ts';
 import type { Config } from './config.ts';
 import { onCommitted } from './db/commits.ts';
 import { ExportSlots } from './db/contacts/export-slots.ts';
 import { type Database, type OpenDatabase } from './db/database.ts';
 import { findSender } from './db/domains/keys.ts';
 import { recordKey, type ReturnPathSettings } from './domain/sender/sender-records.ts';
+import { holdAtStart } from './db/restores/restores.ts';
 import { findDatabaseId } from './db/subscriptions/cluster.ts';
 import type { DatabaseWatch } from './db/watch.ts';
 import { insertMailboxMessage } from './db/emails/mailbox.ts';
@@ -217,8 +219,13 @@ export function composeApi(
   return services;
 }
 
-/** Creates the services of the activities. `close` closes them. */
-export async function composeWorker(opened: Opened): Promise<{
+/**
+ * Creates the services of the activities. `close` closes them.
+ * @param opened.onOtherServer calls back when the pool has connected to another database server
+ */
+export async function composeWorker(
+  opened: Opened & { onOtherServer?: OpenDatabase['onOtherServer'] },
+): Promise<{
   services: WorkersOptions['services'];
   /** Names of the circuit breakers of the installation's mail providers. */
   circuits: readonly string[];
@@ -235,9 +242,14 @@ export async function composeWorker(opened: Opened): Promise<{
     log,
     countFailure: () => shared.metrics.countJournalFailure(),
   });
+  const readSweeps = () => describeSweep(client, taskQueue);
+  const mailGate = createMailGate({ db, log, describeSweep: readSweeps });
+  opened.onOtherServer?.(mailGate.close);
+  await holdAtStart(db, config.mail.hold);
   const services: WorkersOptions['services'] = {
     ...shared,
     mailer,
+    mailGate,
     routes: config.mail.routes,
     journal,
     apiUrl: config.apiUrl,
@@ -275,7 +287,7 @@ export async function composeWorker(opened: Opened): Promise<{
     },
     startFeedbackMailbox:
       config.mail.incoming.imap && (() => startFeedbackMailbox(client, taskQueue)),
-    describeSweep: () => describeSweep(client, taskQueue),
+    describeSweep: readSweeps,
     updateSchedule: (update) => updateSchedule(client, taskQueue, update),
     stopProjectRuns: (projectId, options) => stopProjectRuns(client, taskQueue, projectId, options),
   };

@@ -105,6 +105,7 @@ const Environment = z.object({
   CAMPAIGN_PAUSE_ON_FAILURES: number(100),
   DELIVERY_RETRY_HOURS: number(24, 1),
   DELIVERY_SETTLE_MINUTES: number(15),
+  MAIL_HOLD: flag(false),
   EMAIL_BODY_RETENTION_DAYS: number(90),
   RAMP_DAY_SECONDS: number(86_400, 1, 86_400),
   DELIVERY_UNKNOWN_POLICY: z.enum(['fail', 'resend']).default('fail'),
@@ -458,6 +459,7 @@ function mailSettings(env: Settings, { kind, mode, tracks }: MailProvider, sende
     /** Milliseconds for which mail is retried while the provider cannot take it. */
     retryMs: env.DELIVERY_RETRY_HOURS * 3_600_000,
     settleMinutes: env.DELIVERY_SETTLE_MINUTES,
+    hold: env.MAIL_HOLD,
     unknownPolicy: env.DELIVERY_UNKNOWN_POLICY,
     /** 0: bodies are kept forever. */
     bodyRetentionDays: env.EMAIL_BODY_RETENTION_DAYS,

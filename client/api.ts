@@ -169,7 +169,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Contacts that a campaign has left out are listed only by their reason */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
           /** A linkId: only mail in which this link was clicked */
@@ -196,7 +196,7 @@ export interface Api {
         /** null: the contact is no recipient */
         outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
         /** null: it was sent */
-        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
+        reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'not_in_audience' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | 'created_after_freeze' | null;
         emailId: string | null;
         /** Time at which the audience was fixed */
         frozenAt: string | null;
@@ -287,13 +287,15 @@ export interface Api {
           frequency_cap: number;
           /** Messages that wait because of a ramp; absent: none */
           warm_up?: number;
+          /** Waits for a decision after a restore of the database; absent: none */
+          operator?: number;
           /** Waits for the next attempt */
           retry: number;
         };
         /** Messages sent per second, in the last 10 seconds */
         perSecond: number;
         /** Limit on the speed of waiting mail now; null: no mail waits, or nothing limits it */
-        limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
+        limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | 'operator' | null;
         workers: number;
         /** Reports of other servers about mail by SMTP; absent without such mail */
         reports?: {
@@ -1121,7 +1123,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Contacts that a campaign has left out are listed only by their reason */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
           /** A linkId: only mail in which this link was clicked */
@@ -1887,7 +1889,7 @@ export interface Api {
           /** An outcome, or an event of mail that was sent */
           outcome?: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | 'delivered' | 'opened' | 'clicked' | 'humanOpened' | 'humanClicked' | 'bounced' | 'complained' | 'unsubscribed' | 'converted';
           /** A reasonCode. Contacts that a campaign has left out are listed only by their reason */
-          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
+          reason?: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze';
           /** Part of the address of the contact, in any case */
           search?: string;
           /** A linkId: only mail in which this link was clicked */
@@ -2775,7 +2777,7 @@ export interface Api {
             messageClass: string;
             outcome: 'send' | 'withheld' | 'held';
             /** Why it is withheld or held */
-            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+            reason: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
             heldUntil: string | null;
             /** At most 100 */
             warnings: Array<{
@@ -4663,7 +4665,7 @@ export type GetCampaignStatsProgress = {
   /** Messages sent per second, in the last 10 seconds */
   perSecond: number;
   /** Limit on the speed of waiting mail now; null: no mail waits, or nothing limits it */
-  limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | null;
+  limitedBy: 'project_rate' | 'server_rate' | 'campaign_rate' | 'provider' | 'no_worker' | 'operator' | null;
   /** Mail that waits for the local time of its contact */
   scheduledCount: number;
   /** Estimated end at this speed, not before the last send moment; null: unknown yet */
@@ -4692,7 +4694,7 @@ export type Recipient = {
   /** null: left out */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | 'unsubscribed_at_freeze' | 'topic_unsubscribed_at_freeze' | null;
   /** The provider's text, if it failed or is unknown */
   error: string | null;
   /** Its arm in an experiment; null: none, or not decided yet */
@@ -4883,13 +4885,13 @@ export type EmailSummary = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
 };
 
 export type Hold = {
-  reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap' | 'warm_up';
+  reason: 'schedule' | 'retry' | 'quiet_hours' | 'frequency_cap' | 'warm_up' | 'operator';
   until: string | null;
 };
 
@@ -4950,7 +4952,7 @@ export type Email = {
   /** null: received */
   outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
   /** Why it was not sent; null: it was sent or received */
-  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+  reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
   createdAt: string;
   updatedAt: string;
   /** null: the body is not rendered yet, or was deleted after its retention time. Or a worker stopped while it sent a campaign, before the body was recorded: then the trace has `settled`, and the subject is the campaign's template */
@@ -5138,7 +5140,7 @@ export type ContactExport = {
     /** null: received */
     outcome: 'sent' | 'failed' | 'withheld' | 'held' | 'pending' | 'unknown' | null;
     /** Why it was not sent; null: it was sent or received */
-    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'quiet_hours' | 'warm_up' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
+    reasonCode: 'provider_refused' | 'recipient_refused' | 'provider_unavailable' | 'contact_unsubscribed' | 'topic_unsubscribed' | 'suppressed' | 'held_out' | 'frequency_cap' | 'late' | 'billing_limit' | 'domain_not_verified' | 'project_disabled' | 'campaign_cancelled' | 'execution_ended' | 'cancelled' | 'message_too_large' | 'no_provider' | 'contact_deleted' | 'restored' | 'quiet_hours' | 'warm_up' | 'operator' | 'awaiting_start' | 'campaign_paused' | 'experiment' | 'schedule' | 'retry' | 'queued' | 'delivery_unsettled' | 'delivery_unknown' | null;
     createdAt: string;
     updatedAt: string;
     /** null: the body is not rendered yet, or was deleted after its retention time. Or a worker stopped while it sent a campaign, before the body was recorded: then the trace has `settled`, and the subject is the campaign's template */

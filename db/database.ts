@@ -17,6 +17,11 @@ export interface OpenDatabase {
   pool: Pool;
   /** A handle on the pool for each tenant, so that no tenant takes all connections. */
   shares: Shares;
+  /**
+   * Sets a function that is called when a connection leads to another server than before, or to a
+   * server that was started again: it may have other data. The connection is used afterwards.
+   */
+  onOtherServer(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -53,8 +58,16 @@ export function openDatabase(
   options: { poolMax?: number; timeouts?: Timeouts } = {},
 ): OpenDatabase {
   const { timeouts } = options;
+  let server = '';
+  let onOtherServer = () => {};
   const pool = new Pool({
     connectionString: url,
+    async onConnect(client) {
+      const { rows } = await client.query<{ server: string }>(currentServer);
+      const isOther = server !== '' && rows[0]?.server !== server;
+      server = rows[0]?.server ?? server;
+      if (isOther) onOtherServer();
+    },
     max: options.poolMax ?? 20,
     keepAlive: true,
     // Only `PreparingClient` sends a statement before the previous one is answered.
@@ -74,8 +87,21 @@ export function openDatabase(
   });
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   const shares = new Shares(pool, db, timeouts?.connectionMs ?? 0);
-  return { db, pool, shares, close: () => db.destroy() };
+  return {
+    db,
+    pool,
+    shares,
+    onOtherServer(listener) {
+      onOtherServer = listener;
+    },
+    close: () => db.destroy(),
+  };
 }
+
+/** SQL of what differs after a restore: the start of the server, and the database's own ids. */
+const currentServer = `select concat_ws(' ', pg_postmaster_start_time(),
+  (select oid from pg_database where datname = current_database()),
+  to_regclass('event')::oid) as server`;
 
 function settingsOf({ lockMs, statementMs, connectionMs }: Timeouts): PoolConfig {
   return {

@@ -149,6 +149,7 @@ export interface Campaign {
   frozen_to_at: Timestamp | null;
   frozen_to_id: string | null;
   goal: Json | null;
+  held_at: Timestamp | null;
   human_clicked_count: Generated<number>;
   human_opened_count: Generated<number>;
   id: Generated<string>;
@@ -381,7 +382,7 @@ export interface Email {
   headers: Generated<Json>;
   /** The time until which the rule holds the message back. */
   held_until: Timestamp | null;
-  /** The rule that holds the message back: quiet_hours, frequency_cap or warm_up. */
+  /** The rule that holds the message back: quiet_hours, frequency_cap or warm_up; or operator, after a restore of the database. */
   hold_reason: string | null;
   human_clicked_at: Timestamp | null;
   human_opened_at: Timestamp | null;
@@ -777,6 +778,7 @@ export interface Installation {
   held_before: Timestamp | null;
   is_only_row: Generated<boolean>;
   mail_hold: Generated<boolean>;
+  released: Generated<string[]>;
 }
 
 export interface Invitation {
@@ -1135,6 +1137,7 @@ export interface RequestLogCount {
 
 export interface Restore {
   advanced: Generated<number>;
+  checked: Generated<number>;
   ended: Generated<number>;
   ended_at: Timestamp | null;
   from_at: Timestamp | null;
@@ -1151,7 +1154,14 @@ export interface Restore {
   restarted: Generated<number>;
   runs: Generated<number>;
   schedules: Generated<number>;
+  settled: Generated<number>;
   to_at: Timestamp | null;
+}
+
+export interface RestoreLoss {
+  id: string;
+  kind: string;
+  restore_id: string;
 }
 
 export interface Secret {
@@ -1587,6 +1597,7 @@ export interface DB {
   request_log: RequestLog;
   request_log_count: RequestLogCount;
   restore: Restore;
+  restore_loss: RestoreLoss;
   secret: Secret;
   security_event: SecurityEvent;
   segment: Segment;
@@ -1632,7 +1643,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   body_retention: ["done_to", "is_only_row", "scheduled_done_id", "scheduled_done_to"],
   body_template: ["body", "campaign_id", "hash", "project_id"],
   break_glass: ["expires_at", "token_hash", "user_id"],
-  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "experiment", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "goal", "human_clicked_count", "human_opened_count", "id", "late", "left_topic", "left_unsubscribed", "local_time", "machine_clicked_count", "machine_opened_count", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "retry", "retry_look_at", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
+  campaign: ["archived", "assumed_count", "audience_condition", "audience_fixed", "audience_type", "body", "bounced_count", "clicked_count", "complained_count", "content_version", "created_at", "created_by", "delivered_count", "description", "experiment", "follow_up", "follow_up_list", "from_email", "from_name", "frozen_at", "frozen_count", "frozen_to_at", "frozen_to_id", "goal", "held_at", "human_clicked_count", "human_opened_count", "id", "late", "left_topic", "left_unsubscribed", "local_time", "machine_clicked_count", "machine_opened_count", "max_per_minute", "message_class", "name", "opened_count", "paused_reason", "project_id", "reconciled_at", "refused_in_row", "rendered_plainly_count", "reply_to", "retry", "retry_look_at", "scheduled_for", "segment_id", "sent_at", "sent_by", "sent_count", "status", "subject", "template_id", "topic_id", "total_recipients", "unreported_count", "unsubscribed_count", "updated_at", "utm", "zone_policy"],
   campaign_chunk: ["attempt_id", "campaign_id", "claimed_at", "due_at", "email_ids", "lease_until", "number", "project_id", "routed", "waits_for"],
   campaign_content: ["arm", "body", "campaign_id", "created_at", "from_email", "from_name", "project_id", "reply_to", "subject", "template_id", "utm", "utm_hosts", "version"],
   campaign_tally: ["campaign_id", "code", "count", "fresh", "gone", "gone_clicked", "gone_delivered", "gone_human_clicked", "gone_human_opened", "gone_opened", "project_id", "sent"],
@@ -1673,7 +1684,7 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   idempotency_email: ["contact_id", "email_id", "key", "position", "project_id"],
   identity: ["created_at", "id", "issuer", "last_used_at", "provider", "subject", "user_id"],
   import_file: ["content", "job_id", "project_id"],
-  installation: ["heartbeat", "heartbeat_at", "held_before", "is_only_row", "mail_hold"],
+  installation: ["heartbeat", "heartbeat_at", "held_before", "is_only_row", "mail_hold", "released"],
   invitation: ["added_by", "by_key_at", "created_at", "project_id", "role", "user_id"],
   job: ["caused_by", "created_at", "data", "failed_reason", "finished_at", "id", "kind", "position", "progress", "project_id", "request", "result", "started_at", "state", "subscription_id", "touched_at", "workflow_id"],
   job_batch: ["contact_ids", "job_id", "number", "project_id"],
@@ -1702,7 +1713,8 @@ export const columns: { readonly [T in keyof DB]: readonly (keyof DB[T])[] } = {
   report_receipt: ["created_at", "id"],
   request_log: ["actor", "at", "details", "error_code", "errors", "id", "idempotency", "ip", "method", "ms", "owner_id", "request_id", "route", "sample", "status"],
   request_log_count: ["day", "owner_id", "rows"],
-  restore: ["advanced", "ended", "ended_at", "from_at", "held_before", "held_to", "id", "is_held", "kind", "noticed_at", "repaired_at", "repaired_to", "repaired_to_id", "restarted", "runs", "schedules", "to_at"],
+  restore: ["advanced", "checked", "ended", "ended_at", "from_at", "held_before", "held_to", "id", "is_held", "kind", "noticed_at", "repaired_at", "repaired_to", "repaired_to_id", "restarted", "runs", "schedules", "settled", "to_at"],
+  restore_loss: ["id", "kind", "restore_id"],
   secret: ["hosts", "id", "name", "project_id", "updated_at", "value"],
   security_event: ["actor", "changes", "count", "created_at", "details", "event", "id", "ip", "project_id", "request_id", "target_id", "target_type", "user_id"],
   segment: ["computed_at", "condition", "created_at", "description", "file_key", "id", "member_count", "name", "project_id", "track_membership", "type", "updated_at"],

@@ -64,10 +64,10 @@ export function watchDatabase(url: string): DatabaseWatch {
       const { rows } = await pool.query<BackgroundRows>(`
         select (select extract(epoch from now() - at)::float8 * 1000 from watermark
               where name = 'sweep') as "sweepAgeMs",
-            exists (select from restore where ended_at is null and repaired_at is null)
-              as "isRestoring",
+            exists (select from restore where ended_at is null) as "isRestoring",
             exists (select from restore where ended_at is null and held_before is not null)
-              as "isHolding"`);
+              and (exists (select from email_queue where hold_reason = 'operator')
+                or exists (select from campaign where held_at is not null)) as "isHolding"`);
       return rows[0] ?? { sweepAgeMs: null, isRestoring: false, isHolding: false };
     },
     close: () => pool.end(),

@@ -85,7 +85,7 @@ const rooms: readonly Room[] = [
   // Creates the services of the API's handlers and of the activities.
   {
     prefix: 'compose.ts',
-    uses: [...product, 'api/services/'],
+    uses: [...product, 'api/services/', 'activities/restores/mail-gate.ts'],
     types: ['config.ts', 'worker/'],
     packages: /./,
   },
@@ -136,6 +136,12 @@ const rooms: readonly Room[] = [
     prefix: 'dev/',
     uses: [...product, 'dev/', 'worker/', 'api/', 'client/', 'config.ts'],
     packages: /./,
+  },
+  {
+    // The commands for operators of a server.
+    prefix: 'ops/',
+    uses: [...product, 'activities/restores/', 'dev/servers/'],
+    packages: /^(@temporalio\/client|kysely|node:.*)$/,
   },
   { prefix: 'bench/', uses: anything, packages: /./ },
   { prefix: 'test/', uses: anything, packages: /./ },

@@ -119,6 +119,7 @@ async function start(
   const { services, circuits, close } = await composeWorker({
     config,
     db: database.db,
+    onOtherServer: database.onOtherServer,
     client: temporal.client,
     log,
     metrics,

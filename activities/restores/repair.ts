@@ -7,6 +7,7 @@ import {
   recordRepaired,
   type RestoreRow,
 } from '../../db/restores/restores.ts';
+import { holdChunks, holdMail } from '../../db/transactions/restores/hold-mail.ts';
 import { markAllSchedulesDue } from '../../db/schedules/schedules.ts';
 import {
   hurryRuns,
@@ -22,6 +23,8 @@ export interface RepairServices {
 
 /** Milliseconds for which one sweep restarts executions. The next sweep continues. */
 const restartingMs = 25_000;
+/** Milliseconds for which one sweep takes chunks of held campaigns apart. */
+const holdingMs = 20_000;
 /** Milliseconds between two checks whether Temporal has taken the requested starts. */
 const lookMs = 200;
 /** Maximum difference between the clocks of Temporal and PostgreSQL, in milliseconds. */
@@ -35,6 +38,11 @@ export async function repairRestores(services: RepairServices): Promise<void> {
   const { db, log } = services;
   const open = await listOpenRestores(db);
   if (open.length === 0) return;
+  if (open.some(({ held_before: before }) => before !== null)) {
+    const end = Date.now() + holdingMs;
+    await holdMail(db);
+    await holdChunks(db, () => Date.now() > end);
+  }
   for (const restore of open) {
     if (restore.repaired_at === null && (await repair(services, restore))) {
       await recordRepaired(db, restore.id);

@@ -62,6 +62,10 @@ export const getDelivery = endpoint({
         quiet_hours: z.int().describe('Waits for the end of quiet hours'),
         frequency_cap: z.int().describe('Waits because of a frequency cap'),
         warm_up: z.int().optional().describe('Messages that wait because of a ramp; absent: none'),
+        operator: z
+          .int()
+          .optional()
+          .describe('Waits for a decision after a restore of the database; absent: none'),
         retry: z.int().describe('Waits for the next attempt'),
       })
       .describe('By the reason why it is not due'),
@@ -113,6 +117,7 @@ export const getDelivery = endpoint({
       quietHours,
       frequencyCap,
       warmUp,
+      operator,
       down: _,
       reports,
       ...delivery
@@ -125,6 +130,7 @@ export const getDelivery = endpoint({
         quiet_hours: quietHours,
         frequency_cap: frequencyCap,
         ...(warmUp > 0 && { warm_up: warmUp }),
+        ...(operator > 0 && { operator }),
         retry,
       },
       ...(isReportedByMail(call.config, reports) && { reports: presentReports(reports) }),

@@ -42,9 +42,10 @@ export function readDelivery(services: Sources, projectId: string): Promise<Deli
       readSendingState(db, projectId, { provider: fleet.provider, rates }),
       readReportCounts(db, projectId),
     ]);
-    const { due, down } = waiting;
+    const { due, down, operator } = waiting;
     const isProviderOut = state.isProviderOut || (down > 0 && down === due);
-    const limitedBy = limitOf({ ...state, isProviderOut, workers, rates, perSecond, due });
+    const mail = { due, operator, isProviderOut, perSecond };
+    const limitedBy = limitOf({ ...state, ...mail, workers, rates });
     return { ...waiting, perSecond, limitedBy, workers, reports };
   });
 }
@@ -65,6 +66,7 @@ export function readProgress(
     project_id: string;
     audience_fixed: boolean;
     max_per_minute: number | null;
+    held_at: Date | null;
   },
 ): Promise<Progress> {
   const { db, recent } = services;
@@ -76,10 +78,12 @@ export function readProgress(
       measureSpeed(db, { projectId, campaignId: id }),
     ]);
     const { oldestDueAt, scheduled: scheduledCount } = mail;
+    const isWaiting = campaign.held_at !== null;
     // The number of messages is unknown until the audience is fixed.
-    const end = campaign.audience_fixed ? estimateEnd(mail, perSecond, new Date()) : null;
+    const end =
+      campaign.audience_fixed && !isWaiting ? estimateEnd(mail, perSecond, new Date()) : null;
     const isHeld = oldestDueAt !== null || delivery.workers === 0;
-    const limitedBy = isHeld ? limitOfCampaign(campaign, delivery.limitedBy) : null;
+    const limitedBy = isHeld || isWaiting ? limitOfCampaign(campaign, delivery.limitedBy) : null;
     return { perSecond, limitedBy, scheduledCount, estimatedEndAt: end, oldestDueAt };
   });
 }
@@ -101,11 +105,13 @@ function estimateEnd(
 
 /**
  * Returns the limit that slows a campaign down: the limit of its project, unless this is the
- * `campaign_rate` of another campaign.
+ * `campaign_rate` of another campaign, or the hold of other mail.
  */
 function limitOfCampaign(
-  { max_per_minute: maxPerMinute }: { max_per_minute: number | null },
+  campaign: { max_per_minute: number | null; held_at: Date | null },
   ofProject: DeliveryLimit | null,
 ): DeliveryLimit | null {
-  return ofProject === 'campaign_rate' && maxPerMinute === null ? null : ofProject;
+  if (campaign.held_at !== null) return 'operator';
+  if (ofProject === 'operator') return null;
+  return ofProject === 'campaign_rate' && campaign.max_per_minute === null ? null : ofProject;
 }

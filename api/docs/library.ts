@@ -73,6 +73,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/moving',
       'operating/night-shift',
       'operating/journal',
+      'operating/restores',
       'operating/metrics',
       'operating/alerts',
       'operating/delivery',

@@ -78,6 +78,8 @@ export const securityEventNames = [
   'template.changed',
   'template.deleted',
   'upload.deleted',
+  'mail.released',
+  'mail.discarded',
   'campaign.created',
   'campaign.changed',
   'campaign.sent',

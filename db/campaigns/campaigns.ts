@@ -371,8 +371,8 @@ export async function signalStalledCampaigns(db: Database, max: number): Promise
     const { rows } = await sql<{ id: string; project_id: string; name: string; has_work: boolean }>`
       with page as materialized (
         select id, status, case status
-            when 'SENDING' then not ${isResting('campaign')}
-            when 'SCHEDULED' then scheduled_for < now() - interval '1 minute'
+            when 'SENDING' then held_at is null and not ${isResting('campaign')}
+            when 'SCHEDULED' then held_at is null and scheduled_for < now() - interval '1 minute'
             else frozen_at is not null and ${hasWaiting(sql`campaign.id`)} end as has_work
           from campaign
           where reconciled_at < now() - interval '2 minutes'

@@ -29,7 +29,7 @@ export async function findCampaignTally(
       select (select count(*)::int from email_queue where campaign_id = ${id}) as count,
           (select count(*)::int from ${own} and lease_until < now()) as unsettled,
           ${held('quiet_hours')} as quiet_hours, ${held('frequency_cap')} as frequency_cap,
-          ${held('warm_up')} as warm_up
+          ${held('warm_up')} as warm_up, ${held('operator')} as operator
         from ${own} and held_until > now()
     ), size as materialized (
       select campaign.id,
@@ -54,7 +54,7 @@ export async function findCampaignTally(
     )
     select ${references(columns.campaign, 'campaign')},
         (select coalesce(jsonb_agg(failed), '[]') from failed) as failures,
-        queued.quiet_hours, queued.frequency_cap, queued.warm_up, queued.unsettled
+        queued.quiet_hours, queued.frequency_cap, queued.warm_up, queued.operator, queued.unsettled
           + (select coalesce(sum(count) filter (where "isUnsettled"), 0) from chunk)::int as unsettled,
         (select coalesce(sum(count) filter (where "isOfMoment" and not "isUnsettled"), 0) from chunk)::int
           as scheduled,
@@ -69,15 +69,15 @@ export async function findCampaignTally(
       from size join campaign on campaign.id = size.id, queued`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
-  const { failures, quiet_hours, frequency_cap, warm_up, unsettled, scheduled, retrying } = row;
-  const { testing } = row;
+  const { failures, quiet_hours, frequency_cap, warm_up, operator } = row;
+  const { unsettled, scheduled, retrying, testing } = row;
   const tally = {
     status: row.status,
     totalRecipients: row.total_recipients,
     made: row.frozen_count,
     sent: row.sent_count,
     failures,
-    held: { quiet_hours, frequency_cap, warm_up },
+    held: { quiet_hours, frequency_cap, warm_up, operator },
     unsettled,
     scheduled,
     retrying,

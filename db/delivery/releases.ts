@@ -77,7 +77,7 @@ async function release(tx: Database, which: RawBuilder<unknown>): Promise<number
   const { rows } = await sql<{ project_id: string; campaign_id: string | null }>`
     with held as (
       select email.id from email_queue queued join email on email.id = queued.email_id
-        where email.status = 'PENDING' and email.hold_reason is not null and email.held_until > now()
+        where email.status = 'PENDING' and email.hold_reason <> 'operator' and email.held_until > now()
           and ${which} for update of email skip locked
     ), released as (
       update email set due_at = now(), hold_reason = null, held_until = now(), updated_at = now()

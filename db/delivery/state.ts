@@ -39,6 +39,8 @@ export interface WaitingMail {
   quietHours: number;
   frequencyCap: number;
   warmUp: number;
+  /** Messages that wait for the operator, after a restore of the database. */
+  operator: number;
 }
 
 /** Numbers of unsent messages of one campaign. */
@@ -101,7 +103,8 @@ export async function countWaitingMail(db: Database, projectId: string): Promise
           + ${chunked(sql`${isLater} and ${isOfMoment}`)})::int as scheduled,
         (${count(held, sql`hold_reason = 'quiet_hours'`)})::int as "quietHours",
         (${count(held, sql`hold_reason = 'frequency_cap'`)})::int as "frequencyCap",
-        (${count(held, sql`hold_reason = 'warm_up'`)})::int as "warmUp"
+        (${count(held, sql`hold_reason = 'warm_up'`)})::int as "warmUp",
+        (${count(held, sql`hold_reason = 'operator'`)})::int as operator
     `.execute(db);
   return onlyRow(rows);
 }

@@ -12,7 +12,7 @@ import {
   isBound,
   trackingHost,
 } from '../sql/mail-claims.ts';
-import { waitingOf } from '../sql/mail-queue.ts';
+import { heldUntilDecided, isHeldExecution, operatorHeld, waitingOf } from '../sql/mail-queue.ts';
 import {
   type PlainRendering,
   plainRendering,
@@ -78,11 +78,23 @@ export async function insertEmail(
     ...(email.scheduled_for ? [scheduledEntry(email.scheduled_for)] : []),
     ...(withheld ? [withheldEntry] : []),
   ];
+  const { workflow_execution_id: executionId = null } = email;
+  const mayBeHeld = executionId !== null && !withheld;
+  const whenHeld = <T>(held: RawBuilder<unknown>, other: RawBuilder<unknown>) =>
+    sql<T>`case when (select "isHeld" from hold) then ${held} else ${other} end`;
+  const hold = {
+    due_at: whenHeld<Date>(heldUntilDecided, sql`now()`),
+    hold_reason: whenHeld<string>(sql`'operator'`, sql`null`),
+    held_until: whenHeld<Date>(heldUntilDecided, sql`null`),
+  };
+  if (mayBeHeld) trace.push(whenHeld(operatorHeld, sql`'[]'`));
+  const isHeld = isHeldExecution(sql`${email.project_id}::uuid`, sql`${executionId}::uuid`);
   const inserting = tx
     .insertInto('email')
     .values({
       ...email,
       ...(email.scheduled_for ? { due_at: email.scheduled_for } : {}),
+      ...(mayBeHeld ? hold : {}),
       ...(withheld ? { status: 'FAILED', error: withheld } : {}),
       ...(trace.length > 0 ? { trace: sql<string>`${sql.join(trace, sql` || `)}` } : {}),
       headers: JSON.stringify(email.headers),
@@ -90,7 +102,8 @@ export async function insertEmail(
     })
     .onConflict((conflict) => conflict.doNothing());
   const { rows } = await sql`
-    with made as (${inserting} returning ${ledgerColumns('email')}), ${following({ now: 'made' }, ['queue'])}
+    with ${mayBeHeld ? sql`hold as materialized (select ${isHeld} as "isHeld"), ` : sql``}
+    made as (${inserting} returning ${ledgerColumns('email')}), ${following({ now: 'made' }, ['queue'])}
     select id from made`.execute(tx);
   if (!withheld) await noteDelivery(tx, email);
   return rows.length > 0;

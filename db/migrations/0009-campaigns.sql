@@ -141,6 +141,9 @@ create table campaign (
   -- the request that retries has stopped by then, the campaign's run continues; null: no retry runs.
   retry jsonb,
   retry_look_at timestamptz(3),
+  -- Since when the campaign waits for the operator, because a database restore may have lost what it
+  -- has sent; null: it does not.
+  held_at timestamptz(3),
   check (retry_look_at is null or retry is not null),
   check ((status = 'PAUSED') = (paused_reason is not null)),
   check (local_time is null or status in ('DRAFT', 'SCHEDULED', 'CANCELLED')
@@ -161,6 +164,7 @@ comment on column campaign.left_unsubscribed is 'Number of contacts in the audie
   'message, because they were not subscribed.';
 comment on column campaign.left_topic is 'Number of contacts in the audience without a message, '
   'because they had left the topic.';
+create index campaign_held on campaign (project_id, id) where held_at is not null;
 create index campaign_page on campaign (project_id, created_at desc, id desc);
 create index campaign_segment on campaign (segment_id) where segment_id is not null;
 create index campaign_follow_up_list on campaign (follow_up_list) where follow_up_list is not null;

@@ -121,7 +121,7 @@ comment on table email is 'The ledger: one row for each message to one recipient
 comment on column email.scheduled_for is 'The requested time of sending; null: at once.';
 comment on column email.retry_at is 'The end of the pause after the message''s last attempt.';
 comment on column email.hold_reason is 'The rule that holds the message back: quiet_hours, '
-  'frequency_cap or warm_up.';
+  'frequency_cap or warm_up; or operator, after a restore of the database.';
 comment on column email.held_until is 'The time until which the rule holds the message back.';
 comment on column email.opt_in_id is 'The opt-in request that the message asks to confirm; its '
   'link gets the token when it is sent.';
@@ -236,6 +236,8 @@ create index email_queue_waiting on email_queue (waits_for, project_id, email_id
   where waits_for is not null;
 create index email_queue_ramp on email_queue (ramp_id, held_until, email_id)
   where ramp_id is not null;
+create index email_queue_operator on email_queue (project_id, email_id)
+  where hold_reason = 'operator';
 create index email_queue_under_way on email_queue (project_id)
   where lease_until is not null;
 

@@ -32,6 +32,25 @@ export async function recordHeartbeat(
   });
 }
 
+/**
+ * Records that the database is older than Temporal, unless it is recorded already. A worker calls this
+ * before it hands over mail.
+ */
+export async function noticeOlderDatabase(
+  db: Database,
+  known: KnownSweeps,
+): Promise<NoticedRestore | null> {
+  const { heartbeat } = known;
+  if (!heartbeat) return null;
+  return transact(db, async (tx) => {
+    const restore = compareStores(await lockSweeps(tx), known);
+    if (restore?.kind !== 'database_older') return null;
+    await insertRestore(tx, restore);
+    await sql`update installation set heartbeat = ${heartbeat.number}`.execute(tx);
+    return restore;
+  });
+}
+
 async function lockSweeps(tx: Database): Promise<OwnSweeps> {
   const { rows } = await sql<Omit<OwnSweeps, 'plannedAt'>>`
     select heartbeat::float8 as heartbeat, heartbeat_at as "heartbeatAt" from installation
@@ -39,8 +58,21 @@ async function lockSweeps(tx: Database): Promise<OwnSweeps> {
   return { ...onlyRow(rows), plannedAt: await findWatermark(tx, 'planned sweep') };
 }
 
+/**
+ * SQL of the time at which the first process can have come up on restored data. All rows that were
+ * restored are older. A server that has run since before the backup got the data later, as a dump.
+ */
+const restoredAt = sql`(select case when inner_installed.heartbeat_at < pg_postmaster_start_time()
+  then pg_postmaster_start_time() else now() end from installation inner_installed)`;
+
 async function insertRestore(tx: Database, { kind, from, to }: NoticedRestore): Promise<void> {
-  await sql`insert into restore (kind, from_at, to_at) values (${kind}, ${from}, ${to})`.execute(
+  const isOlder = kind === 'database_older';
+  await sql`
+    insert into restore (kind, from_at, to_at, held_before)
+      values (${kind}, ${from}, ${to}, case when ${isOlder} then ${restoredAt} end)`.execute(tx);
+  if (!isOlder) return;
+  await sql`
+    update installation set held_before = greatest(held_before, ${restoredAt}), released = '{}'`.execute(
     tx,
   );
 }

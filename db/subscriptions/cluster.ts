@@ -107,8 +107,7 @@ async function compareCluster(
       throw new Error(
         'The table database_cluster is empty, although it must have one row. Restore it from a backup.',
       );
-    const isOther = <T>(was: T | null, is: T | null) =>
-      was !== null && is !== null && was !== is;
+    const isOther = <T>(was: T | null, is: T | null) => was !== null && is !== null && was !== is;
     const isCopied =
       isOther(before.systemIdentifier, systemIdentifier) ||
       isOther(before.objects, before.objectsNow);
@@ -117,7 +116,9 @@ async function compareCluster(
     if (isMoved) {
       await sql`
         insert into restore (kind, from_at, to_at, repaired_at, ended_at)
-          values ('database_moved', ${before.confirmedAt}::timestamptz, now(), now(), now())`.execute(tx);
+          values ('database_moved', ${before.confirmedAt}::timestamptz, now(), now(), now())`.execute(
+        tx,
+      );
     }
     await sql`update database_cluster set confirmed_at = now(), log_offset = ${logOffset},
         system_identifier = coalesce(${systemIdentifier}, system_identifier),

@@ -5,6 +5,7 @@ export const deliveryLimits = [
   'campaign_rate',
   'provider',
   'no_worker',
+  'operator',
 ] as const;
 
 export type DeliveryLimit = (typeof deliveryLimits)[number];
@@ -23,6 +24,8 @@ const nearly = 0.8;
 export function limitOf(state: {
   workers: number;
   due: number;
+  /** Number of messages that wait for the operator after a restore. */
+  operator: number;
   perSecond: number;
   isProviderOut: boolean;
   projectTokens: number | null;
@@ -31,6 +34,7 @@ export function limitOf(state: {
   rates: { perSecond: number; perProjectPerSecond: number };
 }): DeliveryLimit | null {
   if (state.workers === 0) return 'no_worker';
+  if (state.operator > 0) return 'operator';
   if (state.due === 0) return null;
   if (state.isProviderOut) return 'provider';
   const isReached = (rate: number, tokens: number | null) =>

@@ -16,7 +16,7 @@ export type SendDecision =
   | { kind: 'send' }
   /** The message fails and is not given to the mail provider. */
   | { kind: 'suppress'; reason: WithheldReason }
-  | { kind: 'hold'; reason: Exclude<PolicyHold, 'warm_up'>; until: Date };
+  | { kind: 'hold'; reason: Exclude<PolicyHold, 'warm_up' | 'operator'>; until: Date };
 
 /** A message to decide about, with the current state of its contact, project and sender. */
 export interface DueMail extends HoldableMail {

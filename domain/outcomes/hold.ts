@@ -8,6 +8,7 @@ export const holdReasons = [
   'quiet_hours',
   'frequency_cap',
   'warm_up',
+  'operator',
 ] as const;
 export type HoldReason = (typeof holdReasons)[number];
 

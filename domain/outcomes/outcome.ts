@@ -30,6 +30,7 @@ export const withheldReasons = [
   'message_too_large',
   'no_provider',
   'contact_deleted',
+  'restored',
 ] as const;
 export type WithheldReason = (typeof withheldReasons)[number];
 

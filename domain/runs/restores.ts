@@ -15,7 +15,7 @@ export const restoreKinds = [
 ] as const;
 export type RestoreKind = (typeof restoreKinds)[number];
 
-/** What is logged when a restore is noticed. */
+/** The log message for each kind of restore that a comparison finds. */
 export const noticedMessages = {
   temporal_lost: 'Temporal has lost its data: all schedules and runs are made again',
   temporal_older:

@@ -16,6 +16,7 @@ import { executionOfRun, executionRunId } from '../../domain/runs/execution.ts';
 import type { Dispatcher } from '../../domain/runs/runs.ts';
 import type { RunState } from '../../domain/runs/reconcile.ts';
 import { noJournal } from '../../providers/journal/journal.ts';
+import { openGate } from '../../activities/restores/mail-gate.ts';
 import type { Mailer, SendOutcome } from '../../providers/mail/mailer.ts';
 import type { WorkersOptions } from '../../worker/workers.ts';
 import { createDispatcher } from '../../workflows/client/dispatcher.ts';
@@ -177,6 +178,7 @@ export function startWorker(made: Made, name: string): Process {
     log: quiet,
     metrics: { countOutcomes() {} },
     journal: noJournal,
+    mailGate: openGate,
     returnPaths: { pathOf: (emailId: string) => `${emailId}@bounces.test` },
     apiUrl: 'https://api.test',
     renderer,

@@ -96,11 +96,19 @@ export async function hasSweep(client: Client, taskQueue: string): Promise<boole
 
 /**
  * Returns when the schedule of the sweep was created, the planned times of recent sweeps, and the
- * newest heartbeat that a recent sweep has recorded.
- * @throws Error when Temporal does not answer, or has no such schedule
+ * newest heartbeat that one of them has recorded. Without a schedule, no sweep is known.
+ * @throws Error when Temporal does not answer
  */
 export async function describeSweep(client: Client, taskQueue: string): Promise<KnownSweeps> {
-  const { info } = await client.schedule.getHandle(sweepIdOf(taskQueue)).describe();
+  const found = await client.schedule
+    .getHandle(sweepIdOf(taskQueue))
+    .describe()
+    .catch((error: unknown) => {
+      if (error instanceof ScheduleNotFoundError) return null;
+      throw error;
+    });
+  if (!found) return { createdAt: new Date(), plannedAt: [], heartbeat: null };
+  const { info } = found;
   const runs = info.recentActions.map(({ action }) => action.workflow.workflowId);
   const plannedAt = runs.flatMap((id) => sweepTimeOf(id) ?? []);
   return { createdAt: info.createdAt, plannedAt, heartbeat: await findHeartbeat(client, runs) };

@@ -11,6 +11,7 @@ import type { Journal } from '../../../providers/journal/journal.ts';
 import type { Mailer } from '../../../providers/mail/mailer.ts';
 import type { Metrics } from '../../../providers/metrics/metrics.ts';
 import type { ReturnPaths } from '../../../providers/return-paths.ts';
+import type { MailGate } from '../../restores/mail-gate.ts';
 import type { CircuitServices } from './circuit.ts';
 import type { Attempted, OutcomeRules } from './outcomes.ts';
 import type { RoutingServices } from './routing.ts';
@@ -22,6 +23,7 @@ export interface SendingServices extends CircuitServices, OutcomeRules, RoutingS
   mailer: Mailer;
   metrics: Pick<Metrics, 'countOutcomes'>;
   journal: Pick<Journal, 'claim'>;
+  mailGate: MailGate;
   rates: SendingRates;
   returnPaths: Pick<ReturnPaths, 'pathOf'>;
   /** null: only the mail provider may insert a pixel and links. */

@@ -160,6 +160,7 @@ async function deliverChunk<E extends Sendable>(
 ): Promise<boolean> {
   const { projectId, campaign } = batch;
   const campaignId = campaign?.id ?? null;
+  if (!(await services.mailGate.pass(stop))) return false;
   const claimedAt = performance.now();
   const handOverUntil = Date.now() + leaseSeconds * 1000 - leaseMarginMs;
   const max = Math.min(chunkSize, batchMax - progress.emails.length);
@@ -167,6 +168,8 @@ async function deliverChunk<E extends Sendable>(
   if (!ready) return false;
   const isOver = () =>
     stop.aborted ||
+    // The claim may be missing in a restored database, so its mail could be sent once more.
+    !services.mailGate.isOpen() ||
     progress.fault !== undefined ||
     progress.unrecordedChars > unrecordedChars ||
     (providers.routing === null && providers.default.hasFailed()) ||

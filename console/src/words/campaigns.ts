@@ -60,4 +60,5 @@ export const limits: Record<NonNullable<GetCampaignStatsProgress['limitedBy']>, 
   campaign_rate: 'Its own limit of emails per minute slows it down',
   provider: 'The mail provider takes no more at present',
   no_worker: 'No worker is running: start one',
+  operator: 'The operator must decide about it, because the database was restored',
 };

@@ -63,6 +63,8 @@ async function findPhase(
     // The campaign was deleted, maybe while messages were still waiting.
     if (!row) return { phase: 'cancelled' };
     await sql`update campaign set reconciled_at = now() where id = ${campaignId}`.execute(tx);
+    const isOpen = row.status === 'SCHEDULED' || row.status === 'SENDING';
+    if (isOpen && row.held_at !== null) return { phase: 'paused', ...countsOf(row) };
     switch (row.status) {
       case 'SCHEDULED':
         return scheduledPhase(tx, row);

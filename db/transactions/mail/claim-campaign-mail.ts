@@ -292,7 +292,7 @@ async function claimChunk(db: Database, given: ChunkClaim): Promise<ClaimedChunk
       select campaign_id, number, project_id, email_ids, due_at from campaign_chunk
         where campaign_id = ${given.campaignId} and attempt_id is null and due_at <= now()
           and exists (select from campaign
-            where id = ${given.campaignId} and status = 'SENDING'
+            where id = ${given.campaignId} and status = 'SENDING' and held_at is null
               and (${given.isPoliced ?? false} or not ${isPolicedCampaign('campaign')}))
         order by due_at, number
         limit 1

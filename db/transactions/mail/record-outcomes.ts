@@ -18,6 +18,7 @@ import {
 } from '../../sql/derived-events.ts';
 import { following, ledgerColumns, whenAccepted, whenFailing } from '../../sql/ledger.ts';
 import { acceptedDetail, traceEntry } from '../../sql/mail-trace.ts';
+import { dueAgain, heldAgain } from '../../sql/mail-queue.ts';
 import { type NewEvent, recordEvents } from '../events/record-events.ts';
 import { recordAcceptedChunk } from './accepted-chunk.ts';
 import type { Attempt, DeliveryOutcome } from './attempts.ts';
@@ -408,8 +409,8 @@ export async function settleUncertainEmails(
         update email set
             status = case when resend then 'PENDING' else 'FAILED' end,
             error = case when resend then null else 'delivery_unknown' end,
-            lease_until = null, due_at = now(), updated_at = now(),
-            trace = trace || ${traceEntry('settled', detail)}
+            lease_until = null, updated_at = now(), ${dueAgain(sql`resend`, sql`now()`)},
+            trace = trace || ${traceEntry('settled', detail)} || ${heldAgain(sql`resend`)}
           from unknown where email.id = unknown.id
           returning ${ledgerColumns('email')}
       ), ${following({ now: 'settled' }, whenFailing)}

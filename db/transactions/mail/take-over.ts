@@ -8,6 +8,7 @@ import { signalCampaign } from '../../outbox/outbox.ts';
 import { following, ledgerColumns } from '../../sql/ledger.ts';
 import { contentArm, firstAttemptAt, providerOf } from '../../sql/mail-claims.ts';
 import { traceEntry } from '../../sql/mail-trace.ts';
+import { dueAgain, heldAgain } from '../../sql/mail-queue.ts';
 import type { ChunkOrigin } from './claims.ts';
 import { deliveryRunId } from '../../../domain/runs/execution.ts';
 
@@ -131,8 +132,8 @@ export async function releaseLeftMessages(
       with waiting as (
         update email set
             status = 'PENDING', attempt_id = null, lease_until = null, attempts = attempts - 1,
-            due_at = coalesce(due_at, now()), trace = (trace - (-1)) || ${released},
-            updated_at = now()
+            ${dueAgain(sql`true`, sql`coalesce(due_at, now())`)},
+            trace = (trace - (-1)) || ${released} || ${heldAgain(sql`true`)}, updated_at = now()
           where id = any(${ids}::uuid[]) and project_id = ${projectId}
             and ${isClaimedBy('email', attemptId)}
           returning ${ledgerColumns('email')}

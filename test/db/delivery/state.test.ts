@@ -53,7 +53,14 @@ it('counts what has not left, by why, and reads nothing of what has', async () =
   await sql`vacuum analyze email`.execute(db);
   const count = () => countWaitingMail(db, projectId);
   const { oldestDueAt, ...counted } = await count();
-  const waiting = { retry: 2, scheduled: 4, quietHours: 0, frequencyCap: 0, warmUp: 0 };
+  const waiting = {
+    retry: 2,
+    scheduled: 4,
+    quietHours: 0,
+    frequencyCap: 0,
+    warmUp: 0,
+    operator: 0,
+  };
   expect(counted).toEqual({ due: 5, down: 2, sending: 5, unknown: 6, ...waiting });
   expect(Date.now() - oldestDueAt!.getTime()).toBeGreaterThan(179_000);
   expect(await rowsRead(db, count)).toBeLessThan(100);

@@ -1,7 +1,13 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { recordHeartbeat } from '../../../db/restores/heartbeat.ts';
-import { endRestores, listOpenRestores, recordRepaired } from '../../../db/restores/restores.ts';
+import { noticeOlderDatabase, recordHeartbeat } from '../../../db/restores/heartbeat.ts';
+import {
+  endRestores,
+  holdAtStart,
+  listOpenRestores,
+  recordRepaired,
+} from '../../../db/restores/restores.ts';
+import { holdMail } from '../../../db/transactions/restores/hold-mail.ts';
 import type { KnownSweeps } from '../../../domain/runs/lost-history.ts';
 import { useApi } from '../../support/api.ts';
 
@@ -35,13 +41,36 @@ it('counts sweeps, and notices an older database once', async () => {
   });
 });
 
-it('ends a restore that is repaired and holds no mail', async () => {
+it('notices an older database before mail leaves, by two workers once', async () => {
+  await sql`update restore set ended_at = now()`.execute(db);
+  const { heartbeat } = await recordHeartbeat(db, knowing(null));
+  const later = sweeps(heartbeat.number + 1);
+  expect(await noticeOlderDatabase(db, sweeps(heartbeat.number))).toBe(null);
+  const noticed = await Promise.all([
+    noticeOlderDatabase(db, later),
+    noticeOlderDatabase(db, later),
+  ]);
+  expect(noticed.filter((restore) => restore !== null)).toHaveLength(1);
+  expect(await listOpenRestores(db)).toHaveLength(1);
+});
+
+it('ends a restore that is repaired, once all mail of before is held and decided', async () => {
   const [restore] = await listOpenRestores(db);
   expect(await endRestores(db)).toBe(0);
   await recordRepaired(db, restore!.id);
-  await sql`update restore set held_before = now()`.execute(db);
   expect(await endRestores(db)).toBe(0);
-  await sql`update restore set held_before = null`.execute(db);
+  await holdMail(db);
   expect(await endRestores(db)).toBe(1);
   expect(await listOpenRestores(db)).toEqual([]);
+  const { rows } = await sql`select held_before from installation`.execute(db);
+  expect(rows).toEqual([{ held_before: null }]);
+});
+
+it('holds all mail with MAIL_HOLD, once until a worker starts without it', async () => {
+  const counts = [];
+  for (const isHolding of [true, true, false, true]) {
+    await holdAtStart(db, isHolding);
+    counts.push((await listOpenRestores(db)).length);
+  }
+  expect(counts).toEqual([1, 1, 1, 2]);
 });

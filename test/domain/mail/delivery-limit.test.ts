@@ -3,6 +3,7 @@ import { limitOf } from '../../../domain/mail/delivery-limit.ts';
 
 const flowing = {
   workers: 1,
+  operator: 0,
   due: 100,
   perSecond: 5,
   isProviderOut: false,

@@ -75,7 +75,7 @@ describe('the outcomes of a campaign', () => {
       { code: 'late', count: 5, sent: 0 },
       { code: 'delivery_unknown', count: 1, sent: 0 },
     ],
-    held: { quiet_hours: 4, frequency_cap: 2, warm_up: 0 },
+    held: { quiet_hours: 4, frequency_cap: 2, warm_up: 0, operator: 0 },
     unsettled: 1,
     scheduled: 10,
     retrying: 7,

@@ -30,16 +30,16 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
     campaign.experiment, campaign.follow_up, campaign.follow_up_list, campaign.from_email,
     campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.goal, campaign.human_clicked_count, campaign.human_opened_count,
-    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
-    campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.retry, campaign.retry_look_at,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
-    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
-    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
-    campaign.updated_at, campaign.utm, campaign.zone_policy
+    campaign.frozen_to_id, campaign.goal, campaign.held_at, campaign.human_clicked_count,
+    campaign.human_opened_count, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.machine_clicked_count,
+    campaign.machine_opened_count, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to, campaign.retry,
+    campaign.retry_look_at, campaign.scheduled_for, campaign.segment_id, campaign.sent_at,
+    campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy
 from campaign
 where project_id = $1 and id = $2
 for no key update
@@ -50,16 +50,17 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
     campaign.experiment, campaign.follow_up, campaign.follow_up_list, campaign.from_email,
     campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.goal, campaign.human_clicked_count, campaign.human_opened_count,
-    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
-    campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.retry, campaign.retry_look_at,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
-    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
-    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
-    campaign.updated_at, campaign.utm, campaign.zone_policy, segment.name as segment_name
+    campaign.frozen_to_id, campaign.goal, campaign.held_at, campaign.human_clicked_count,
+    campaign.human_opened_count, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.machine_clicked_count,
+    campaign.machine_opened_count, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to, campaign.retry,
+    campaign.retry_look_at, campaign.scheduled_for, campaign.segment_id, campaign.sent_at,
+    campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
+    segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.id = any($1::uuid[])
@@ -71,16 +72,17 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
     campaign.experiment, campaign.follow_up, campaign.follow_up_list, campaign.from_email,
     campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.goal, campaign.human_clicked_count, campaign.human_opened_count,
-    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
-    campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.retry, campaign.retry_look_at,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
-    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
-    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
-    campaign.updated_at, campaign.utm, campaign.zone_policy, segment.name as segment_name
+    campaign.frozen_to_id, campaign.goal, campaign.held_at, campaign.human_clicked_count,
+    campaign.human_opened_count, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.machine_clicked_count,
+    campaign.machine_opened_count, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to, campaign.retry,
+    campaign.retry_look_at, campaign.scheduled_for, campaign.segment_id, campaign.sent_at,
+    campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy,
+    segment.name as segment_name
 from campaign
 left join segment on segment.id = campaign.segment_id
 where campaign.project_id = $1 and campaign.id = $2
@@ -89,7 +91,7 @@ select case when email.status = 'FAILED' then case when coalesce(email.refusal, 
     ('provider_refused', 'recipient_refused', 'provider_unavailable', 'contact_unsubscribed',
     'topic_unsubscribed', 'suppressed', 'held_out', 'frequency_cap', 'late', 'billing_limit',
     'domain_not_verified', 'project_disabled', 'campaign_cancelled', 'execution_ended', 'cancelled',
-    'message_too_large', 'no_provider', 'contact_deleted', 'delivery_unknown') then
+    'message_too_large', 'no_provider', 'contact_deleted', 'restored', 'delivery_unknown') then
     coalesce(email.refusal, email.error) else 'provider_refused' end when email.status not in
     ('PENDING', 'SENDING') then null when case email.status when 'SENDING' then email.lease_until <
     now() when 'PENDING' then email.campaign_id is not null and email.id in (
@@ -674,9 +676,17 @@ from (
           (inner_checked.status = 'FAILED' and inner_checked.error is not null and
           left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $59) and true
       order by inner_checked.created_at desc, inner_checked.id desc
-      limit $60)) part
+      limit $60)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $61 and inner_checked.project_id = $62 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $63) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $64)) part
   order by part.created_at desc, part.id desc
-  limit $61) found
+  limit $65) found
 cross join lateral (
   select inner_found.id, inner_found.contact_id, inner_found.workflow_execution_id,
       inner_found.created_at, inner_found.scheduled_for, inner_found.retry_at,
@@ -695,27 +705,29 @@ left join lateral (
   where inner_receiver.id = email.contact_id and inner_receiver.project_id = email.project_id offset
       0) receiver on true
 where ((((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $62)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $63)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $64)) or
+    email.error), 40) = $66)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $67)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $68)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $65)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $66)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $67)) or
+    email.error), 40) = $69)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $70)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $71)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $68)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $69)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $70)) or
+    email.error), 40) = $72)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $73)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $74)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $71)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $72)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $73)) or
+    email.error), 40) = $75)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $76)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $77)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
-    email.error), 40) = $74)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $75)) or ((email.status = 'FAILED' and
-    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $76))))
+    email.error), 40) = $78)) or ((email.status = 'FAILED' and email.error is not null and
+    left(coalesce(email.refusal, email.error), 40) = $79)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $80)) or
+    ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
+    email.error), 40) = $81))))
 order by found.created_at desc, found.id desc
-limit $77
+limit $82
 
 select id
 from campaign
@@ -808,10 +820,10 @@ select step.step_id as "stepId", email.status = 'FAILED' as "isFailed", case whe
     'recipient_refused', 'provider_unavailable', 'contact_unsubscribed', 'topic_unsubscribed',
     'suppressed', 'held_out', 'frequency_cap', 'late', 'billing_limit', 'domain_not_verified',
     'project_disabled', 'campaign_cancelled', 'execution_ended', 'cancelled', 'message_too_large',
-    'no_provider', 'contact_deleted', 'delivery_unknown') then coalesce(email.refusal, email.error)
-    else 'provider_refused' end when email.status not in ('PENDING', 'SENDING') then null when case
-    email.status when 'SENDING' then email.lease_until < now() when 'PENDING' then email.campaign_id
-    is not null and email.id in (
+    'no_provider', 'contact_deleted', 'restored', 'delivery_unknown') then coalesce(email.refusal,
+    email.error) else 'provider_refused' end when email.status not in ('PENDING', 'SENDING') then
+    null when case email.status when 'SENDING' then email.lease_until < now() when 'PENDING' then
+    email.campaign_id is not null and email.id in (
   select unnest(inner_expired.email_ids)
   from campaign_chunk inner_expired
   where inner_expired.project_id = $1::uuid and inner_expired.attempt_id is not null and
@@ -937,8 +949,8 @@ with due as (
   where campaign_id = $1 and attempt_id is null and due_at <= now() and exists (
     select
     from campaign
-    where id = $2 and status = 'SENDING' and ($3 or not (campaign.message_class = 'MARKETING' and
-        (exists (
+    where id = $2 and status = 'SENDING' and held_at is null and ($3 or not (campaign.message_class
+        = 'MARKETING' and (exists (
             select
             from send_policy inner_policy
             where inner_policy.project_id = campaign.project_id and (inner_policy.quiet_hours is not
@@ -1046,7 +1058,8 @@ with failed as materialized (
         filter (
     where hold_reason = 'quiet_hours')::int as quiet_hours, count(*) filter (
     where hold_reason = 'frequency_cap')::int as frequency_cap, count(*) filter (
-    where hold_reason = 'warm_up')::int as warm_up
+    where hold_reason = 'warm_up')::int as warm_up, count(*) filter (
+    where hold_reason = 'operator')::int as operator
   from email_queue
   where project_id = $5 and campaign_id = $6 and held_until > now() ), size as materialized (
   select campaign.id, campaign.frozen_count - campaign.sent_count - coalesce((
@@ -1078,19 +1091,19 @@ select campaign.archived, campaign.assumed_count, campaign.audience_condition,
     campaign.created_at, campaign.created_by, campaign.delivered_count, campaign.description,
     campaign.experiment, campaign.follow_up, campaign.follow_up_list, campaign.from_email,
     campaign.from_name, campaign.frozen_at, campaign.frozen_count, campaign.frozen_to_at,
-    campaign.frozen_to_id, campaign.goal, campaign.human_clicked_count, campaign.human_opened_count,
-    campaign.id, campaign.late, campaign.left_topic, campaign.left_unsubscribed,
-    campaign.local_time, campaign.machine_clicked_count, campaign.machine_opened_count,
-    campaign.max_per_minute, campaign.message_class, campaign.name, campaign.opened_count,
-    campaign.paused_reason, campaign.project_id, campaign.reconciled_at, campaign.refused_in_row,
-    campaign.rendered_plainly_count, campaign.reply_to, campaign.retry, campaign.retry_look_at,
-    campaign.scheduled_for, campaign.segment_id, campaign.sent_at, campaign.sent_by,
-    campaign.sent_count, campaign.status, campaign.subject, campaign.template_id, campaign.topic_id,
-    campaign.total_recipients, campaign.unreported_count, campaign.unsubscribed_count,
-    campaign.updated_at, campaign.utm, campaign.zone_policy, (
+    campaign.frozen_to_id, campaign.goal, campaign.held_at, campaign.human_clicked_count,
+    campaign.human_opened_count, campaign.id, campaign.late, campaign.left_topic,
+    campaign.left_unsubscribed, campaign.local_time, campaign.machine_clicked_count,
+    campaign.machine_opened_count, campaign.max_per_minute, campaign.message_class, campaign.name,
+    campaign.opened_count, campaign.paused_reason, campaign.project_id, campaign.reconciled_at,
+    campaign.refused_in_row, campaign.rendered_plainly_count, campaign.reply_to, campaign.retry,
+    campaign.retry_look_at, campaign.scheduled_for, campaign.segment_id, campaign.sent_at,
+    campaign.sent_by, campaign.sent_count, campaign.status, campaign.subject, campaign.template_id,
+    campaign.topic_id, campaign.total_recipients, campaign.unreported_count,
+    campaign.unsubscribed_count, campaign.updated_at, campaign.utm, campaign.zone_policy, (
   select coalesce(jsonb_agg(failed), '[]')
   from failed) as failures, queued.quiet_hours, queued.frequency_cap, queued.warm_up,
-      queued.unsettled + (
+      queued.operator, queued.unsettled + (
   select coalesce(sum(count) filter (
       where "isUnsettled"), 0)
   from chunk)::int as unsettled, (
@@ -1207,8 +1220,8 @@ select count(*)::int as count
 from page
 
 with page as materialized (
-  select id, status, case status when 'SENDING' then not (campaign.audience_fixed and
-      coalesce(campaign.retry_look_at > now(), true) and not exists (
+  select id, status, case status when 'SENDING' then held_at is null and not
+      (campaign.audience_fixed and coalesce(campaign.retry_look_at > now(), true) and not exists (
       select
       from campaign_chunk inner_handed
       where inner_handed.campaign_id = campaign.id and inner_handed.attempt_id is not null) and not
@@ -1246,8 +1259,9 @@ with page as materialized (
                 and not exists (
             select
             from email_queue inner_queued
-            where inner_queued.campaign_id = campaign.id)) end))) when 'SCHEDULED' then
-                scheduled_for < now() - interval '1 minute' else frozen_at is not null and (exists (
+            where inner_queued.campaign_id = campaign.id)) end))) when 'SCHEDULED' then held_at is
+                null and scheduled_for < now() - interval '1 minute' else frozen_at is not null and
+                (exists (
       select
       from campaign_chunk inner_chunk
       where inner_chunk.campaign_id = campaign.id) or exists (

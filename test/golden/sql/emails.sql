@@ -275,7 +275,17 @@ select ((
         where project_id = $27 and held_until > now()) held
       join email on id = email_id
       where hold_reason = 'warm_up'
-      limit $28) mail))::int as "warmUp"
+      limit $28) mail))::int as "warmUp", ((
+    select count(*)
+    from (
+      select
+      from (
+        select email_id
+        from email_queue
+        where project_id = $29 and held_until > now()) held
+      join email on id = email_id
+      where hold_reason = 'operator'
+      limit $30) mail))::int as operator
 
 select (count(*) filter (
     where at > now() - make_interval(secs => $1)))::int as sent, coalesce(extract(epoch from now() -
@@ -344,7 +354,8 @@ where email.campaign_id = $1 and email.project_id = $2 and ((((email.status = 'F
     email.error is not null and left(coalesce(email.refusal, email.error), 40) = $15)) or
     ((email.status = 'FAILED' and email.error is not null and left(coalesce(email.refusal,
     email.error), 40) = $16)) or ((email.status = 'FAILED' and email.error is not null and
-    left(coalesce(email.refusal, email.error), 40) = $17))))
+    left(coalesce(email.refusal, email.error), 40) = $17)) or ((email.status = 'FAILED' and
+    email.error is not null and left(coalesce(email.refusal, email.error), 40) = $18))))
 
 select count(*)::int as total
 from email
@@ -522,10 +533,18 @@ from (
           (inner_checked.status = 'FAILED' and inner_checked.error is not null and
           left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $59) and true
       order by inner_checked.created_at desc, inner_checked.id desc
-      limit $60)) part
+      limit $60)
+    union all (
+      select inner_checked.id, inner_checked.created_at
+      from email inner_checked
+      where inner_checked.campaign_id = $61 and inner_checked.project_id = $62 and
+          (inner_checked.status = 'FAILED' and inner_checked.error is not null and
+          left(coalesce(inner_checked.refusal, inner_checked.error), 40) = $63) and true
+      order by inner_checked.created_at desc, inner_checked.id desc
+      limit $64)) part
   order by part.created_at desc, part.id desc
-  limit $61) checked
-order by created_at desc, id desc offset $62
+  limit $65) checked
+order by created_at desc, id desc offset $66
 limit 1
 
 select key, tokens + extract(epoch from clock_timestamp() - refilled_at)::float8 * rate as tokens
@@ -876,11 +895,31 @@ set tokens = tokens + $2
 from held
 where token_bucket.key = held.key
 
-with made as (
-  insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
-      link_ids, headers, attachments, from_email, from_name, reply_to, message_class, source_type,
-      template_id, topic_id, scheduled_for, caused_by)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+with hold as materialized (
+  select exists (
+    select
+    from installation inner_restored
+    where inner_restored.held_before is not null and $1::uuid <> all(inner_restored.released) and
+        exists (
+      select
+      from execution inner_begun
+      where inner_begun.id = $2::uuid and inner_begun.started_at < inner_restored.held_before)) as
+          "isHeld"), made as (
+  insert into email (id, project_id, contact_id, to_email, subject, body, link_ids, headers,
+      from_email, from_name, reply_to, message_class, source_type, template_id, topic_id,
+      workflow_execution_id, workflow_step_execution_id, workflow_step_id, due_at, hold_reason,
+      held_until, trace, attachments)
+  values ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, case
+      when (
+      select "isHeld"
+      from hold) then $21::timestamptz else now() end, case when (
+      select "isHeld"
+      from hold) then 'operator' else null end, case when (
+      select "isHeld"
+      from hold) then $22::timestamptz else null end, case when (
+      select "isHeld"
+      from hold) then trace_entry('held', jsonb_build_object('reason', 'operator', 'until', null))
+          else '[]' end, $23)
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
@@ -909,10 +948,10 @@ select id
 from made
 
 with made as (
-  insert into email (id, project_id, contact_id, to_email, subject, body, link_ids, headers,
-      from_email, from_name, reply_to, message_class, source_type, template_id, topic_id,
-      workflow_execution_id, workflow_step_execution_id, workflow_step_id, attachments)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+  insert into email (id, allowance_month, project_id, contact_id, to_name, to_email, subject, body,
+      link_ids, headers, attachments, from_email, from_name, reply_to, message_class, source_type,
+      template_id, topic_id, scheduled_for, caused_by)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
   on conflict do nothing
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,
       email.message_class, email.status, email.error, email.refusal, email.due_at,
@@ -1334,8 +1373,29 @@ with unknown as (
   for update of email skip locked ), settled as (
   update email
   set status = case when resend then 'PENDING' else 'FAILED' end, error = case when resend then null
-      else 'delivery_unknown' end, lease_until = null, due_at = now(), updated_at = now(), trace =
-      trace || trace_entry('settled', jsonb_build_object('by', 'policy', 'policy', $6::text))
+      else 'delivery_unknown' end, lease_until = null, updated_at = now(), due_at = case when resend
+      and email.campaign_id is null and exists (
+    select
+    from installation inner_undecided_since
+    where email.created_at < inner_undecided_since.held_before and email.project_id <>
+        all(inner_undecided_since.released)) then $6::timestamptz else now() end, hold_reason = case
+        when resend and email.campaign_id is null and exists (
+    select
+    from installation inner_undecided_since
+    where email.created_at < inner_undecided_since.held_before and email.project_id <>
+        all(inner_undecided_since.released)) then 'operator' else email.hold_reason end, held_until
+        = case when resend and email.campaign_id is null and exists (
+    select
+    from installation inner_undecided_since
+    where email.created_at < inner_undecided_since.held_before and email.project_id <>
+        all(inner_undecided_since.released)) then $7::timestamptz else email.held_until end, trace =
+        trace || trace_entry('settled', jsonb_build_object('by', 'policy', 'policy', $8::text)) ||
+        case when resend and email.campaign_id is null and exists (
+    select
+    from installation inner_undecided_since
+    where email.created_at < inner_undecided_since.held_before and email.project_id <>
+        all(inner_undecided_since.released)) then trace_entry('held', jsonb_build_object('reason',
+        'operator', 'until', null)) else '[]' end
   from unknown
   where email.id = unknown.id
   returning email.id, email.project_id, email.contact_id, email.campaign_id, email.source_type,

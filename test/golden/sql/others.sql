@@ -101,13 +101,17 @@ where inhparent = 'request_log'::regclass and to_date(right(child.relname, 8), '
     at time zone 'utc')::date - $1::int)
 order by name
 
-select coalesce(has_function_privilege(to_regprocedure('pg_control_system()')::oid, 'execute'),
-    false) as "mayRead"
+select coalesce(has_function_privilege(to_regprocedure($1)::oid, 'execute'), false) as "mayCall"
 
 select coalesce(sum(converted), 0)::int as converted, coalesce(sum(conversions), 0)::float8 as
     conversions, coalesce(round(sum(value), 6), 0)::text as value
 from goal_tally
 where owner_id = $1
+
+select concat_ws(' ', pg_postmaster_start_time(), (
+    select oid
+    from pg_database
+    where datname = current_database()), to_regclass('event')::oid) as server
 
 select heartbeat::float8 as heartbeat, heartbeat_at as "heartbeatAt"
 from installation
@@ -121,6 +125,10 @@ limit $1
 select id
 from removal
 where id = $1
+
+select id
+from restore
+where ended_at is null and held_before is not null and not is_held
 
 select id, project_id
 from api_key where clear_answers
@@ -166,10 +174,10 @@ from not_started
 where workflow_id = $1
 group by reason
 
-select restore.advanced, restore.ended, restore.ended_at, restore.from_at, restore.held_before,
-    restore.held_to, restore.id, restore.is_held, restore.kind, restore.noticed_at,
-    restore.repaired_at, restore.repaired_to, restore.repaired_to_id, restore.restarted,
-    restore.runs, restore.schedules, restore.to_at
+select restore.advanced, restore.checked, restore.ended, restore.ended_at, restore.from_at,
+    restore.held_before, restore.held_to, restore.id, restore.is_held, restore.kind,
+    restore.noticed_at, restore.repaired_at, restore.repaired_to, restore.repaired_to_id,
+    restore.restarted, restore.runs, restore.schedules, restore.settled, restore.to_at
 from restore
 where ended_at is null
 order by noticed_at
@@ -186,7 +194,7 @@ select stopped_at is null and seen_at > now() - make_interval(secs => $1) as "is
 from worker_process
 order by "isAlive" desc, started_at desc
 
-select system_identifier as "systemIdentifier", objects, log_offset::text as "logOffset",
+select system_identifier as "systemIdentifier", timeline, objects, log_offset::text as "logOffset",
     confirmed_at::text as "confirmedAt", (
   select oid
   from pg_database
@@ -197,9 +205,12 @@ for update
 select system_identifier::text as id
 from pg_control_system()
 
+select timeline_id as timeline
+from pg_control_checkpoint()
+
 update database_cluster
 set confirmed_at = now(), log_offset = $1, system_identifier = coalesce($2, system_identifier),
-    objects = $3
+    timeline = coalesce($3, timeline), objects = $4
 
 update erasure
 set touched_at = clock_timestamp()
