@@ -3,6 +3,7 @@ import type { Call } from '../frame/command.ts';
 import { type ExitCode, exitCodes, refused } from '../frame/failure.ts';
 import { planLines } from './plan-text.ts';
 import { pruneOption } from './plans.ts';
+import { repeated } from './repeated.ts';
 
 /** Applies plans, after asking. */
 
@@ -34,16 +35,12 @@ export async function applyPlan(call: ApplyCall, plan: Plan, profile?: string): 
   }
   const { migrate, note } = options;
   const everpost = await call.api(profile);
-  const applied = await everpost.post('/apply', {
-    body: {
-      planId: plan.id,
-      ...(migrate === undefined ? {} : { migrate: migrate as 'none' | 'auto' }),
-      ...(note === undefined ? {} : { note }),
-    },
-    // A plan is applied once, however often this is repeated.
-    idempotencyKey: `apply-${plan.id}`,
-    signal,
-  });
+  const body = {
+    planId: plan.id,
+    ...(migrate === undefined ? {} : { migrate: migrate as 'none' | 'auto' }),
+    ...(note === undefined ? {} : { note }),
+  };
+  const applied = await repeated(call, () => everpost.post('/apply', { body, signal }));
   output.result(applied, () => [
     ...(options.yes ? planLines(applied) : []),
     `Applied to ${applied.project.name}.`,

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { parseFilePath, parseFilePattern } from '../../../domain/files/kinds.ts';
 import type { Plan } from '../../everpost.ts';
 import type { Call } from '../frame/command.ts';
 import { wrongCall } from '../frame/failure.ts';
 import { chosen } from './comparison.ts';
 import { type Files, readFolder } from './local-files.ts';
+import { repeated } from './repeated.ts';
 
 /** Plans of a folder's files. */
 
@@ -34,12 +34,8 @@ export async function planFiles(call: Call, { profile, files, prune }: Source): 
   const { variables } = await call.project(profile);
   const everpost = await call.api(profile);
   const patterns = prune === undefined ? [] : patternsOf(prune, only, files);
-  // With a key, a plan whose answer is lost can be made again.
-  return everpost.post('/plan', {
-    body: { files, variables, prune: patterns, protect: [...protect] },
-    idempotencyKey: randomUUID(),
-    signal: call.signal,
-  });
+  const body = { files, variables, prune: patterns, protect: [...protect] };
+  return repeated(call, () => everpost.post('/plan', { body, signal: call.signal }));
 }
 
 function patternsOf(given: string, only: readonly string[], files: Files): string[] {

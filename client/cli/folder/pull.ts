@@ -1,3 +1,4 @@
+import { parseFilePath } from '../../../domain/files/kinds.ts';
 import { command, type Options } from '../frame/command.ts';
 import { refused } from '../frame/failure.ts';
 import { green, red, type Text, yellow } from '../frame/text.ts';
@@ -56,7 +57,10 @@ interface Changes {
 export function changesOf(files: readonly ComparedFile[], isPruning: boolean): Changes {
   return {
     written: files.filter(({ local, remote }) => remote !== null && remote !== local),
-    removed: files.filter(({ remote }) => isPruning && remote === null),
+    // A file that is not of the layout, such as a README, was never pulled.
+    removed: files.filter(
+      ({ path, remote }) => isPruning && remote === null && parseFilePath(path) !== null,
+    ),
     unchanged: files.filter(({ local, remote }) => remote !== null && remote === local).length,
   };
 }

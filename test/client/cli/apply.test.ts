@@ -1,8 +1,11 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type TestApi, useApi } from '../../support/api.ts';
 import { type Cli, useCli } from '../../support/cli.ts';
+import { listen, use } from '../../support/use.ts';
 
 let api: TestApi;
 let cli: Cli;
@@ -36,8 +39,8 @@ describe('plan', () => {
       summary: { create: 1 },
       changes: [{ action: 'create', kind: 'topic', key: 'news' }],
     });
-    const text = await cli.run(['plan', '--text']);
-    expect([text.exitCode, text.stdout]).toEqual([
+    const shown = await cli.run(['plan', '--text']);
+    expect([shown.exitCode, shown.stdout]).toEqual([
       0,
       expect.stringContaining('+ create topic/news'),
     ]);
@@ -93,6 +96,32 @@ describe('apply', () => {
     expect([first.exitCode, again.json()]).toEqual([0, first.json()]);
     const unknown = '7c000000-0000-4000-8000-000000000001';
     expect((await cli.run(['apply', unknown, '--yes'])).exitCode).toBe(1);
+  });
+
+  it('is made once when the answer is lost', async () => {
+    await write('topics/news.yaml', topic('News'));
+    let lost = 0;
+    const proxy = createServer((request, response) => {
+      void (async () => {
+        const body = request.method === 'POST' ? await text(request) : undefined;
+        const headers = request.headers as Record<string, string>;
+        const given = {
+          authorization: headers['authorization']!,
+          'content-type': 'application/json',
+        };
+        const init = { method: request.method!, headers: given, ...(body ? { body } : {}) };
+        const answer = await fetch(api.url + request.url, init);
+        const answered = await answer.text();
+        if (request.url === '/apply' && lost++ === 0) return response.destroy();
+        response.writeHead(answer.status, { 'content-type': 'application/json' });
+        return response.end(answered);
+      })();
+    });
+    const { url } = use(await listen(proxy));
+    const { exitCode, json } = await cli.run(['apply', '--yes'], { env: { EVERPOST_URL: url } });
+    expect([exitCode, json().state, lost]).toEqual([0, 'applied', 2]);
+    const { body } = await api.request('GET', '/plans?state=applied', { key });
+    expect(body.data).toHaveLength(1);
   });
 
   it('is refused when the project has changed since the plan', async () => {

@@ -118,9 +118,10 @@ describe('pull', () => {
     expect((await cli.run(['pull', '--prune', '--yes'])).json().removed).toEqual([]);
     await write('everpost.yaml', '');
     expect((await cli.run(['pull', '--prune'])).exitCode).toBe(2);
-    const { json } = await cli.run(['pull', '--prune', '--yes', '--text']);
-    expect(json).toThrow();
-    expect(await readdir(join(cli.folder, 'topics'))).toEqual(['news.yaml']);
+    await write('topics/README.md', 'Ours');
+    const { stdout } = await cli.run(['pull', '--prune', '--yes', '--text']);
+    expect(stdout).toContain('removed  topics/gone.yaml');
+    expect(await readdir(join(cli.folder, 'topics'))).toEqual(['README.md', 'news.yaml']);
   });
 
   it('keeps variables whose value is equal, of the chosen profile', async () => {
