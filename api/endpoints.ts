@@ -31,6 +31,7 @@ import { eventEndpoints } from './events/events.ts';
 import { applyEndpoints } from './files/applying/apply.ts';
 import { fileEndpoints } from './files/files.ts';
 import { planEndpoints } from './files/planning/plans.ts';
+import { schemaEndpoints } from './files/schemas.ts';
 import { executionEndpoints } from './executions/executions.ts';
 import { listExecutionGroups } from './executions/groups.ts';
 import { findExecutions } from './executions/search.ts';
@@ -128,7 +129,7 @@ const chapters: readonly (readonly [name: string, endpoints: readonly AnyEndpoin
   ['Billing', [...billingEndpoints, ...invoiceEndpoints]],
   ['Webhooks', paymentEndpoints],
   ['Uploads', uploadEndpoints],
-  ['Files', [...fileEndpoints, ...planEndpoints, ...applyEndpoints]],
+  ['Files', [...fileEndpoints, ...planEndpoints, ...applyEndpoints, ...schemaEndpoints]],
   ['Domains', domainEndpoints],
   ['Mail providers', [...providerEndpoints, ...routingEndpoints]],
   ['Local mailbox', mailboxEndpoints],

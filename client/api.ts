@@ -1400,6 +1400,16 @@ export interface Api {
       };
       answer: Plan;
     };
+    /** Get the JSON Schema of a kind of file, for editors */
+    '/schemas/{name}': {
+      request: {
+        path: {
+          /** Name of the schema */
+          name: string;
+        };
+      };
+      answer: Record<string, unknown>;
+    };
     /** List the sender domains of the caller's project */
     '/domains': {
       request: {};

@@ -15,7 +15,7 @@ const exposed = [
 const headers = 'Content-Type, Authorization, Idempotency-Key, X-Request-ID, Prefer';
 
 /**
- * Lets browsers call the public API from any origin, without cookies. All other endpoints can be
+ * Lets browsers call the public API and read schemas from any origin, without cookies. All other endpoints can be
  * called only from pages of this installation, with cookies. Preflight requests are answered for
  * any path.
  */
@@ -26,7 +26,9 @@ export function cors(config: Config): Middleware {
 
   return (ctx, next) => {
     const origin = ctx.get('origin');
-    const isPublic = ctx.path.startsWith('/v1/') && origin !== dashboard;
+    // Editors in browsers read the schemas of files.
+    const isSchema = ctx.path.startsWith('/schemas/');
+    const isPublic = isSchema || (ctx.path.startsWith('/v1/') && origin !== dashboard);
     if (isPublic) {
       ctx.set('Access-Control-Allow-Origin', '*');
       ctx.set('Access-Control-Expose-Headers', exposed);

@@ -1,7 +1,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { type FileProblem, placed, type ReadObject } from '../reading/objects.ts';
 
-/** What the thread that reads files receives and returns. */
+/** The messages to and from the thread that reads files. */
 
 export interface ReadTask {
   files: Readonly<Record<string, string>>;

@@ -52,3 +52,34 @@ export const ConsentPolicyFile = z
     ),
   })
   .partial();
+
+const Patterns = z.array(z.string()).optional();
+
+const Variables = z
+  .record(z.string(), z.string())
+  .optional()
+  .describe('Values of `${NAME}` in files. They are no secrets');
+
+/** `everpost.yaml`, which only the command line reads. */
+export const SettingsFile = z.object({
+  only: Patterns.describe('Patterns of the objects that this folder manages; left out: all'),
+  protect: Patterns.describe('Patterns of the objects that are never deleted'),
+  variables: Variables,
+  profiles: z
+    .record(
+      z.string(),
+      z.object({
+        url: z.string().optional().describe('Address of the API'),
+        variables: Variables,
+      }),
+    )
+    .optional()
+    .describe('The servers and projects to which the folder is applied, by name'),
+  project: z
+    .object({
+      name: z.string().optional().describe('Name of the project'),
+      language: z.string().optional().describe('Language of the project, such as en'),
+    })
+    .optional()
+    .describe('The project of journey tests'),
+});

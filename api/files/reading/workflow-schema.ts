@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SendEmailSettings } from '../../../domain/workflow/steps/send-email.ts';
 import { stepModules, stepTypes, type StepType } from '../../../domain/workflow/steps/registry.ts';
-import { chosenBy, Description, JsonObject, Name } from '../../http/schemas.ts';
+import { chosenBy, Description, inputSchema, JsonObject, Name } from '../../http/schemas.ts';
 import { startFields } from '../../workflows/graph/starts.ts';
 import { Position } from '../../workflows/graph/step-input.ts';
 import { scheduleFields, TriggerConfig, TriggerType } from '../../workflows/graph/trigger-input.ts';
@@ -35,15 +35,19 @@ export const stepFields = {
 const steps = new Map<unknown, z.ZodType>(
   fileStepTypes.map((type) => [
     type,
-    z.object({ ...stepFields, type: z.literal(type), config: stepConfig(type) }),
+    z.object({ ...stepFields, type: z.literal(type), config: stepConfig(type).optional() }),
   ]),
 );
 
-const StepOfNoType = z.object({ ...stepFields, type: z.enum(fileStepTypes), config: JsonObject });
+const StepOfNoType = z.object({
+  ...stepFields,
+  type: z.enum(fileStepTypes),
+  config: JsonObject.optional(),
+});
 
 const FileStep = chosenBy(
   (step) => steps.get((Object(step) as { type?: unknown }).type) ?? StepOfNoType,
-);
+).meta({ anyOf: [...steps.values()].map(inputSchema) });
 
 const { segmentId: _s, ...schedule } = scheduleFields;
 
