@@ -38,6 +38,7 @@ const slow = [
   'test/client/cli/folder.test.ts',
   'test/client/cli/program.test.ts',
   'test/client/cli/journeys/program.test.ts',
+  'test/client/cli/journeys/replay.test.ts',
   'test/client/package.test.ts',
   'test/client/python-client.test.ts',
   'test/conformance/**/*.test.ts',

@@ -5,6 +5,7 @@ import { login } from './commands/login.ts';
 import { logout } from './commands/logout.ts';
 import { logs } from './commands/logs.ts';
 import { profiles } from './commands/profiles.ts';
+import { replay } from './commands/replay.ts';
 import { send } from './commands/send.ts';
 import { test } from './commands/test.ts';
 import { track } from './commands/track.ts';
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   apply,
   promote,
   test,
+  replay,
   send,
   track,
   logs,
