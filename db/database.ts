@@ -207,10 +207,7 @@ class PreparingClient extends Client {
 
 /** Maximum number of attempts of a transaction. */
 const transactionAttemptsMax = 5;
-/**
- * Half of the maximum pause before the second attempt, in milliseconds. The maximum doubles with
- * each further attempt.
- */
+/** The pause after attempt `n` is random, from 0 to `pauseMs * 2 ** n` milliseconds. */
 const pauseMs = 20;
 
 /**

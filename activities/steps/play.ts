@@ -53,7 +53,7 @@ export function enterAndPlay<T>(
         // moved.
         if (visit.stepExecution.status === 'WAITING') return settle(tx, visit, call, false);
         const { play } = stepModules[call.step.type];
-        if (!play) throw new Error(`Unexpected step: the type ${call.step.type} has no action.`);
+        if (!play) throw bug(`A step of the type ${call.step.type} has no action.`);
         const effects = new RowEffects(tx, visit, { ...services, renderer }, emailId);
         return end(tx, effects, await play(call.step, effects));
       },
@@ -95,9 +95,7 @@ export async function endPlayed(
       await openDigest(tx, visit, { ...played, stepSince: call.since });
       return settle(tx, visit, call, false);
     case 'call':
-      throw new Error(
-        `Unexpected step: another activity makes the requests of the type ${call.step.type}.`,
-      );
+      throw bug(`Another activity makes the requests of the type ${call.step.type}.`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { completeLateStep, postponeStep } from '../../db/workflows/executions/steps.ts';
+import { bug } from '../../domain/errors.ts';
 import type { StepCallout } from '../../domain/workflow/steps/effects.ts';
 import { stepModules } from '../../domain/workflow/steps/registry.ts';
 import {
@@ -95,7 +96,7 @@ async function callWebhook(services: WebhookServices, call: StepCall): Promise<S
       return 'again';
     }
     const { afterCall } = stepModules[call.step.type];
-    if (!afterCall) throw new Error(`Unexpected answer: a ${call.step.type} makes no request.`);
+    if (!afterCall) throw bug(`A step of the type ${call.step.type} has made a request.`);
     return endPlayed(tx, { visit }, call, afterCall(call.step.config, output));
   });
   if (result === 'again') {

@@ -30,7 +30,7 @@ export function consoleRoutes({ console: isOn }: Pick<Config, 'console'>): Middl
     built ??= readConsole().catch((cause: unknown) => {
       built = undefined;
       throw new Problem('ROUTE_NOT_FOUND', {
-        message: 'The console was not built. Run "npm run build", or "npm start" on this machine.',
+        message: 'The console was not built. Run "npm run build". "npm start" also builds it.',
         cause,
       });
     });

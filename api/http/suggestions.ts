@@ -17,7 +17,8 @@ const suggestions: Record<Exclude<ProblemCode, NotFound>, string> &
     'Make a new plan with POST /plan. Open plans are kept for seven days, the last ten of a project.',
   REQUEST_NOT_FOUND:
     'Check the id: the response to the request has it in the header X-Request-ID. A new request is listed within 10 seconds.',
-  FILE_NOT_FOUND: 'Check the key of the file; it is the end of the URL of the file.',
+  FILE_NOT_FOUND:
+    'Check the key: the last two parts of the URL of the file, for example <id>/<id>.png. GET /uploads lists the keys.',
   INVALID_REQUEST_BODY: 'Correct the body. /docs/reference shows an example for each endpoint.',
   PROJECT_ID_REQUIRED: 'Send the id of a project from GET /users/@me/projects as X-Project-Id.',
   INVALID_IDEMPOTENCY_KEY: 'For example, send a new uuid as Idempotency-Key.',

@@ -76,9 +76,10 @@ export interface Derivable {
 }
 
 /**
- * SQL that selects the names of derived events that need not be stored: `name`, and
- * `"subscriptionIds"`, the subscriptions that deliver them, or null. Rely on the result only if an
- * earlier statement has locked the contacts: otherwise a wait that needs the events may begin.
+ * SQL that selects the derived events that need not be stored, because no workflow, exit rule, goal
+ * or wait uses them. It has the columns `name`, and `"subscriptionIds"`: the subscriptions that
+ * deliver the event, null for none. Lock the contacts in an earlier statement: otherwise a wait that
+ * needs the event may begin meanwhile.
  */
 export function selectDerivable(
   projectId: string,

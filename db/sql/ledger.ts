@@ -278,7 +278,8 @@ const followers = {
     if (!now) parts.push(units(-1, was!, sql`status in ('PENDING', 'SENDING')`));
     else if (!was) parts.push(units(-1, now, hasFailed));
     else {
-      // The units before the change, because an erasure removes attachments, which count.
+      // Subtracts the units from before the change: a message with attachments counts two units,
+      // and the erasure that fails the message also removes its attachments.
       parts.push(
         units(-1, was, sql`not ${hasFailed} and id in (${failed(now)})`),
         units(1, now, sql`not ${hasFailed} and id in (${failed(was)})`),
@@ -372,7 +373,7 @@ const followers = {
     return [['engagement_gone', sql`delete from engagement where email_id = any(array(${ids}))`]];
   },
 
-  /** The conversions of deleted messages. Their sums in `goal_tally` stay. */
+  /** Deletes the conversions of deleted messages. Their sums in `goal_tally` stay. */
   conversions({ was, now }: LedgerChange): Part[] {
     if (now) return [];
     const ids = sql`select id from ${sql.table(was!)}`;

@@ -178,8 +178,8 @@ export async function clearLostDeliveries(db: Database): Promise<boolean> {
 }
 
 /**
- * Clears a page of the deliveries of a contact that is being erased, in the caller's transaction:
- * pending deliveries are not sent. Returns the number of deliveries.
+ * Removes a contact that is being erased, and the receiver's responses, from a page of the contact's
+ * deliveries. Pending deliveries become `skipped`. Returns the number of deliveries; 0: none is left.
  */
 export async function skipDeliveriesOf(tx: Database, contactId: string): Promise<number> {
   const { numAffectedRows } = await sql`

@@ -72,8 +72,8 @@ export async function listTopicsByKey(
 }
 
 /**
- * Locks the topics of a project, so that transactions that create topics run one after the other.
- * So the maximum number cannot be exceeded.
+ * Lets only one transaction at a time create topics of the project, so that together they cannot
+ * exceed the maximum number of topics. Each transaction that creates topics must call this.
  */
 export async function lockTopics(tx: Database, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`topics ${projectId}`}, 0))`.execute(

@@ -50,7 +50,7 @@ export type RunKind = keyof RunInputs;
  * take turns by `fairnessKey`.
  */
 export const priorities = {
-  /** The sweep comes first, because it continues all work that was left behind. */
+  /** The sweep, which continues all work that was left behind. */
   upkeep: 1,
   /** A single mail that a user waits for. */
   attended: 1,

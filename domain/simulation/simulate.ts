@@ -1,3 +1,4 @@
+import { bug } from '../errors.ts';
 import { planContactData } from '../contact/data.ts';
 import { localeOf, optOutUrls } from '../mail/content.ts';
 import type { TemplateVariables } from '../template/render.ts';
@@ -194,7 +195,7 @@ class Player {
 
   async #run(step: GraphStep): Promise<Outcome> {
     const { play } = moduleOf(step);
-    if (!play) throw new Error(`Unexpected step: the type ${step.type} has no action.`);
+    if (!play) throw bug(`The simulation cannot play a step of the type ${step.type}.`);
     return this.#end(step, await play(step, this.#effects(step)));
   }
 

@@ -43,8 +43,8 @@ export async function renderAhead<T>(
 }
 
 /**
- * Renders cheap texts, and takes the others from `texts`. Adds those that `texts` lacks to
- * `missing`.
+ * Returns a renderer that renders cheap texts itself and takes other texts from `texts`. It throws
+ * NotRendered for a text that `texts` lacks, and adds this text to `missing`.
  */
 function renderKnown(
   renderer: Renderer,

@@ -47,7 +47,8 @@ export function createDrawer({ drawMs = drawMsDefault }: { drawMs?: number } = {
       try {
         const svg = await threads.run(owner, picture, drawMs);
         if (typeof svg === 'string') return svg;
-        const message = 'The workflow has too many transitions to be drawn.';
+        const message =
+          'Drawing the workflow takes too long. It probably has too many transitions.';
         throw new Problem('PICTURE_TOO_LARGE', { message });
       } finally {
         const left = (waiting.get(owner) ?? 1) - 1;

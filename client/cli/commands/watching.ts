@@ -37,8 +37,8 @@ export function sinceOf({ options: { since } }: WatchCall): Date {
 
 /**
  * Looks at the server until Ctrl-C. It goes on while the server does not answer.
- * @param look shows what is new since the first moment. What is older than the second one, the start
- * of the command or `--since`, is only remembered.
+ * @param look shows what happened since `since`. It remembers, but does not show, what is older than
+ * `shownFrom`: the time of `--since`, otherwise the start of the command.
  */
 export async function watch(
   call: WatchCall,

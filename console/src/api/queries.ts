@@ -64,7 +64,10 @@ export function useLive<T>(options: {
   /** False: the data are read once, for example because they cannot change any more. */
   isLive?: boolean | ((data: T) => boolean);
   isEnabled?: boolean;
-  /** Milliseconds between two reads, for data that the server counts less often. */
+  /**
+   * Milliseconds between two reads, in place of the usual growing pauses. For data whose count costs
+   * the server much.
+   */
   pauseMs?: number;
 }): UseQueryResult<T> {
   const { key, read, isLive = true, isEnabled = true, pauseMs } = options;

@@ -24,7 +24,10 @@ import {
  * This file chooses them, and the statement in `record-events.ts` makes them.
  */
 
-/** SQL that is true for a workflow, in the row `workflow`, whose starts must be chosen. */
+/**
+ * SQL that is true if this file must decide whether an event starts the workflow in the row
+ * `workflow`. The statement in `record-events.ts` starts other workflows without a decision.
+ */
 export const mustBeChosen = sql<boolean>`(workflow.trigger_where is not null
   or workflow.execution_key is not null or workflow.reentry_mode = 'parallel'
   or workflow.reentry_min_interval is not null)`;

@@ -174,9 +174,9 @@ async function lockContact(tx: Database, id: string): Promise<boolean> {
 }
 
 /**
- * Finds the `slot` that a failed execution takes when it becomes active again, in the transaction
- * of a caller who holds its contact.
- * @returns the slot; null: the execution needs none, so other executions do not matter
+ * Finds the column `execution.slot` for a failed execution that becomes active again. The caller has
+ * locked the contact. Two active executions of a contact and workflow cannot have one slot.
+ * @returns null: the execution has no slot, so it excludes no other execution
  * @throws Problem EXECUTION_EXISTS while another execution of its contact, workflow and key is
  *   active; in a workflow with parallel executions, while the maximum number of them is active
  */
