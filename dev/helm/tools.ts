@@ -6,6 +6,7 @@ import {
   cachedPrograms,
   goInstall,
   inPath,
+  MissingTool,
   reason,
   type Search,
 } from '../servers/program-cache.ts';
@@ -20,9 +21,6 @@ const schemasVersion = '1.37.0';
 
 /** The oldest and the newest version of Kubernetes that the chart supports. */
 export const kubernetesVersions = ['1.28.0', '1.37.0'] as const;
-
-/** A tool that this machine lacks. The message names it. */
-export class MissingTool extends Error {}
 
 export interface HelmTools {
   helm: string;

@@ -11,6 +11,9 @@ const run = promisify(execFile);
 
 const buildWithinMs = 30 * 60_000;
 
+/** A tool that this machine lacks. The message names it. */
+export class MissingTool extends Error {}
+
 /** The parameters for finding programs that are not part of Everpost. */
 export interface Search {
   /** The environment. PATH and XDG_CACHE_HOME are used. */

@@ -7,7 +7,8 @@ import { parse, parseAllDocuments } from 'yaml';
 import { settingDefaults } from '../../config.ts';
 import { accepted } from '../../dev/helm/cases.ts';
 import { renderChart } from '../../dev/helm/chart.ts';
-import { findHelmTools, type HelmTools, MissingTool } from '../../dev/helm/tools.ts';
+import { findHelmTools, type HelmTools } from '../../dev/helm/tools.ts';
+import { MissingTool } from '../../dev/servers/program-cache.ts';
 import { dashboardFiles } from '../support/exposed.ts';
 
 /** The Helm chart. Without Go, or without pip, which fetch the tools, these tests are left out. */

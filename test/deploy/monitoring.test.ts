@@ -147,7 +147,7 @@ describe('each metric of ours', () => {
   it('is in docs/operating/metrics.md, and no other', () => {
     const rows = [...page.matchAll(/^\| (`[a-z][^|]*) \| +(?:API|worker|all|each) /gm)];
     const named = rows.flatMap(([, cell = '']) =>
-      [...cell.matchAll(/`([a-z_]+)[`{]/g)].map(([, name = '']) => name),
+      [...cell.matchAll(/`everpost_([a-z_]+)[`{]/g)].map(([, name = '']) => name),
     );
     expect(named.toSorted()).toEqual(Object.keys(declaredMetrics).toSorted());
   });
