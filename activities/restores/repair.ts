@@ -14,6 +14,7 @@ import {
   mayRestartMore,
   restartPage,
 } from '../../db/transactions/restores/lost-runs.ts';
+import { areCompared, hurryPage } from '../../db/transactions/restores/runs-ahead.ts';
 import { signalChangedSince } from '../../db/workflows/executions/reconciliation.ts';
 
 export interface RepairServices {
@@ -65,6 +66,9 @@ async function repair({ db, log }: RepairServices, restore: RestoreRow): Promise
       log.warn({ since, executions: restarted }, 'Changed executions are sent to Temporal again');
       return true;
     }
+    case 'database_older':
+      while (!(await hurryPage(db, restore.id)));
+      return areCompared(db, restore.id);
     default:
       return true;
   }

@@ -104,7 +104,10 @@ async function reconcile(
   switch (verdict.do) {
     case 'keep':
       await recordOpenRun(db, execution, verdict);
-      if (verdict.stuck === null && run.kind === 'open') await signalOverdue(db, execution);
+      // A run that is ahead of the row of a restored database would go back to it by a signal.
+      if (verdict.stuck === null && run.kind === 'open' && !execution.isOfBefore) {
+        await signalOverdue(db, execution);
+      }
       if (verdict.stuck !== null && !execution.wasStuck) {
         const failure = run.kind === 'open' ? run.failure : null;
         log.warn({ ...about, reason: verdict.stuck, failure }, 'An execution is stuck');

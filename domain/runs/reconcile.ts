@@ -34,7 +34,10 @@ export type Verdict =
   /** `stuck`: why the run cannot continue, for the customer; null: the run can continue. */
   | { do: 'keep'; runId: string | null; stuck: string | null }
   | { do: 'restart' }
-  | { do: 'end'; as: { cancelled: true } | { error: string } };
+  | { do: 'end'; as: RunEnd };
+
+/** How an execution ends, because its run has ended. */
+export type RunEnd = { cancelled: true } | { completed: true } | { error: string };
 
 /** Milliseconds after which a step that is still being retried counts as stuck. */
 const stuckStepMs = 10 * 60_000;
@@ -63,9 +66,11 @@ const untakenMaxMs = 60_000;
  * Decides how to handle an active execution, from the state of its run.
  * @param execution.generation number of the execution's latest start
  * @param execution.stepMs milliseconds since its current step began
+ * @param execution.isOfBefore true if the database was put back to an earlier moment since the
+ * execution has started, so its run may be ahead of its row
  */
 export function judgeRun(
-  execution: { generation: number; stepMs: number },
+  execution: { generation: number; stepMs: number; isOfBefore: boolean },
   run: RunState,
 ): Verdict {
   if (run.kind === 'unsent') {
@@ -84,7 +89,8 @@ export function judgeRun(
   switch (run.end) {
     // The run has completed, but the row of the execution is still active.
     case 'completed':
-      return { do: 'restart' };
+      // If the database is older, the run has done the steps that the row lacks.
+      return execution.isOfBefore ? { do: 'end', as: { completed: true } } : { do: 'restart' };
     case 'cancelled':
       return { do: 'end', as: { cancelled: true } };
     default:

@@ -3,6 +3,7 @@ import { type Database, transact } from '../../database.ts';
 import { anyOf } from '../../expressions.ts';
 import { enqueueExecutions, signalExecutions } from '../../outbox/outbox.ts';
 import { closingSteps } from './closing.ts';
+import type { RunEnd } from '../../../domain/runs/reconcile.ts';
 import { activeStatuses } from './executions.ts';
 
 /**
@@ -42,6 +43,8 @@ export interface ExecutionToReconcile {
   /** Milliseconds since the execution's current step began. */
   stepMs: number;
   wasStuck: boolean;
+  /** True if the database was put back to an earlier moment since the execution has started. */
+  isOfBefore: boolean;
   /**
    * Number of times that the execution's entry in the outbox was claimed to be sent to Temporal;
    * null: it has no entry.
@@ -68,6 +71,8 @@ export async function claimForReconciliation(
     )
     select claimed.id, project_id as "projectId", workflow_name as "workflowName", claimed.status,
         start_generation as generation, stuck_since is not null as "wasStuck",
+        coalesce(claimed.started_at < (select max(held_before) from restore
+          where kind = 'database_older'), false) as "isOfBefore",
         (select tries from outbox where run_id = 'execution-' || claimed.id) as tries,
         (extract(epoch from now() - coalesce((select step.started_at from step_execution step
             where step.execution_id = claimed.id and step.step_id = claimed.current_step_id),
@@ -188,20 +193,22 @@ export async function restartExecution(
 }
 
 /**
- * Ends an execution as its run was ended in Temporal: cancelled, or failed with this text. Returns
- * true if the execution was still active.
+ * Ends an execution as its run was ended in Temporal: completed, cancelled, or failed with this text.
+ * Returns true if the execution was still active.
  */
 export async function endAsItsRun(
   db: Database,
   execution: ExecutionToReconcile,
-  end: { cancelled: true } | { error: string },
+  end: RunEnd,
 ): Promise<boolean> {
   const error = 'error' in end ? end.error : null;
+  const isCompleted = 'completed' in end;
   const { rows } = await sql`
     with ended as (
       update execution set
-          status = case when ${error}::text is null then 'CANCELLED' else 'FAILED' end,
-          exit_reason = case when ${error}::text is null then 'cancelled' end,
+          status = case when ${error}::text is not null then 'FAILED'
+            when ${isCompleted} then 'COMPLETED' else 'CANCELLED' end,
+          exit_reason = case when ${error}::text is null and not ${isCompleted} then 'cancelled' end,
           error = ${error}, stuck_since = null, stuck_reason = null,
           completed_at = clock_timestamp(), updated_at = now()
         where ${isSame(execution)}

@@ -433,7 +433,11 @@ with claimed as (
   returning id, project_id, workflow_name, status, start_generation, current_step_id, started_at,
       stuck_since )
 select claimed.id, project_id as "projectId", workflow_name as "workflowName", claimed.status,
-    start_generation as generation, stuck_since is not null as "wasStuck", (
+    start_generation as generation, stuck_since is not null as "wasStuck",
+    coalesce(claimed.started_at < (
+    select max(held_before)
+    from restore
+    where kind = 'database_older'), false) as "isOfBefore", (
   select tries
   from outbox
   where run_id = 'execution-' || claimed.id) as tries, (extract(epoch from now() - coalesce((

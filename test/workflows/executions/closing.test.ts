@@ -90,6 +90,7 @@ const toReconcile = (id: string): ExecutionToReconcile => ({
   generation: 1,
   stepMs: 0,
   wasStuck: false,
+  isOfBefore: false,
   tries: null,
 });
 

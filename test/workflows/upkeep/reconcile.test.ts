@@ -148,7 +148,7 @@ describe('what is made of a run', () => {
     untakenMs: 0,
     failure: null,
   } as const;
-  const execution = { generation: 2, stepMs: 20 * 60_000 };
+  const execution = { generation: 2, stepMs: 20 * 60_000, isOfBefore: false };
   const closed = { kind: 'closed', generation: 2 } as const;
   const fails = {
     do: 'end',
@@ -189,6 +189,12 @@ describe('what is made of a run', () => {
     ['with a step tried again', { ...open, activityAttempts: 2 }, keep(expect.any(String))],
   ] as const)('%s', (_, run, verdict) => {
     expect(judgeRun(execution, run)).toEqual(verdict);
+  });
+
+  it('completed before the database was put back ends the execution', () => {
+    const before = { ...execution, isOfBefore: true };
+    const verdict = { do: 'end', as: { completed: true } };
+    expect(judgeRun(before, { ...closed, end: 'completed' })).toEqual(verdict);
   });
 
   it('a step tried again is not stuck in its first ten minutes', () => {

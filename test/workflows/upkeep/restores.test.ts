@@ -5,10 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { listOpenRestores } from '../../../db/restores/restores.ts';
 import { executionRunId } from '../../../domain/runs/execution.ts';
 import { sweepIdOf } from '../../../domain/runs/runs.ts';
+import { describeExecutionRun } from '../../../workflows/client/runs.ts';
 import { describeSweep, ensureSweep } from '../../../workflows/client/schedule.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
   createContact,
+  createTemplate,
   createWorkflow,
   executionIn,
   startByHand,
@@ -126,5 +128,37 @@ describe('Temporal without its data', () => {
     await engine.call('POST', '/v1/track', { email, event: `${eventName} end` });
     const done = await executionIn(engine, workflow.id, id, 'COMPLETED');
     expect(done.stepExecutions).toHaveLength(2);
+  });
+});
+
+describe('a PostgreSQL of an earlier moment', () => {
+  it('ends an execution whose run has completed, and does none of its steps again', async () => {
+    const workflow = await createWorkflow(engine, {
+      eventName: randomUUID(),
+      steps: [{ type: 'SEND_EMAIL', name: 'Mail', templateId: await createTemplate(engine) }],
+    });
+    const email = newAddress();
+    const id = await startByHand(engine, workflow.id, await createContact(engine, email));
+    await executionIn(engine, workflow.id, id, 'COMPLETED');
+    await engine.mailsTo(email, 1);
+    const handle = client.workflow.getHandle(executionRunId(id));
+    await handle.result();
+    // The rows are put back to a moment before the step.
+    await sql`update execution set status = 'RUNNING', completed_at = null,
+      next_reconcile_at = now() + interval '1 hour' where id = ${id}`.execute(db);
+    await sql`delete from step_execution where execution_id = ${id} and step_id = (
+      select current_step_id from execution where id = ${id})`.execute(db);
+    await sql`insert into restore (kind, from_at, to_at, held_before)
+      values ('database_older', now(), now(), now())`.execute(db);
+    await repair();
+    const { REPAIR_EXECUTIONS: reconcile } = tasksOf(engine.api, {
+      describeExecutionRun: (executionId) => describeExecutionRun(client, executionId),
+    });
+    expect(await listOpenRestores(db)).toHaveLength(1);
+    await reconcile();
+    await executionIn(engine, workflow.id, id, 'COMPLETED');
+    await repair();
+    expect(await listOpenRestores(db)).toEqual([]);
+    expect(await engine.mailsTo(email, 1)).toHaveLength(1);
   });
 });
