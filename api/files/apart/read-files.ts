@@ -2,7 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import { invalidField, Problem } from '../../../domain/errors.ts';
 import { ThreadPool, wasStopped } from '../../../providers/rendering/thread-pool.ts';
 import type { FileProblem, ReadObject } from '../reading/objects.ts';
+import type { TemplateWarning } from '../../../domain/template/warnings.ts';
 import { type ReadAnswer, type ReadTask, unpacked } from './messages.ts';
+import type { WarnTask } from './template-warnings.ts';
 
 /** Reads files in threads of their own, so that many or strange files delay no other request. */
 
@@ -14,7 +16,7 @@ const readMs = 20_000;
 const megabytes = 768;
 
 /** The threads start with the first files, and do not keep the process alive. */
-const threads = new ThreadPool<ReadTask>(import.meta.url, 'read-worker', 2, megabytes);
+const threads = new ThreadPool<ReadTask | WarnTask>(import.meta.url, 'read-worker', 2, megabytes);
 
 /**
  * Reads files like `readFiles`.
@@ -41,4 +43,19 @@ export async function readFilesApart(
     await setImmediate();
   }
   return { objects: read, problems };
+}
+
+/** Maximum number of milliseconds for the warnings of one task. */
+const warnMs = 2_000;
+
+/**
+ * Finds the warnings of templates like `warningsOf`. Returns none if this takes too long.
+ * @param owner the project. Projects take turns
+ */
+export async function findWarningsApart(
+  owner: string,
+  task: WarnTask,
+): Promise<readonly (readonly TemplateWarning[])[]> {
+  const answer = await threads.run(owner, task, warnMs).catch(() => []);
+  return answer === wasStopped ? [] : (answer as TemplateWarning[][]);
 }

@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { findProject } from '../../../db/projects/projects.ts';
 import { findSecrets } from '../../../db/projects/secrets.ts';
+import { found } from '../../../domain/errors.ts';
 import { markSecrets } from '../../../domain/secrets/in-templates.ts';
-import { findMailWarnings, warningCodes } from '../../../domain/template/warnings.ts';
+import { warningCodes } from '../../../domain/template/warnings.ts';
 import type { Services } from '../../services/services.ts';
-import { renderFor } from '../../templates/rendering.ts';
+import { findWarningsApart } from '../apart/read-files.ts';
 import type { ComparedChange } from './compare.ts';
 
 /** Warnings about changed files: probable mistakes that are not refused. */
@@ -20,25 +21,25 @@ export interface PlanWarning {
 
 /** Maximum number of warnings of a plan. */
 const warningsMax = 1_000;
-/** Maximum number of templates that are rendered at the same time. */
-const renderedAtOnce = 4;
+/** Number of templates that are rendered in one task. */
+const pageSize = 25;
 /** Milliseconds for which templates are rendered. The rest of them gets no warnings. */
 const renderingMs = 5_000;
 
 /** Finds the warnings about the files of changes, by path. */
 export async function findPlanWarnings(
-  services: Pick<Services, 'db' | 'config' | 'renderer'>,
+  services: Pick<Services, 'db' | 'config'>,
   projectId: string,
   changes: readonly ComparedChange[],
 ): Promise<PlanWarning[]> {
   const warnings = await findUnknownSecrets(services, projectId, changes);
   const templates = changes.filter(({ change }) => change.kind === 'template');
+  const project = found('PROJECT', projectId, await findProject(services.db, projectId));
+  const owner = { projectId, apiUrl: services.config.apiUrl, locale: project.language };
   const end = Date.now() + renderingMs;
-  for (let at = 0; at < templates.length; at += renderedAtOnce) {
+  for (let at = 0; at < templates.length; at += pageSize) {
     if (warnings.length >= warningsMax || Date.now() > end) break;
-    const page = templates.slice(at, at + renderedAtOnce);
-    const found = page.map((change) => findTemplateWarnings(services, projectId, change));
-    warnings.push(...(await Promise.all(found)).flat());
+    warnings.push(...(await findTemplateWarnings(owner, templates.slice(at, at + pageSize))));
   }
   return warnings
     .slice(0, warningsMax)
@@ -93,24 +94,25 @@ function secretsIn(value: unknown, at: string, path: string): SecretMention[] {
 }
 
 /**
- * Returns the warnings of a template. Unknown variables are none here, because only a contact has
+ * Returns the warnings of templates. Unknown variables are none here, because only a contact has
  * the variables.
  */
 async function findTemplateWarnings(
-  services: Pick<Services, 'db' | 'config' | 'renderer'>,
-  projectId: string,
-  { change: { path }, value }: ComparedChange,
+  { projectId, apiUrl, locale }: { projectId: string; apiUrl: string; locale: string },
+  changes: readonly ComparedChange[],
 ): Promise<PlanWarning[]> {
-  if (value === null || path === null) return [];
-  const { subject, body, type } = value as { subject: string; body: string; type: string };
-  const contact = { id: randomUUID(), email: '', subscribed: true, data: null };
-  const mail = await renderFor(services, projectId, { subject, body, type }, { contact, data: {} });
-  const warnings = await findMailWarnings(services.renderer, { subject, body }, mail);
-  return warnings
-    .filter(({ code }) => code !== 'unknown_variable')
-    .map(({ code, message, line }) => {
-      const at = message.startsWith('In the subject: ') ? 'subject' : 'body';
-      const place = line === null ? '' : ` (line ${line} of the ${at})`;
-      return { code, path, at, message: `${message}${place}` };
-    });
+  const given = changes.filter(({ value }) => value !== null);
+  const templates = given.map(
+    ({ value }) => value as { subject: string; body: string; type: string },
+  );
+  const found = await findWarningsApart(projectId, { templates, apiUrl, locale });
+  return given.flatMap(({ change: { path } }, index) =>
+    (found[index] ?? [])
+      .filter(({ code }) => code !== 'unknown_variable')
+      .map(({ code, message, line }) => {
+        const at = message.startsWith('In the subject: ') ? 'subject' : 'body';
+        const place = line === null ? '' : ` (line ${line} of the ${at})`;
+        return { code, path: path ?? '', at, message: `${message}${place}` };
+      }),
+  );
 }
