@@ -4,6 +4,7 @@ import { insertPlan, lockPlans, type ShownPlan } from '../../../db/files/plans.t
 import { isLockTimeout } from '../../../db/sql-state.ts';
 import { makeMissingKeys } from '../../../db/transactions/files/make-keys.ts';
 import { Problem } from '../../../domain/errors.ts';
+import { fileKinds } from '../../../domain/files/kinds.ts';
 import type { Services } from '../../services/services.ts';
 import { readFilesApart } from '../apart/read-files.ts';
 import { type Comparison, compareFiles, type Patterns } from './compare.ts';
@@ -130,11 +131,16 @@ function shownChange(one: RehearsedChange): ShownChange {
     fieldCount,
     newVersion,
     people: people && shownPeople(people),
-    usedBy: usedBy.flatMap(({ kind, key, active }) =>
-      key === null ? [] : [{ kind, key, active }],
-    ),
+    usedBy: shownUsers(usedBy),
     blocked,
   };
+}
+
+/** Returns what uses an object, in the order of kinds. An object without a key has no file yet. */
+function shownUsers(usedBy: RehearsedChange['usedBy']): ShownChange['usedBy'] {
+  return usedBy
+    .flatMap(({ kind, key, active }) => (key === null ? [] : [{ kind, key, active }]))
+    .toSorted((one, other) => fileKinds.indexOf(one.kind) - fileKinds.indexOf(other.kind));
 }
 
 function shownPeople({
