@@ -6,7 +6,7 @@ import type { FileIds, ReadObject, StoredObject } from './reading/objects.ts';
 
 /**
  * The changes of a plan. POST /plan makes them in a transaction that it rolls back, and POST /apply
- * in one that it commits, so both refuse the same: `applying/write.ts`.
+ * in one that it commits, so both refuse the same: `writing/write.ts`.
  */
 
 export const changeActions = ['create', 'update', 'delete'] as const;

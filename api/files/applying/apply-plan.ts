@@ -25,7 +25,7 @@ import { isBlocking, refusal } from '../planning/problems.ts';
 import type { ReadObject } from '../reading/objects.ts';
 import { finishApply } from './finish.ts';
 import { type Migration, storeMigrations, versionsOf } from './migrations.ts';
-import { writeChanges } from './write.ts';
+import { writeChanges } from '../writing/write.ts';
 
 /** Applies plans: one transaction makes all of the changes. */
 

@@ -3,7 +3,7 @@ import { parseFilePath } from '../../../domain/files/kinds.ts';
 import { listReferrers, type Referrer } from '../../../db/reads/uses/referrers.ts';
 import { findWorkflowGraph, readWorkflows } from '../../../db/workflows/workflows.ts';
 import { type EditEffect, findEditEffect } from '../../workflows/edit-effect.ts';
-import { writeChanges } from '../applying/write.ts';
+import { writeChanges } from '../writing/write.ts';
 import type { ChangeOutcome, PlannedChange } from '../changes.ts';
 import { nameOf } from '../hashes.ts';
 import type { FileProblem } from '../reading/objects.ts';

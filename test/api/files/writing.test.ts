@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { writeChanges } from '../../../api/files/applying/write.ts';
+import { writeChanges } from '../../../api/files/writing/write.ts';
 import type { ChangeOutcome, FileChange, PlannedChange } from '../../../api/files/changes.ts';
 import { readFiles } from '../../../api/files/reading/read.ts';
 import { transact } from '../../../db/database.ts';
