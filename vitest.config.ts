@@ -37,6 +37,7 @@ const slow = [
   'test/client/cli/everyday.test.ts',
   'test/client/cli/folder.test.ts',
   'test/client/cli/program.test.ts',
+  'test/client/cli/terminal.test.ts',
   'test/client/cli/journeys/program.test.ts',
   'test/client/cli/journeys/replay.test.ts',
   'test/client/package.test.ts',

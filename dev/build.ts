@@ -3,7 +3,7 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { builtBundle, bundleWorkflows } from '../worker/bundle.ts';
-import { buildCli } from './builds/cli.mjs';
+import { buildPackage } from './builds/cli.mjs';
 import { buildConsole } from './builds/console.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -26,7 +26,7 @@ export async function build(): Promise<void> {
   }
   await buildConsole();
   await cp(join(root, 'console/dist'), join(target, 'console/dist'), { recursive: true });
-  await buildCli();
+  await buildPackage();
   const { code } = await bundleWorkflows();
   await writeFile(join(target, 'worker', builtBundle), code);
 }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 // JavaScript, so that `npm run everpost` does not load the TypeScript loader, which takes 0.3 s.
 
@@ -56,4 +57,30 @@ async function licensesOf(modules) {
   return (await Promise.all(texts)).join('\n\n');
 }
 
-if (process.argv[1] === import.meta.filename) await buildCli();
+/** Builds what the package ships beside the compiled client: the command line and the schemas. */
+export async function buildPackage() {
+  await buildCli();
+  const { rolldown } = await import('rolldown');
+  const input = join(root, 'api/files/reading/json-schemas/schemas.ts');
+  const bundle = await rolldown({ input, platform: 'node', external: /^node:/ });
+  const apart = join(root, `client/dist-schemas-${process.pid}`);
+  try {
+    await bundle.write({ dir: apart, entryFileNames: 'schemas.mjs', format: 'esm' });
+    const built = pathToFileURL(join(apart, 'schemas.mjs')).href;
+    await writeSchemas(await import(built));
+  } finally {
+    await bundle.close();
+    await rm(apart, { recursive: true, force: true });
+  }
+}
+
+/** @param {typeof import('../../api/files/reading/json-schemas/schemas.ts')} made */
+async function writeSchemas({ fileSchema, schemaNames }) {
+  await mkdir(join(folder, 'schemas'), { recursive: true });
+  for (const name of schemaNames) {
+    const text = `${JSON.stringify(fileSchema(name), null, 2)}\n`;
+    await writeFile(join(folder, 'schemas', name), text);
+  }
+}
+
+if (process.argv[1] === import.meta.filename) await buildPackage();

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, vi } from 'vitest';
+import { fileSchema, schemaNames } from '../../api/files/reading/json-schemas/schemas.ts';
 import { useApi } from '../support/api.ts';
 import { useFolder } from '../support/use.ts';
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
   await run('npm', install, { cwd: consumer });
 });
 
-it('holds the compiled client, its types, the command line, and nothing else', async () => {
+it('holds the compiled client, its types, the command line, the schemas, and nothing else', async () => {
   const { stdout } = await run('find', ['.', '-type', 'f'], {
     cwd: join(consumer, 'node_modules/everpost'),
   });
@@ -38,6 +39,7 @@ it('holds the compiled client, its types, the command line, and nothing else', a
     './dist/error.js',
     './dist/everpost.d.ts',
     './dist/everpost.js',
+    ...schemaNames.map((name) => `./dist/schemas/${name}`).toSorted(),
     './package.json',
   ]);
 });
@@ -50,6 +52,13 @@ it('is the version of the server, and needs no other package', async () => {
   );
   expect(own).toMatchObject({ name: 'everpost', version: (server as { version: string }).version });
   expect(own).not.toHaveProperty('dependencies');
+});
+
+it('has the schemas that a server of its version serves', async () => {
+  for (const name of schemaNames) {
+    const file = join(consumer, 'node_modules/everpost/dist/schemas', name);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(fileSchema(name));
+  }
 });
 
 it('runs the command line by npx', async () => {

@@ -3,6 +3,7 @@ import { command, type Options } from '../frame/command.ts';
 import { refused } from '../frame/failure.ts';
 import { green, red, type Text, yellow } from '../frame/text.ts';
 import { type ComparedFile, compareFolder } from './comparison.ts';
+import { schemaPaths, writeSchemas } from './schemas.ts';
 import { checkLinks, removeFile, writeText } from './writing.ts';
 
 const options = {
@@ -23,10 +24,7 @@ export const pull = command({
     const { dir, output, questions } = call;
     const changes = changesOf(await compareFolder(call), call.options.prune);
     const touched = [...changes.written, ...changes.removed];
-    await checkLinks(
-      dir,
-      touched.map(({ path }) => path),
-    );
+    await checkLinks(dir, [...schemaPaths, ...touched.map(({ path }) => path)]);
     const overwritten = touched.filter(({ local }) => local !== null);
     if (overwritten.length > 0 && !call.options.yes) {
       for (const { path, remote } of overwritten) {
@@ -35,6 +33,7 @@ export const pull = command({
       const isSure = await questions.confirm('Overwrite these files?', 'Use --yes');
       if (!isSure) throw refused('NOT_CONFIRMED', 'Nothing was written.');
     }
+    await writeSchemas(dir);
     for (const { path, remote } of changes.written) await writeText(dir, path, remote!);
     for (const { path } of changes.removed) await removeFile(dir, path);
     const written = changes.written.map(({ path }) => path);

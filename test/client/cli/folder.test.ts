@@ -41,6 +41,8 @@ describe('pull', () => {
     expect((await readFile(join(cli.folder, 'topics/news.yaml'), 'utf8')).split('\n')[0]).toBe(
       '# yaml-language-server: $schema=../.everpost/schemas/topic.json',
     );
+    const schema = JSON.parse(await read('.everpost/schemas/topic.json')) as object;
+    expect(schema).toEqual((await api.request('GET', '/schemas/topic.json')).body);
     expect((await cli.run(['diff', '--exit-code'])).exitCode).toBe(0);
     expect((await cli.run(['pull'])).json()).toEqual({ written: [], unchanged: 2, removed: [] });
   });
