@@ -3,7 +3,7 @@ import type { ReadObject } from '../../../api/files/reading/objects.ts';
 import { readFiles } from '../../../api/files/reading/read.ts';
 import { canonicalOf } from '../../../api/files/reading/requests.ts';
 
-/** What files mean: two texts that mean the same describe equal objects. */
+/** The meaning of files: two texts that mean the same describe equal objects. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

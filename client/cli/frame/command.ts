@@ -17,7 +17,7 @@ export interface Option {
   value?: string;
   /** The possible values, also for the completion. */
   choices?: readonly string[];
-  /** What the completion offers as values. */
+  /** The words that the completion offers as values. */
   offers?: Offer;
   summary: string;
 }
