@@ -39,7 +39,15 @@ export async function planFiles(call: Call, { profile, files, prune }: Source): 
 }
 
 function patternsOf(given: string, only: readonly string[], files: Files): string[] {
-  if (given === '') return only.length > 0 ? [...only] : kindsOf(files);
+  if (given !== '') return givenPatterns(given);
+  return only.length > 0 ? [...only] : kindsOf(files);
+}
+
+/**
+ * Returns the patterns of `--prune=template/*,workflow/shop-*`.
+ * @throws Failure naming a text that is no pattern
+ */
+export function givenPatterns(given: string): string[] {
   const patterns = given.split(',').map((pattern) => pattern.trim());
   const wrong = patterns.find((pattern) => parseFilePattern(pattern) === null);
   if (wrong === undefined) return patterns;

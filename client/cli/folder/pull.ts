@@ -1,13 +1,17 @@
-import { parseFilePath } from '../../../domain/files/kinds.ts';
+import { matchesFile, parseFilePath, parseFilePattern } from '../../../domain/files/kinds.ts';
 import { command, type Options } from '../frame/command.ts';
 import { refused } from '../frame/failure.ts';
 import { green, red, type Text, yellow } from '../frame/text.ts';
 import { type ComparedFile, compareFolder } from './comparison.ts';
+import { givenPatterns, pruneOption } from './plans.ts';
 import { schemaPaths, writeSchemas } from './schemas.ts';
 import { checkLinks, removeFile, writeText } from './writing.ts';
 
 const options = {
-  prune: { type: 'boolean', summary: 'Remove files whose object the project does not have' },
+  prune: {
+    ...pruneOption,
+    summary: 'Remove files whose object the project does not have; default: all of them',
+  },
   yes: { type: 'boolean', summary: 'Overwrite and remove files without asking' },
 } as const satisfies Options;
 
@@ -22,7 +26,7 @@ export const pull = command({
   example: 'everpost pull --profile production',
   async run(call) {
     const { dir, output, questions } = call;
-    const changes = changesOf(await compareFolder(call), call.options.prune);
+    const changes = changesOf(await compareFolder(call), prunedBy(call.options.prune));
     const touched = [...changes.written, ...changes.removed];
     await checkLinks(dir, [...schemaPaths, ...touched.map(({ path }) => path)]);
     const overwritten = touched.filter(({ local }) => local !== null);
@@ -52,14 +56,22 @@ interface Changes {
   unchanged: number;
 }
 
-/** Returns what a pull changes. Without pruning, files without an object stay. */
-export function changesOf(files: readonly ComparedFile[], isPruning: boolean): Changes {
+/** Returns a function that is true for the paths of files that `--prune` may remove. */
+function prunedBy(prune: string | undefined): (path: string) => boolean {
+  if (prune === undefined) return () => false;
+  // A file that is not of the layout, such as a README, was never pulled.
+  if (prune === '') return (path) => parseFilePath(path) !== null;
+  const patterns = givenPatterns(prune).flatMap((pattern) => parseFilePattern(pattern) ?? []);
+  return (path) => {
+    const object = parseFilePath(path);
+    return object !== null && matchesFile(patterns, object);
+  };
+}
+
+function changesOf(files: readonly ComparedFile[], mayRemove: (path: string) => boolean): Changes {
   return {
     written: files.filter(({ local, remote }) => remote !== null && remote !== local),
-    // A file that is not of the layout, such as a README, was never pulled.
-    removed: files.filter(
-      ({ path, remote }) => isPruning && remote === null && parseFilePath(path) !== null,
-    ),
+    removed: files.filter(({ path, remote }) => remote === null && mayRemove(path)),
     unchanged: files.filter(({ local, remote }) => remote !== null && remote === local).length,
   };
 }

@@ -120,6 +120,8 @@ describe('pull', () => {
     expect((await cli.run(['pull', '--prune', '--yes'])).json().removed).toEqual([]);
     await write('everpost.yaml', '');
     expect((await cli.run(['pull', '--prune'])).exitCode).toBe(2);
+    const others = await cli.run(['pull', '--prune=template/*', '--yes']);
+    expect([others.exitCode, others.json().removed]).toEqual([0, []]);
     await write('topics/README.md', 'Ours');
     const { stdout } = await cli.run(['pull', '--prune', '--yes', '--text']);
     expect(stdout).toContain('removed  topics/gone.yaml');
