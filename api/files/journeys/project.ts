@@ -113,6 +113,11 @@ export class FilesProject {
     return { topics: new Map(chosen) };
   }
 
+  /** Returns true if a topic has a file. */
+  hasTopic(key: string): boolean {
+    return this.#ids.topic.has(key);
+  }
+
   findMail(id: string): MailSource {
     const object = this.#byId.get(id);
     if (!object) return { template: null, domainStatus: null, topicId: null };

@@ -12,7 +12,7 @@ import { pathText } from '../journeys/judge.ts';
 import { playHappenings, UnplayableStart } from '../journeys/play.ts';
 import { journeyOf } from '../replay/as-test.ts';
 import { drawnAsRecorded, happeningsOf } from '../replay/happenings.ts';
-import { fetchExecution } from '../replay/recorded.ts';
+import { fetchExecution, type RecordedExecution } from '../replay/recorded.ts';
 import {
   type Difference,
   differenceOf,
@@ -48,7 +48,8 @@ export const replay = command({
     const project = new FilesProject(readFiles(await readFolder(dir), variables));
     const workflow = project.workflow(key);
     if ('problems' in workflow) throw cannotPlay(workflow.problems);
-    const execution = await fetchExecution(await call.api(), key, executionId);
+    const fetched = await fetchExecution(await call.api(), key, executionId);
+    const execution = withKnownTopics(fetched, project);
     const happenings = happeningsOf(execution, new Date());
     const drawn = drawnAsRecorded(workflow, execution);
     const recorded = wayOfRecorded(execution);
@@ -69,6 +70,13 @@ export const replay = command({
     return options['exit-code'] && difference ? exitCodes.differs : exitCodes.done;
   },
 });
+
+/** Leaves out the choices about topics that have no file: no mail of the files has them. */
+function withKnownTopics(execution: RecordedExecution, project: FilesProject): RecordedExecution {
+  const { contact } = execution;
+  const topics = Object.entries(contact.topics).filter(([key]) => project.hasTopic(key));
+  return { ...execution, contact: { ...contact, topics: Object.fromEntries(topics) } };
+}
 
 function cannotPlay(problems: readonly string[]): Failure {
   const errors = problems.map((message) => ({ field: 'files', message }));

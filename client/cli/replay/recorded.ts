@@ -2,7 +2,7 @@ import { Failure, exitCodes } from '../frame/failure.ts';
 import type { Everpost } from '../../everpost.ts';
 import { waitBranches } from '../../../domain/workflow/steps/step.ts';
 
-/** What the server has recorded about an execution. */
+/** An execution as the server has recorded it. */
 
 type Json = Record<string, unknown>;
 

@@ -50,6 +50,8 @@ let replay: (...words: string[]) => ReturnType<Cli['run']>;
 beforeAll(async () => {
   cli = await useCli({ EVERPOST_URL: engine.api.url, EVERPOST_KEY: engine.project.secretKey });
   await writeFiles(cli.folder, files);
+  // A topic without a file.
+  await engine.call('POST', '/topics', { key: 'extra', name: 'Extra', default: 'subscribed' });
   const { body: plan } = await engine.call('POST', '/plan', { files });
   expect((await engine.call('POST', '/apply', { planId: plan.id })).status).toBe(200);
   const track = (event: string, data: object) =>
