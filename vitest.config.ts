@@ -83,6 +83,7 @@ const slow = [
 
 /** Both slow and alone. */
 const slowAlone = [
+  'test/deploy/commands.test.ts',
   'test/deploy/helm.test.ts',
   'test/dev/*.test.ts',
   'test/simulation/simulate.test.ts',

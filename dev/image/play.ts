@@ -12,7 +12,7 @@ import type { ImageStore } from './build.ts';
 /** Milliseconds in which a process must be ready, and mail must arrive. */
 const patienceMs = 120_000;
 
-/** What an orchestrator would restrict. */
+/** The restrictions of an orchestrator. */
 const restrictions = [
   '--network=host',
   '--ulimit=nofile=10000:10000',

@@ -89,7 +89,7 @@ describe.runIf(tools !== null)('the Helm chart (left out without Go or pip)', ()
   });
 
   it('passes helm-test, whose output is one object', async () => {
-    const command = ['--import', 'tsx', 'dev/helm-test.ts', '--json'];
+    const command = ['--import', 'tsx', 'dev/helm/helm-test.ts', '--json'];
     const { stdout } = await run(process.execPath, command, { cwd: root });
     expect(JSON.parse(stdout)).toMatchObject({ command: 'helm-test', ok: true });
   });

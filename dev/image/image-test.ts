@@ -1,7 +1,6 @@
-import { parseArgs } from 'node:util';
-import { buildImage, findBase, type ImageStore, openStore } from './image/build.ts';
-import { playImage } from './image/play.ts';
-import { MissingTool } from './servers/program-cache.ts';
+import { runCheck } from '../check-command.ts';
+import { buildImage, findBase, type ImageStore, openStore } from './build.ts';
+import { playImage } from './play.ts';
 
 const usage = `Usage: npm run image-test [-- --json]
 
@@ -19,41 +18,34 @@ is missing.`;
 /** How many bytes larger than its base the image may be. */
 const addedMax = 350 * 1000 * 1000;
 
-process.exit(await main());
+process.exit(await runCheck(usage, check));
 
-async function main(): Promise<number> {
-  const options = { json: { type: 'boolean' }, help: { type: 'boolean' } } as const;
-  let isJson: boolean;
-  try {
-    const { values } = parseArgs({ options });
-    if (values.help) {
-      console.log(usage);
-      return 0;
-    }
-    isJson = values.json ?? false;
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${usage}`);
-    return 2;
-  }
+async function check(isJson: boolean): Promise<boolean> {
   const show = (sentence: string) => (isJson ? console.error : console.log)(sentence);
+  const store = await openStore(process.env);
+  const base = await findBase(store, process.env);
+  show('Building the image …');
+  const problems = await problemsOf(store, base, show);
+  for (const problem of problems) show(problem);
+  const ok = problems.length === 0;
+  const at = new Date().toISOString();
+  if (isJson) console.log(JSON.stringify({ command: 'image-test', ok, at, problems }));
+  return ok;
+}
+
+/** Builds the image, and returns what is wrong with it. */
+async function problemsOf(
+  store: ImageStore,
+  base: string,
+  show: (sentence: string) => void,
+): Promise<string[]> {
   try {
-    const store = await openStore(process.env);
-    show('Building the image …');
-    const base = await findBase(store, process.env);
     const image = await buildImage(store, base);
     const problems = await inspect(store, image, base);
-    if (problems.length === 0) {
-      await playImage(store, image, show).catch((error: Error) => problems.push(error.message));
-    }
-    for (const problem of problems) show(problem);
-    const ok = problems.length === 0;
-    const at = new Date().toISOString();
-    if (isJson) console.log(JSON.stringify({ command: 'image-test', ok, at, problems }));
-    return ok ? 0 : 1;
+    if (problems.length === 0) await playImage(store, image, show);
+    return problems;
   } catch (error) {
-    if (!(error instanceof MissingTool)) throw error;
-    console.error(error.message);
-    return 2;
+    return [(error as Error).message];
   }
 }
 
