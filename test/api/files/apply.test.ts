@@ -228,4 +228,25 @@ describe('POST /apply', () => {
       { enabled: false },
     ]);
   });
+
+  it('changes a template together with the consent policy that used it, but not alone', async () => {
+    const mail = (type: string) =>
+      `---\nname: Confirm\nsubject: Hi\ntype: ${type}\nfrom: team@${domain}\n---\n<a href="{{confirmUrl}}">Yes</a>`;
+    const policy = (key: string) => `requireConfirmation: true\ntemplate: ${key}\n`;
+    const { ids } = await applied({
+      'templates/confirm.html': mail('TRANSACTIONAL'),
+      'policies/consent.yaml': policy('confirm'),
+    });
+    const changed = { 'templates/confirm.html': mail('HEADLESS') };
+    expect(await shop.refused(changed)).toEqual([
+      ['files.templates/confirm.html#type', 'not_allowed'],
+    ]);
+    await applied({
+      ...changed,
+      'templates/other.html': mail('TRANSACTIONAL'),
+      'policies/consent.yaml': policy('other'),
+    });
+    const { body } = await shop.call('GET', `/templates/${ids['template/confirm']}`);
+    expect(body.type).toBe('HEADLESS');
+  });
 });
