@@ -23,7 +23,7 @@ import {
   topicFile,
   workflowFile,
 } from '../../domain/files/values.ts';
-import { fileText, templateText } from '../../domain/files/write.ts';
+import { objectText } from '../../domain/files/write.ts';
 import { shownConfig } from '../../domain/secrets/in-templates.ts';
 import type { Services } from '../services/services.ts';
 import { presentStart } from '../workflows/graph/starts.ts';
@@ -185,7 +185,5 @@ export async function* readStoredFiles(
 
 /** Returns the text of a stored object's file. */
 export function textOf({ object, value }: StoredFile, format: FileFormat): string {
-  if (object.kind !== 'template') return fileText(value, format);
-  const { body, ...frontMatter } = value;
-  return templateText(frontMatter, String(body));
+  return objectText(object.kind, value, format);
 }

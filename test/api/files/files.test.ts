@@ -235,8 +235,26 @@ describe('the files of a project', () => {
       events: ['email.*'],
       headers: { 'X-Plain': 'hush', Authorization: 'Bearer {{secret.CRM}}' },
     });
+    const headers = { Cookie: 'hush', Authorization: 'Bearer {{secret.CRM}}' };
+    const webhook = { type: 'WEBHOOK', key: 'crm', name: 'CRM' };
+    await make('/workflows', {
+      name: 'Sync',
+      graph: {
+        steps: [
+          { type: 'TRIGGER' },
+          { ...webhook, config: { url: 'https://crm.shop.example', headers } },
+        ],
+        transitions: [],
+      },
+    });
     const { files: set, objects } = await files();
-    expect(objects).toMatchObject([{ key: 'hooks-shop-example', name: 'hooks.shop.example' }]);
+    expect(parse(set['workflows/sync.yaml']).steps[0].config.headers).toEqual({
+      Cookie: '•••',
+      Authorization: 'Bearer {{secret.CRM}}',
+    });
+    expect(objects.slice(1)).toMatchObject([
+      { key: 'hooks-shop-example', name: 'hooks.shop.example' },
+    ]);
     expect(parse(set['subscriptions/hooks-shop-example.yaml'])).toEqual({
       url: 'https://hooks.shop.example:8443/in?x=1',
       events: ['email.*'],

@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalOf, requestOf } from '../../../../api/files/reading/requests.ts';
 import type { FileIds, StoredObject } from '../../../../api/files/reading/objects.ts';
 import { readFiles } from '../../../../api/files/reading/read.ts';
+import { fileFormats } from '../../../../domain/files/kinds.ts';
 import { objectText } from '../../../../domain/files/write.ts';
 
 const id = (n: number) => `7e100000-0000-4000-8000-00000000000${n}`;
@@ -70,6 +72,26 @@ describe('a file', () => {
       .replaceAll(/^---\n/gm, '---\r\n');
     expect(rewritten('templates/welcome.liquid', sender)).toBe(
       template.replace('\n---\n${', '\n---\r\n${'),
+    );
+  });
+
+  it('keeps every text, in YAML and in JSON', () => {
+    const text = fc.oneof(
+      fc.string({ maxLength: 60 }),
+      fc.string({
+        unit: fc.constantFrom(...Array.from('$${}:#-\n\t "\'|>&*!%@`é😀0.x')),
+        maxLength: 60,
+      }),
+    );
+    fc.assert(
+      fc.property(text, fc.constantFrom(...fileFormats), (description, format) => {
+        const value = { name: 'News', description, visibility: 'public', default: 'subscribed' };
+        const written = objectText('topic', value, format);
+        const { objects, problems } = readFiles({ [`topics/news.${format}`]: written }, {});
+        expect(problems).toEqual([]);
+        expect(canonicalOf(objects[0]!, null)).toEqual(value);
+      }),
+      { numRuns: 500 },
     );
   });
 
