@@ -65,6 +65,7 @@ export async function insertPlan(
   plan: {
     projectId: string;
     createdBy: string;
+    /** The encrypted texts by path. */
     files: Readonly<Record<string, string>>;
     variables: Readonly<Record<string, string>>;
     reads: readonly PlanRead[];
@@ -139,6 +140,7 @@ export async function lockPlan(
 
 /** The request of an open plan. */
 export interface PlanRequest {
+  /** The encrypted texts by path. */
   files: Readonly<Record<string, string>>;
   variables: Readonly<Record<string, string>>;
   reads: readonly PlanRead[];

@@ -4,7 +4,8 @@ create table plan (
   id uuid primary key default uuid_v7(),
   project_id uuid not null references project on delete cascade,
   state text not null default 'open' check (state in ('open', 'applied')),
-  -- The request: the texts of the files by path, and the variables. Null once the plan is applied.
+  -- The request: the encrypted texts of the files by path, and the variables. Null once the plan is
+  -- applied.
   files jsonb,
   variables jsonb,
   -- List of {kind, key, id, hash, domains}: the objects that the plan depends on, as they were. Null

@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
 /**
- * Columns with encrypted values that are kept for long. `idempotency.response` is encrypted, too,
- * but is deleted within `IDEMPOTENCY_KEY_TTL_HOURS`.
+ * Columns with encrypted values that are kept for long. Two other columns are encrypted, too, but
+ * their rows are deleted soon: `idempotency.response` within `IDEMPOTENCY_KEY_TTL_HOURS`, and
+ * `plan.files` within seven days.
  */
 export const encryptedColumns = [
   { table: 'project', key: 'id', column: 'webhook_signing_secret' },

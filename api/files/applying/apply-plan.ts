@@ -18,6 +18,7 @@ import type { SecurityLog } from '../../access/security-log.ts';
 import type { Services } from '../../services/services.ts';
 import type { FileChange } from '../changes.ts';
 import { readFilesApart } from '../apart/read-files.ts';
+import { openFiles } from '../sealed-files.ts';
 import { findStaleReads } from '../hashes.ts';
 import { compareFiles, type Comparison } from '../planning/compare.ts';
 import { isBusy, planWaitMs } from '../planning/make-plan.ts';
@@ -54,7 +55,7 @@ export async function applyPlan(
   if (plan.state === 'applied') return plan;
   const paths = changesOf(plan).flatMap(({ path }) => path ?? []);
   const request = await findPlanRequest(db, planId, paths);
-  const objects = request ? await readChanged(caller.projectId, plan, request) : [];
+  const objects = request ? await readChanged(applier, plan, request) : [];
   const apply = (collects: boolean) =>
     applyOnce(applier, { planId, request, objects, collects }, options);
   try {
@@ -71,11 +72,15 @@ export async function applyPlan(
  * @throws Problem VALIDATION_ERROR if they can no longer be read
  */
 async function readChanged(
-  projectId: string,
+  { cipher, caller: { projectId } }: Applier,
   plan: ShownPlan,
   { files, variables }: PlanRequest,
 ): Promise<ReadObject[]> {
-  const { objects, problems } = await readFilesApart(projectId, files, variables);
+  const { objects, problems } = await readFilesApart(
+    projectId,
+    openFiles(cipher, files),
+    variables,
+  );
   if (problems.length > 0) throw refusal(problems);
   const created = new Set(
     changesOf(plan).flatMap(({ action, path }) => (action === 'create' ? [path] : [])),

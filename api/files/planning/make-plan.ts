@@ -7,6 +7,7 @@ import { Problem } from '../../../domain/errors.ts';
 import { fileKinds } from '../../../domain/files/kinds.ts';
 import type { Services } from '../../services/services.ts';
 import { readFilesApart } from '../apart/read-files.ts';
+import { sealFiles } from '../sealed-files.ts';
 import { type Comparison, compareFiles, type Patterns } from './compare.ts';
 import { mergeProblems } from '../reading/read.ts';
 import { refusal } from './problems.ts';
@@ -57,8 +58,9 @@ export async function makePlan(planner: Planner, given: GivenPlan): Promise<Show
     warnings: await findPlanWarnings(planner, projectId, rehearsal.changes),
   };
   const { reads } = comparison;
+  const request = { files: sealFiles(planner.cipher, files), variables, reads };
   const row = await transact(db, (tx) =>
-    insertPlan(tx, { projectId, createdBy: causedBy, files, variables, reads, ...shown }),
+    insertPlan(tx, { projectId, createdBy: causedBy, ...request, ...shown }),
   );
   return { ...row, changes: shown.changes, warnings: shown.warnings } as unknown as ShownPlan;
 }

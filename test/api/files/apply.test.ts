@@ -208,6 +208,20 @@ describe('POST /apply', () => {
     expect(await state()).toEqual([2, false]);
   });
 
+  it('keeps the files of an open plan encrypted, with the headers of subscriptions', async () => {
+    const hook =
+      'url: https://hook.example/\nevents: [email.sent]\nheaders: {X-Token: in-the-clear}\n';
+    const { id } = await shop.plan({ 'subscriptions/hook.yaml': hook });
+    const { files } = await api.db
+      .selectFrom('plan')
+      .select('files')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    expect(Object.keys(Object(files) as object)).toEqual(['subscriptions/hook.yaml']);
+    expect(JSON.stringify(files)).not.toContain('in-the-clear');
+    expect((await apply(id)).status).toBe(200);
+  });
+
   it('sets policies, subscriptions and their limits', async () => {
     const files = {
       'subscriptions/hooks.yaml': 'url: https://hooks.shop.example/in\nevents: [order.*]\n',
