@@ -57,6 +57,8 @@ import { createDispatcher } from './workflows/client/dispatcher.ts';
 import {
   describeExecutionRun,
   listClosedExecutions,
+  listStartedExecutions,
+  signalExecution,
   startFeedbackMailbox,
   stopProjectRuns,
 } from './workflows/client/runs.ts';
@@ -266,6 +268,8 @@ export async function composeWorker(
       perProjectPerSecond: config.mail.ratePerProjectPerSecond,
     },
     describeExecutionRun: (executionId) => describeExecutionRun(client, executionId),
+    listStartedExecutions: (since) => listStartedExecutions(client, taskQueue, since),
+    signalExecution: (executionId) => signalExecution(client, executionId),
     listClosedExecutions: (since) => listClosedExecutions(client, taskQueue, since),
     pauseOnFailures: config.mail.pauseOnFailures,
     retryMs: config.mail.retryMs,

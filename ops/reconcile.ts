@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { repairRestores } from '../activities/restores/repair.ts';
+import { repairRestores, type RepairServices } from '../activities/restores/repair.ts';
 import type { Database } from '../db/database.ts';
 import { type HeldMailGroup, listHeldMail } from '../db/reads/mail-to-decide.ts';
 import { holdByHand } from '../db/restores/restores.ts';
@@ -12,6 +12,7 @@ import {
 } from '../db/transactions/restores/decide-mail.ts';
 import { holdChunks, holdMail } from '../db/transactions/restores/hold-mail.ts';
 import { sweepIdOf } from '../domain/runs/runs.ts';
+import { listStartedExecutions, signalExecution } from '../workflows/client/runs.ts';
 import { ensureSweep } from '../workflows/client/schedule.ts';
 import { ensureSearchAttributes } from '../workflows/client/search-attributes.ts';
 import { type Command, type Result, UsageError, type Values } from './run.ts';
@@ -115,10 +116,21 @@ function timeoutOf(values: Values): number {
   return seconds * 1000;
 }
 
-async function decide({ db }: Servers, decision: Decision, filter: MailFilter): Promise<Result> {
+/** Returns the services with which this command repairs, as a sweep does. */
+function repairServices({ db, client, taskQueue }: Servers): RepairServices {
+  return {
+    db,
+    log: { warn: (_, message) => process.stderr.write(`${message}\n`) },
+    listStartedExecutions: (since) => listStartedExecutions(client, taskQueue, since),
+    signalExecution: (executionId) => signalExecution(client, executionId),
+  };
+}
+
+async function decide(servers: Servers, decision: Decision, filter: MailFilter): Promise<Result> {
+  const { db } = servers;
   await mustExist(db, filter);
   const count = await decideMail(db, decision, filter);
-  await repairRestores({ db, log: { warn() {} } });
+  await repairRestores(repairServices(servers));
   const word = decision === 'release' ? 'released' : 'discarded';
   return { ok: true, data: { [word]: count }, lines: [`${count} messages are ${word}.`] };
 }
@@ -138,9 +150,9 @@ async function mustExist(db: Database, { projectId, campaignId }: MailFilter): P
 const lookMs = 500;
 
 /** Starts a sweep, and waits until all restores are repaired. Returns false when the time is over. */
-async function compare({ db, client, taskQueue }: Servers, timeoutMs: number): Promise<boolean> {
+async function compare(servers: Servers, timeoutMs: number): Promise<boolean> {
+  const { db, client, taskQueue } = servers;
   const end = Date.now() + timeoutMs;
-  const log = { warn: (_: object, message: string) => process.stderr.write(`${message}\n`) };
   await ensureSearchAttributes(client);
   await ensureSweep(client, taskQueue);
   const before = await readHeartbeat(db);
@@ -150,7 +162,7 @@ async function compare({ db, client, taskQueue }: Servers, timeoutMs: number): P
     await sleep(lookMs);
   }
   for (;;) {
-    await repairRestores({ db, log });
+    await repairRestores(repairServices(servers));
     const open = (await listRestores(db)).filter((restore) => restore.ended_at === null);
     const isRepaired = open.every(
       ({ repaired_at, held_before, is_held }) =>

@@ -14,11 +14,15 @@ import {
   mayRestartMore,
   restartPage,
 } from '../../db/transactions/restores/lost-runs.ts';
-import { areCompared, hurryPage } from '../../db/transactions/restores/runs-ahead.ts';
+import { areCompared, hurryPage, recordLost } from '../../db/transactions/restores/runs-ahead.ts';
 import { signalChangedSince } from '../../db/workflows/executions/reconciliation.ts';
 
 export interface RepairServices {
   db: Database;
+  /** Lists the executions whose run was started after `since`. */
+  listStartedExecutions(since: Date): AsyncIterable<string>;
+  /** Signals the run of an execution to read its row. */
+  signalExecution(executionId: string): Promise<unknown>;
   log: { warn(details: object, message: string): void };
 }
 
@@ -53,7 +57,8 @@ export async function repairRestores(services: RepairServices): Promise<void> {
 }
 
 /** Returns true if everything is repaired. */
-async function repair({ db, log }: RepairServices, restore: RestoreRow): Promise<boolean> {
+async function repair(services: RepairServices, restore: RestoreRow): Promise<boolean> {
+  const { db, log } = services;
   switch (restore.kind) {
     case 'temporal_lost':
       await startOthers(db, restore);
@@ -67,11 +72,32 @@ async function repair({ db, log }: RepairServices, restore: RestoreRow): Promise
       return true;
     }
     case 'database_older':
+      if (restore.checked === 0) await endLostRuns(services, restore);
       while (!(await hurryPage(db, restore.id)));
       return areCompared(db, restore.id);
     default:
       return true;
   }
+}
+
+/** Maximum number of executions that are looked up together. */
+const lostPage = 500;
+
+/** Records the executions that only Temporal knows, and has their runs end. */
+async function endLostRuns(services: RepairServices, restore: RestoreRow): Promise<void> {
+  const { db, listStartedExecutions, signalExecution } = services;
+  const since = new Date((restore.from_at ?? restore.noticed_at).getTime() - skewMs);
+  const end = async (ids: readonly string[]) => {
+    for (const id of await recordLost(db, restore.id, ids)) await signalExecution(id);
+  };
+  let page: string[] = [];
+  for await (const id of listStartedExecutions(since)) {
+    page.push(id);
+    if (page.length < lostPage) continue;
+    await end(page);
+    page = [];
+  }
+  await end(page);
 }
 
 /**

@@ -48,7 +48,7 @@ import { deliveryRunId } from '../../domain/runs/execution.ts';
 import { recordHeartbeat } from '../../db/restores/heartbeat.ts';
 import { noticedMessages } from '../../domain/runs/restores.ts';
 import type { Heartbeat, KnownSweeps } from '../../domain/runs/lost-history.ts';
-import { repairRestores } from '../restores/repair.ts';
+import { repairRestores, type RepairServices } from '../restores/repair.ts';
 import { announceKeyEnds, type KeyExpiryServices } from './key-expiry.ts';
 import { warnOfLimits, type WarningServices } from './limit-warnings.ts';
 import type { Route } from '../../domain/routing/routing.ts';
@@ -74,7 +74,7 @@ export interface SweepActivities extends SweepTasks {
 }
 
 export interface SweepServices
-  extends WarningServices, UsageServices, ReconcileServices, KeyExpiryServices {
+  extends WarningServices, UsageServices, ReconcileServices, KeyExpiryServices, RepairServices {
   db: Database;
   log: ReconcileServices['log'] & KeyExpiryServices['log'];
   dispatcher: Dispatcher;

@@ -47,8 +47,10 @@ async function reconcile(...options: string[]) {
       err.mockRestore();
     },
   );
+  // Notices go to stderr, beside the one JSON object.
+  const json = written.find((line) => line.startsWith('{'));
   const text = written.join('');
-  return { code, text, result: text.startsWith('{') ? JSON.parse(text) : null };
+  return { code, text, result: json === undefined ? null : JSON.parse(json) };
 }
 
 async function send(to: string, more: object = {}): Promise<string> {

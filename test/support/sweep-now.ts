@@ -40,6 +40,8 @@ export function tasksOf(api: TestApi, settings: Partial<SweepServices>) {
     routes: [],
     describeExecutionRun: async () => ({ kind: 'missing' }),
     listClosedExecutions: async function* none() {},
+    listStartedExecutions: async function* none() {},
+    signalExecution: async () => false,
     describeSweep: async () => ({ createdAt: new Date(0), plannedAt: [], heartbeat: null }),
     settleMinutes: 15,
     unknownPolicy: 'fail',

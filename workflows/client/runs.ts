@@ -185,6 +185,17 @@ export async function* listClosedExecutions(client: Client, taskQueue: string, s
   }
 }
 
+/** Lists the executions whose run on our task queue was started after `since`. */
+export async function* listStartedExecutions(client: Client, taskQueue: string, since: Date) {
+  const query =
+    `WorkflowType = 'customerWorkflow' AND TaskQueue = '${taskQueue}' ` +
+    `AND StartTime > '${since.toISOString()}'`;
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    const executionId = executionOfRun(workflowId);
+    if (executionId) yield executionId;
+  }
+}
+
 /**
  * Returns the state of the run of an execution.
  * @throws when Temporal does not respond.

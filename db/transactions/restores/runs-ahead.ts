@@ -34,6 +34,27 @@ export async function hurryPage(db: Database, restoreId: string): Promise<boolea
   });
 }
 
+/**
+ * Records those of these executions that the restored database does not have. Returns their ids: their
+ * runs have no row.
+ */
+export async function recordLost(
+  db: Database,
+  restoreId: string,
+  executionIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    with lost as (
+      select id from unnest(${executionIds}::uuid[]) as started(id)
+        where not exists (select from execution where execution.id = started.id)
+    ), recorded as (
+      insert into restore_loss (restore_id, kind, id)
+        select ${restoreId}, 'execution', id from lost on conflict do nothing
+    )
+    select id from lost`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
 /** Returns true once all executions of before are compared with their runs. */
 export async function areCompared(db: Database, restoreId: string): Promise<boolean> {
   const { rows } = await sql`

@@ -2,10 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { listOpenRestores } from '../../../db/restores/restores.ts';
+import { listLosses, listOpenRestores } from '../../../db/restores/restores.ts';
 import { executionRunId } from '../../../domain/runs/execution.ts';
 import { sweepIdOf } from '../../../domain/runs/runs.ts';
-import { describeExecutionRun } from '../../../workflows/client/runs.ts';
+import {
+  describeExecutionRun,
+  listStartedExecutions,
+  signalExecution,
+} from '../../../workflows/client/runs.ts';
 import { describeSweep, ensureSweep } from '../../../workflows/client/schedule.ts';
 import { useEngine } from '../../support/engine.ts';
 import {
@@ -160,5 +164,35 @@ describe('a PostgreSQL of an earlier moment', () => {
     await repair();
     expect(await listOpenRestores(db)).toEqual([]);
     expect(await engine.mailsTo(email, 1)).toHaveLength(1);
+  });
+
+  it('ends the run of an execution that it does not have, and names the execution', async () => {
+    const workflow = await createWorkflow(engine, {
+      eventName: randomUUID(),
+      steps: [{ type: 'WAIT_FOR_EVENT', name: 'Wait', config: { eventName: randomUUID() } }],
+    });
+    const since = new Date(Date.now() - 1_000);
+    const id = await startByHand(engine, workflow.id, await createContact(engine, newAddress()));
+    await executionIn(engine, workflow.id, id, 'WAITING');
+    const list = async () => {
+      const ids = [];
+      for await (const one of listStartedExecutions(client, engine.taskQueue, since)) ids.push(one);
+      return ids;
+    };
+    await waitFor('the run in the list', async () => (await list()).includes(id));
+    await sql`delete from execution where id = ${id}`.execute(db);
+    const { rows } = await sql<{ id: string }>`
+      insert into restore (kind, from_at, to_at, held_before)
+        values ('database_older', now(), now(), now()) returning id`.execute(db);
+    await tasksOf(engine.api, {
+      listStartedExecutions: () => listStartedExecutions(client, engine.taskQueue, since),
+      signalExecution: (executionId) => signalExecution(client, executionId),
+    }).REPAIR_RESTORES();
+    expect(await listLosses(db, rows, 'execution')).toEqual({ count: 1, ids: [id] });
+    const handle = client.workflow.getHandle(executionRunId(id));
+    await waitFor(
+      'the end of the run',
+      async () => (await handle.describe()).status.name !== 'RUNNING',
+    );
   });
 });
