@@ -15,12 +15,14 @@ COPY providers providers
 COPY workflows workflows
 COPY activities activities
 COPY worker worker
+COPY ops ops
 COPY api api
 COPY docs docs
 COPY client client
 COPY console console
 COPY dev/build.ts dev/build.ts
 COPY dev/builds dev/builds
+COPY dev/servers/connect.ts dev/servers/stack-file.ts dev/servers/
 RUN npm run build
 
 # No install script is needed: what has native parts brings them built, for all platforms. The

@@ -228,6 +228,14 @@ it('runs from what the image holds, with the settings of production', async () =
     cwd: folder,
     env: { ...settings, DATABASE_URL: databaseUrl },
   });
+  const help = await promisify(execFile)(
+    process.execPath,
+    ['dist/ops/main.js', 'reconcile', '--help'],
+    {
+      cwd: folder,
+    },
+  );
+  expect(help.stdout).toContain('reconcile');
   const [api] = await Promise.all([
     useApiProcess(engine, settings, { folder, file: 'dist/api/main.js' }),
     useWorkerProcess(engine, settings, { folder, file: 'dist/worker/main.js' }),
