@@ -1,6 +1,6 @@
 // The command line in a checkout: `npm run -s everpost -- <arguments>`.
 import { pathToFileURL } from 'node:url';
-import { buildCli } from './builds/cli.mjs';
+import { buildCli } from './cli.mjs';
 
 const file = await buildCli();
 // npm changes to the folder of the package. Paths are those of the folder in which it was called.
