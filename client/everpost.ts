@@ -18,7 +18,10 @@ export interface EverpostOptions {
   timeoutMs?: number;
   /** True: the server refuses unknown keys. Default: the server ignores unknown keys. */
   strict?: boolean;
-  /** Replaces the global `fetch`, for example to use a proxy, or in a test. */
+  /**
+   * Replaces the global `fetch`, for example to use a proxy, or in a test. An `EverpostError` that it
+   * throws becomes the error of the call.
+   */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -195,6 +198,7 @@ export class Everpost {
       response = await this.#fetch(url, { ...init, redirect: 'manual' });
       text = await response.text();
     } catch (cause) {
+      if (cause instanceof EverpostError) throw cause;
       const code = limit.aborted ? 'TIMEOUT' : 'CONNECTION_FAILED';
       const reason = limit.aborted
         ? `no answer within ${this.#timeoutMs} ms`

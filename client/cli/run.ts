@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
-import { Everpost } from '../everpost.ts';
 import { checkOperands, readArguments } from './frame/arguments.ts';
+import { clientOf } from './frame/client.ts';
 import type { Call, Command } from './frame/command.ts';
 import type { Environment } from './frame/environment.ts';
 import { type ExitCode, exitCodes, shownError, wrongCall } from './frame/failure.ts';
@@ -23,9 +23,6 @@ export interface Host {
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
 }
-
-/** Maximum time of one request: an apply may wait for another one. */
-const timeoutMs = 120_000;
 
 /** Runs the command that the words name. Returns the exit code. */
 export async function runProgram(
@@ -110,14 +107,7 @@ function callOf(host: Host, given: Given): Call {
     project: async (profile) =>
       findProject(profileName(profile ?? options.profile, env), env, await call.settings()),
     async api(profile) {
-      const { url, key } = await call.project(profile);
-      return new Everpost({
-        baseUrl: url,
-        apiKey: key,
-        timeoutMs,
-        fetch: (address, init) =>
-          fetch(address, { ...init, signal: AbortSignal.any([signal, init.signal!]) }),
-      });
+      return clientOf(await call.project(profile), signal);
     },
   };
   return call;

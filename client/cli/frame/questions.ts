@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { wrongCall } from './failure.ts';
+import { refused, wrongCall } from './failure.ts';
+import { escapeControls } from './text.ts';
 
 interface Streams {
   stdin: NodeJS.ReadStream;
@@ -34,23 +35,34 @@ export class Questions {
 
   /** Asks for a secret, which is not echoed. */
   async secret(question: string, instead: string): Promise<string> {
-    this.#streams.stderr.write(question);
+    this.#needTerminal(instead);
+    this.#streams.stderr.write(escapeControls(question));
     const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-    const answer = await this.#ask('', instead, silent);
-    this.#streams.stderr.write('\n');
-    return answer;
+    try {
+      return await this.#ask('', instead, silent);
+    } finally {
+      this.#streams.stderr.write('\n');
+    }
   }
 
   async #ask(question: string, instead: string, output: NodeJS.WritableStream): Promise<string> {
-    if (!this.isTerminal) throw wrongCall(`There is no terminal to ask on. ${instead}.`);
+    this.#needTerminal(instead);
     const { stdin, signal } = this.#streams;
     const asked = createInterface({ input: stdin, output, terminal: true });
+    const ended = new Promise<never>((_resolve, reject) => {
+      asked.once('close', () => reject(refused('NOT_CONFIRMED', 'The question has no answer.')));
+    });
     // In this mode the terminal sends Ctrl-C as a character, which the interface turns into this.
     asked.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     try {
-      return (await asked.question(question, { signal })).trim();
+      const answer = asked.question(escapeControls(question), { signal });
+      return (await Promise.race([answer, ended])).trim();
     } finally {
       asked.close();
     }
+  }
+
+  #needTerminal(instead: string): void {
+    if (!this.isTerminal) throw wrongCall(`There is no terminal to ask on. ${instead}.`);
   }
 }

@@ -26,12 +26,16 @@ beforeEach(async () => {
 });
 
 /** Starts a server that gives one answer to all requests, and records them. */
-async function serverWith(status: number, body: object, headers: Record<string, string> = {}) {
+async function serverWith(
+  status: number,
+  body: object | string,
+  headers: Record<string, string> = {},
+) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(JSON.stringify(body));
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
   });
   return { ...use(await listen(server)), requests };
 }
@@ -89,6 +93,18 @@ describe('the command line', () => {
     });
   });
 
+  it('ends with 4 when a website answers instead of Everpost', async () => {
+    const { url } = await serverWith(200, '<html>Hello</html>', { 'content-type': 'text/html' });
+    const options = { env: { ...env, EVERPOST_URL: url } };
+    const login = ['login', '--url', `${url}/console`, '--key-stdin'];
+    for (const words of [login, ['pull'], ['plan', '--text'], ['logs']]) {
+      const { exitCode, stdout, stderr } = await cli.run(words, { ...options, stdin: secretKey });
+      const text = expect.stringContaining('The response (200) is not one of Everpost.') as string;
+      expect([words[0], exitCode, stdout, stderr]).toEqual([words[0], 4, '', text]);
+    }
+    expect((await cli.run(['profiles'])).json()).toEqual([]);
+  });
+
   it('does not follow a redirect with the key', async () => {
     const other = await serverWith(200, {});
     const { url } = await serverWith(307, {}, { location: `${other.url}/v1/track` });
@@ -140,8 +156,20 @@ describe('login', () => {
   });
 
   it('asks nothing without a terminal', async () => {
-    const { exitCode, stderr } = await cli.run(['login', '--url', api.url]);
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--key-stdin')]);
+    const { exitCode, stderr } = await cli.run(['login', '--url', api.url, '--json']);
+    expect(exitCode).toBe(2);
+    const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
+    expect(error).toMatchObject({ code: 'WRONG_CALL' });
+    expect(error.message).toContain('--key-stdin');
+  });
+
+  it('sends a key from stdin only to a server that the command names', async () => {
+    const evil = await serverWith(200, { name: 'Key' });
+    await writeFile(join(cli.folder, 'everpost.yaml'), `profiles: {shop: {url: "${evil.url}"}}`);
+    const unnamed = ['login', '--profile', 'shop', '--key-stdin'];
+    const { exitCode, stderr } = await cli.run(unnamed, { stdin: secretKey });
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--key-stdin needs --url')]);
+    expect(evil.requests).toEqual([]);
   });
 
   it('keeps the key from another url in everpost.yaml', async () => {

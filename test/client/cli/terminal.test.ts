@@ -42,7 +42,7 @@ it.runIf(hasScript)('asks on a terminal, and does not show the key', async () =>
     'login',
     [
       ['Url of the server: ', api.url],
-      ['Secret key: ', key],
+      [`Secret key for ${api.url}: `, key],
     ],
     options,
   );
@@ -51,6 +51,11 @@ it.runIf(hasScript)('asks on a terminal, and does not show the key', async () =>
   await mkdir(join(cwd, 'topics'));
   const topic = 'name: News\nvisibility: public\ndefault: subscribed\n';
   await writeFile(join(cwd, 'topics/news.yaml'), topic);
+  const unanswered = await onTerminal('apply', [['Apply to Shop?', '\u0004']], options);
+  expect(unanswered).toMatchObject({
+    exitCode: 1,
+    shown: expect.stringContaining('The question has no answer.'),
+  });
   const declined = await onTerminal('apply', [['Apply to Shop?', 'n']], options);
   expect(declined).toMatchObject({
     exitCode: 1,

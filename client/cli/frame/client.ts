@@ -1,0 +1,32 @@
+import { EverpostError } from '../../error.ts';
+import { Everpost } from '../../everpost.ts';
+import type { Project } from './profiles.ts';
+
+/** Maximum time of one request: an apply may wait for another one. */
+const timeoutMs = 120_000;
+
+/**
+ * Returns the client of a project. It refuses a successful response that is not JSON: it comes from
+ * another server, such as the one of a website.
+ * @param signal ends all requests
+ */
+export function clientOf(
+  { url, key }: Pick<Project, 'url' | 'key'>,
+  signal: AbortSignal,
+): Everpost {
+  return new Everpost({
+    baseUrl: url,
+    apiKey: key,
+    timeoutMs,
+    async fetch(address, init) {
+      const response = await fetch(address, {
+        ...init,
+        signal: AbortSignal.any([signal, init.signal!]),
+      });
+      const type = response.headers.get('content-type') ?? '';
+      if (!response.ok || type.startsWith('application/json')) return response;
+      await response.body?.cancel();
+      throw EverpostError.of(response, undefined);
+    },
+  });
+}
