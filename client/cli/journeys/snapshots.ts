@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { Stats } from 'node:fs';
+import { lstat, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { templateText } from '../../../domain/files/write.ts';
 import type { SimulatedMail } from '../../../domain/simulation/simulation.ts';
 import { failure, textParting } from './parting.ts';
@@ -14,14 +15,22 @@ export type SnapshotMode = 'update' | 'create' | 'compare';
 
 const folderChars = 80;
 
+/** The names of snapshots. Other files in their folder are left alone. */
+const isSnapshot = (name: string) => /^\d+-.*\.html$/.test(name);
+
 /** Returns the names of the folders of a file's tests, made from the names of the tests. */
 export function snapshotFolders(names: readonly string[]): string[] {
-  const taken = new Map<string, number>();
+  const numbers = new Map<string, number>();
+  const taken = new Set<string>();
   return names.map((name) => {
-    const folder = plainName(name).slice(0, folderChars) || 'test';
-    const number = (taken.get(folder) ?? 0) + 1;
-    taken.set(folder, number);
-    return number === 1 ? folder : `${folder}-${number}`;
+    const plain = plainName(name).slice(0, folderChars) || 'test';
+    let number = (numbers.get(plain) ?? 0) + 1;
+    const folder = () => (number === 1 ? plain : `${plain}-${number}`);
+    // Another test may have the name that ends in this number.
+    while (taken.has(folder())) number += 1;
+    numbers.set(plain, number);
+    taken.add(folder());
+    return folder();
   });
 }
 
@@ -48,12 +57,15 @@ export async function checkSnapshot(
         templateText({ subject }, body),
       ]),
   );
+  // The folder may come from a stranger. Through a link, it would read and replace other files.
+  const obstacle = await findObstacle(folder);
+  if (obstacle !== null) return [`snapshot: ${obstacle} Nothing was read or written.`];
   const stored = await readFolder(folder);
-  if (mode === 'update' || (mode === 'create' && stored === null)) {
-    await writeFolder(folder, files);
+  if (mode === 'update' || (mode === 'create' && stored.size === 0)) {
+    await writeFolder(folder, stored, files);
     return [];
   }
-  if (stored === null) {
+  if (stored.size === 0 && files.size > 0) {
     return [`snapshot: ${shownFolder} is missing. Run \`everpost test --update\`, and commit it.`];
   }
   const hint = 'If this is right, run everpost test --update.';
@@ -81,25 +93,52 @@ function differingLines(what: string, expected: string, actual: string): string 
   return failure(what, { expected: lineOf(before), actual: lineOf(after), part });
 }
 
-/** Returns the files of a folder; null: there is no folder. */
-async function readFolder(folder: string): Promise<Map<string, string> | null> {
-  let names: string[];
-  try {
-    names = await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+/** Returns a sentence about a link, or a file in the place of a folder; null: there is none. */
+async function findObstacle(folder: string): Promise<string | null> {
+  const shownPath = (path: string) => relative(dirname(dirname(folder)), path);
+  for (const path of [dirname(folder), folder]) {
+    const known = await lstatOf(path);
+    if (known && !known.isDirectory())
+      return `${shownPath(path)} must be a folder, not a link or a file.`;
   }
-  const files = await Promise.all(
-    names
-      .filter((name) => name.endsWith('.html'))
-      .map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const),
-  );
-  return new Map(files);
+  for (const name of await namesIn(folder)) {
+    const path = join(folder, name);
+    const known = await lstatOf(path);
+    if (known && !known.isFile())
+      return `${shownPath(path)} must be a file, not a link or a folder.`;
+  }
+  return null;
 }
 
-async function writeFolder(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  for (const [name, text] of files) await writeFile(join(folder, name), text);
+async function lstatOf(path: string): Promise<Stats | null> {
+  return lstat(path).catch(nullIfMissing);
+}
+
+/** Returns the names of the snapshots in a folder; none if there is no folder. */
+async function namesIn(folder: string): Promise<string[]> {
+  return ((await readdir(folder).catch(nullIfMissing)) ?? []).filter(isSnapshot);
+}
+
+function nullIfMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}
+
+async function readFolder(folder: string): Promise<Map<string, string>> {
+  const files = (await namesIn(folder)).map(
+    async (name) => [name, await readFile(join(folder, name), 'utf8')] as const,
+  );
+  return new Map(await Promise.all(files));
+}
+
+/** Replaces the snapshots in a folder. Without any, an empty folder goes, too. */
+async function writeFolder(
+  folder: string,
+  stored: ReadonlyMap<string, string>,
+  files: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const name of stored.keys()) await rm(join(folder, name), { force: true });
+  if (files.size > 0) await mkdir(folder, { recursive: true });
+  else if (stored.size > 0) await rmdir(folder).catch(() => {});
+  for (const [name, text] of files) await writeFile(join(folder, name), text, { flag: 'wx' });
 }
