@@ -1,10 +1,11 @@
 import { isJsonEqual } from '../filter/value.ts';
 import { limits } from '../limits.ts';
 import { cutText } from '../text-rules.ts';
+import { cutPlace, placeIn } from './places.ts';
 
 /** Differences between the values of two files, by place. */
 
-/** A field that differs; null where there is none. */
+/** A field that differs. A value is null where there is none, or where it is null. */
 export interface FieldDifference {
   /** Dot path of the field: a step by its key, other items of a list by index. */
   at: string;
@@ -29,12 +30,14 @@ export function fileDifferences(
     other['transitions'] = one['transitions'];
   }
   collect(found, '', one, other);
-  const fields = found.slice(0, limits.planFields).map(({ at, ...values }) => ({
+  // A new file has every field that is not null.
+  const listed = before === null ? found.filter(({ after }) => after !== null) : found;
+  const fields = listed.slice(0, limits.planFields).map(({ at, ...values }) => ({
     at,
     before: shown(values.before),
     after: shown(values.after),
   }));
-  return { fields, fieldCount: found.length };
+  return { fields, fieldCount: listed.length };
 }
 
 /** Returns the fields of a file with the steps by their keys. */
@@ -60,20 +63,31 @@ function collect(found: FieldDifference[], at: string, before: unknown, after: u
   if (before === after) return;
   const [one, other] = [partsOf(before), partsOf(after)];
   if (one.size === 0 && other.size === 0) {
-    if (isJsonEqual(before ?? null, after ?? null)) return;
+    // A field that is null can mean something else than a field that is left out.
+    if (isJsonEqual(before, after)) return;
     found.push({ at, before: before ?? null, after: after ?? null });
+    return;
+  }
+  if (isContainer(before) && isContainer(after) && Array.isArray(before) !== Array.isArray(after)) {
+    collect(found, at, before, undefined);
+    collect(found, at, undefined, after);
     return;
   }
   // A list or object in place of a text or number: both are listed.
   if (isScalar(before)) found.push({ at, before, after: null });
   if (isScalar(after)) found.push({ at, before: null, after });
   for (const name of new Set([...one.keys(), ...other.keys()])) {
-    collect(found, at === '' ? name : `${at}.${name}`, one.get(name), other.get(name));
+    collect(found, at === '' ? cutPlace(name) : placeIn(at, name), one.get(name), other.get(name));
   }
 }
 
 function partsOf(value: unknown): ReadonlyMap<string, unknown> {
-  return new Map(isScalar(value) ? [] : Object.entries(value ?? {}));
+  if (!isContainer(value)) return new Map();
+  return new Map(Object.entries(value).filter(([, part]) => part !== undefined));
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function isScalar(value: unknown): boolean {

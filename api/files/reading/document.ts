@@ -1,5 +1,6 @@
 import { Composer, CST, isMap, isScalar, isSeq, Lexer, type Pair, Parser } from 'yaml';
 import type { FieldCode } from '../../../domain/errors.ts';
+import { cutPlace, placeMax, placeOfNames } from '../../../domain/files/places.ts';
 import { lastIndexAt, lineStarts } from '../../../domain/template/faults.ts';
 
 /**
@@ -202,7 +203,7 @@ class Values {
   }
 
   #wrong(message: string, node: unknown, path: readonly string[]): void {
-    this.#refuse(message, startOf(node), { place: path.length === 0 ? null : path.join('.') });
+    this.#refuse(message, startOf(node), { place: path.length === 0 ? null : placeOfNames(path) });
   }
 }
 
@@ -213,7 +214,7 @@ class Values {
 export function nameInList(item: unknown, index: number, list: readonly string[]): string {
   if (list.length !== 1 || list[0] !== 'steps') return String(index);
   const key: unknown = isMap(item) ? item.get('key') : (Object(item) as { key?: unknown }).key;
-  return typeof key === 'string' && key !== '' ? key : String(index);
+  return typeof key === 'string' && key !== '' ? cutPlace(key) : String(index);
 }
 
 /** Returns a key as text; null: it is no text, number or boolean. */
@@ -261,14 +262,16 @@ class Positions {
     return at === null ? null : this.at(at);
   }
 
-  /** Returns the positions of the outer places. */
+  /** Returns the positions of the outer places that are not too long. */
   all(contents: unknown): Map<string, TextPosition> {
     const found = new Map<string, TextPosition>();
     const parts: Part[] = [{ path: [], named: contents, node: contents }];
     for (const part of parts) {
       const at = startOf(part.named);
       if (at !== null) found.set(part.path.join('.'), this.at(at));
-      if (parts.length < placesMax) parts.push(...partsOf(part).slice(0, placesMax));
+      if (parts.length >= placesMax) continue;
+      const inner = partsOf(part).slice(0, placesMax);
+      parts.push(...inner.filter(({ path }) => path.join('.').length <= placeMax));
     }
     return found;
   }

@@ -13,8 +13,8 @@ export interface TemplateParts {
 export function splitTemplate(text: string): TemplateParts | null {
   const [opening] = /^\uFEFF?---[ \t]*\r?\n/.exec(text) ?? [];
   if (opening === undefined) return null;
-  // Sticky, so that the search does not begin again at each character.
-  const closing = /^---[ \t]*(?:\r?\n|$)/gm;
+  // Without the flag m, for which a line also ends at U+2028, which is a character of YAML texts.
+  const closing = /(?<=\n)---[ \t]*(?:\r?\n|$)/g;
   closing.lastIndex = opening.length;
   const found = closing.exec(text);
   if (!found) return null;

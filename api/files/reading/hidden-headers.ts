@@ -42,6 +42,8 @@ export function unkeptHeaders(
   const message =
     'Is a masked value, but no value is stored for this header. Write the real value.';
   return Object.entries(headers)
-    .filter(([name, value]) => value === hidden && !hiddenAt(stored, `${place}.${name}`))
+    .filter(
+      ([name, value]) => value === hidden && hiddenAt(stored, `${place}.${name}`) === undefined,
+    )
     .map(([name]) => ({ field: `${place}.${name}`, code: 'not_allowed', message }));
 }

@@ -1,5 +1,6 @@
 import type { FieldCode } from '../../../domain/errors.ts';
 import type { FileKind } from '../../../domain/files/kinds.ts';
+import { cutPlace } from '../../../domain/files/places.ts';
 import type { TextPosition } from './document.ts';
 
 /** The objects that files describe, and the mistakes in files. */
@@ -36,9 +37,12 @@ export function placed(
   places: ReadonlyMap<string, TextPosition>,
 ): Pick<ReadObject, 'places' | 'placeOf'> {
   const placeOf = (place: string): TextPosition | null => {
-    const position = places.get(place);
-    if (position || place === '') return position ?? null;
-    return placeOf(place.slice(0, Math.max(0, place.lastIndexOf('.'))));
+    // A loop instead of recursion: a key may have more dots than the call stack has room for.
+    let outer = place;
+    while (outer !== '' && !places.has(outer)) {
+      outer = outer.slice(0, Math.max(0, outer.lastIndexOf('.')));
+    }
+    return places.get(outer) ?? null;
   };
   return { places, placeOf };
 }
@@ -65,10 +69,11 @@ export function problemAt(
   code: FieldCode,
   message: string,
 ): FileProblem {
-  const position = placeOf(place ?? '');
+  const shown = place === null ? null : cutPlace(place);
+  const position = placeOf(shown ?? '');
   return {
     path,
-    place,
+    place: shown,
     line: position?.line ?? null,
     column: position?.column ?? null,
     code,

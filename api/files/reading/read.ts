@@ -1,4 +1,5 @@
 import type { FieldCode } from '../../../domain/errors.ts';
+import { placeOfNames } from '../../../domain/files/places.ts';
 import { fileKeyPattern, type FileKind, parseFilePath } from '../../../domain/files/kinds.ts';
 import { limits } from '../../../domain/limits.ts';
 import { findTemplateFault } from '../../../domain/template/render.ts';
@@ -127,7 +128,7 @@ class FilesReader {
 
   #replaced(file: Pick<ReadObject, 'path' | 'placeOf'>, value: object): Record<string, unknown> {
     const replaced = this.#replacer.replace(value, (path, code, message) => {
-      this.#problems.push(problemAt(file, path.join('.'), code, message));
+      this.#problems.push(problemAt(file, placeOfNames(path), code, message));
     });
     return replaced as Record<string, unknown>;
   }

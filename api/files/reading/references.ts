@@ -1,4 +1,5 @@
 import type { FieldProblem } from '../../../domain/errors.ts';
+import { cutPlace, placeIn } from '../../../domain/files/places.ts';
 import type { FileIds } from './objects.ts';
 
 /** Replaces the keys in a file by the ids of the objects that have them. */
@@ -23,7 +24,7 @@ export class References {
     if (id !== undefined) return id;
     const noun = nouns[kind];
     const message = `There is no ${noun} "${key}" in the files or in the project.`;
-    this.problems.push({ field, code: 'not_found', message });
+    this.problems.push({ field: cutPlace(field), code: 'not_found', message });
     return noId;
   }
 
@@ -33,11 +34,13 @@ export class References {
    */
   condition(value: unknown, field: string): unknown {
     if (Array.isArray(value)) {
-      return value.map((item: unknown, index) => this.condition(item, `${field}.${index}`));
+      return value.map((item: unknown, index) =>
+        this.condition(item, placeIn(field, String(index))),
+      );
     }
     if (typeof value !== 'object' || value === null) return value;
     const entries = Object.entries(value).map(([name, inner]: [string, unknown]) => {
-      const at = `${field}.${name}`;
+      const at = placeIn(field, name);
       const isName = name === 'field' && typeof inner === 'string';
       return [name, isName ? this.#name(inner, at) : this.condition(inner, at)];
     });

@@ -1,5 +1,6 @@
 import { bug, type FieldProblem } from '../../../domain/errors.ts';
 import type { FileKind } from '../../../domain/files/kinds.ts';
+import { cutPlace } from '../../../domain/files/places.ts';
 import { readRequest, unknownField, unknownIn } from '../../http/validation.ts';
 import { nameInList } from './document.ts';
 import { segmentReader, templateReader, topicReader } from './content-readers.ts';
@@ -107,7 +108,9 @@ function check(object: ReadObject, ids: FileIds): { body: unknown; problems: Fil
 }
 
 /** Returns the problem of a request's field as a problem of the object's file. */
-export function inFile(object: ReadObject, { field, code, message }: FieldProblem): FileProblem {
+export function inFile(object: ReadObject, problem: FieldProblem): FileProblem {
+  const { code, message } = problem;
+  const field = cutPlace(problem.field);
   const place = readerOf(object.kind).placeOf?.(field, object) ?? field;
   const [former, name] = [nameOf(field), nameOf(place)];
   const text = message.replaceAll(`\`${former}\``, `\`${name}\``);

@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fileDifferences } from '../../../domain/files/difference.ts';
+import { isJsonEqual } from '../../../domain/filter/value.ts';
 
 const workflow = {
   name: 'Onboarding',
@@ -67,6 +69,47 @@ describe('the differences of two files', () => {
       { at: 'where', before: 'x', after: null },
       { at: 'where.a', before: null, after: 1 },
     ]);
+  });
+
+  it('tell null from a field that is left out, but not in a new file', () => {
+    const fields = [{ at: 'config.topic', before: null, after: null }];
+    const [without, withNull] = [{ config: {} }, { config: { topic: null } }];
+    expect(fileDifferences(without, withNull)).toEqual({ fields, fieldCount: 1 });
+    expect(fileDifferences(withNull, without)).toEqual({ fields, fieldCount: 1 });
+    expect(fileDifferences({ body: [] }, { body: [null] }).fieldCount).toBe(1);
+    expect(fileDifferences(null, { template: null })).toEqual({ fields: [], fieldCount: 0 });
+  });
+
+  it('list the parts of a list that becomes an object', () => {
+    expect(fileDifferences({ body: ['a'] }, { body: { 0: 'a' } }).fields).toEqual([
+      { at: 'body.0', before: 'a', after: null },
+      { at: 'body.0', before: null, after: 'a' },
+    ]);
+  });
+
+  it('are none only between equal values', () => {
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc.constantFrom(null, 'a', 0, true),
+        fc.array(tie('value'), { maxLength: 2 }),
+        fc.dictionary(fc.constantFrom('0', '1', 'a'), tie('value'), { maxKeys: 2 }),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(value, value, (before, after) => {
+        const { fieldCount } = fileDifferences({ body: before }, { body: after });
+        expect(fieldCount === 0).toBe(isJsonEqual(before, after));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('have short places, however long the keys are', () => {
+    const values = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`f${n}`, n]));
+    const { fields } = fileDifferences(null, { body: { ['x'.repeat(1e6)]: { a: values } } });
+    expect(fields).toHaveLength(100);
+    for (const { at } of fields) expect(at).toMatch(/^body\.x{494}…$/);
   });
 
   it('are the first 100, with long texts cut', () => {

@@ -95,6 +95,24 @@ describe('a file', () => {
     );
   });
 
+  it('of a template keeps a line separator in its front matter', () => {
+    for (const separator of ['\u2028', '\u2029', '\r']) {
+      const description = `One${separator}---\nTwo`;
+      const value = { name: 'A', subject: 'B', type: 'HEADLESS', description, body: 'Hi' };
+      const written = objectText('template', value, 'yaml');
+      expect(canonicalOf(readOne('templates/a.html', written), null)).toEqual(value);
+    }
+  });
+
+  it('keeps the empty value of a masked header', () => {
+    const text = 'url: https://a.example/\nevents: [order.*]\nheaders: {X-Token: •••}\n';
+    const object = readOne('subscriptions/a.yaml', text);
+    const stored = { value: {}, hidden: new Map([['headers.X-Token', '']]) };
+    expect(requestOf(object, ids, stored)).toMatchObject({
+      request: { body: { headers: { 'X-Token': '' } } },
+    });
+  });
+
   it('gives the body that a client would send, with ids in place of keys', () => {
     const request = requestOf(readOne('templates/welcome.html', template), ids, null);
     expect(request).toEqual({
@@ -202,6 +220,40 @@ describe('the problems of files', () => {
       expect.stringContaining('invalid_string'),
     );
     expect(problemsIn({ 'topics/news.yaml': nested(50) })[0]).toContain('invalid_string');
+  });
+
+  it('have short places, however long the keys are', () => {
+    const key = 'x'.repeat(100_000);
+    const values = (value: (n: number) => string) =>
+      `{${Array.from({ length: 2_000 }, (_, n) => value(n)).join(', ')}}`;
+    const { objects, problems } = readFiles(
+      {
+        'segments/a.json': `{"${key}": ${values(() => '"a": 1')}}`,
+        'segments/b.yaml': `{"${key}": ${values((n) => `a${n}: "\${X}"`)}}`,
+        'segments/c.yaml': `condition: {"${key}": ${values((n) => `a${n}: {field: segment.a}`)}}`,
+        'workflows/d.yaml': `steps: [{key: "${key}", type: DELAY, config: ${values((n) => `a${n}: 1`)}}]`,
+      },
+      {},
+    );
+    const missing = objects.flatMap((object) => {
+      const made = requestOf(object, ids, null);
+      return 'problems' in made ? made.problems : [];
+    });
+    const places = [
+      ...[...problems, ...missing].map(({ place }) => place ?? ''),
+      ...objects.flatMap((object) => [...object.places.keys()]),
+    ];
+    expect(places).toContain(`condition.${'x'.repeat(489)}…`);
+    expect(Math.max(...places.map(({ length }) => length))).toBe(500);
+  });
+
+  it('are found at a key of many dots', () => {
+    const text = `{"${'.'.repeat(100_000)}": 1}`;
+    const object = readFiles({ 'topics/news.json': text }, {}).objects[0]!;
+    expect(object.placeOf('.'.repeat(20_000))).toEqual({ line: 1, column: 1 });
+    expect(requestOf(object, ids, null)).toMatchObject({
+      problems: expect.arrayContaining([expect.objectContaining({ code: 'unknown_field' })]),
+    });
   });
 
   it.each([
