@@ -175,7 +175,10 @@ function listReferred(
   throw invalidField('files', 'too_big', message);
 }
 
-/** Returns the ids by which references are resolved: first those of the files. */
+/**
+ * Returns the ids by which references are resolved: first those of the files. The former key of a
+ * renamed object has none.
+ */
 function idsOf(given: readonly GivenFile[], known: ReadonlyMap<string, FileObject>): FileIds {
   const maps = {
     template: new Map<string, string>(),
@@ -185,7 +188,8 @@ function idsOf(given: readonly GivenFile[], known: ReadonlyMap<string, FileObjec
   const set = (kind: FileKind, key: string, id: string | null) => {
     if (id !== null && Object.hasOwn(maps, kind)) maps[kind as ReferredKind].set(key, id);
   };
-  for (const { kind, key, id } of known.values()) set(kind, key, id);
+  const described = new Set(given.map(({ current }) => current));
+  for (const one of known.values()) if (!described.has(one)) set(one.kind, one.key, one.id);
   for (const { object, id } of given) set(object.kind, object.key, id);
   return { templates: maps.template, segments: maps.segment, topics: maps.topic };
 }

@@ -1,10 +1,12 @@
 import { findProject } from '../../../db/projects/projects.ts';
 import { findSecrets } from '../../../db/projects/secrets.ts';
 import { found } from '../../../domain/errors.ts';
+import { placeIn } from '../../../domain/files/places.ts';
 import { markSecrets } from '../../../domain/secrets/in-templates.ts';
 import { warningCodes } from '../../../domain/template/warnings.ts';
 import type { Services } from '../../services/services.ts';
 import { findWarningsApart } from '../apart/read-files.ts';
+import { nameInList } from '../reading/document.ts';
 import type { ComparedChange } from './compare.ts';
 
 /** Warnings about changed files: probable mistakes that are not refused. */
@@ -51,10 +53,12 @@ async function findUnknownSecrets(
   projectId: string,
   changes: readonly ComparedChange[],
 ): Promise<PlanWarning[]> {
-  const mentions = changes.flatMap(({ change: { kind, path }, value }) => {
-    if (value === null || path === null) return [];
+  const mentions = changes.flatMap(({ object }) => {
+    // The value as it is in the file: the value of the change hides headers.
+    if (object === null) return [];
+    const { kind, path, value } = object;
     if (kind === 'event-subscription') return secretsIn(value['headers'], 'headers', path);
-    return kind === 'workflow' ? secretsOfSteps(value['steps'], path) : [];
+    return kind === 'workflow' ? secretsOfSteps(value['steps'] ?? [], path) : [];
   });
   const names = [...new Set(mentions.map(({ name }) => name))];
   const known = new Set((await findSecrets(db, projectId, names)).map(({ name }) => name));
@@ -75,12 +79,12 @@ interface SecretMention {
 }
 
 function secretsOfSteps(steps: unknown, path: string): SecretMention[] {
-  return (steps as { key: string; config?: Record<string, unknown> }[]).flatMap(
-    ({ key, config = {} }) =>
-      ['url', 'headers', 'body'].flatMap((name) =>
-        secretsIn(config[name], `steps.${key}.config.${name}`, path),
-      ),
-  );
+  return (steps as { config?: Record<string, unknown> }[]).flatMap((step, index) => {
+    const place = placeIn('steps', nameInList(step, index, ['steps']));
+    return ['url', 'headers', 'body'].flatMap((name) =>
+      secretsIn(step.config?.[name], `${place}.config.${name}`, path),
+    );
+  });
 }
 
 /** Returns the secrets in the texts of a value. */
@@ -90,7 +94,9 @@ function secretsIn(value: unknown, at: string, path: string): SecretMention[] {
     return names.map((name) => ({ name, path, at }));
   }
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, inner]) => secretsIn(inner, `${at}.${name}`, path));
+  return Object.entries(value).flatMap(([name, inner]) =>
+    secretsIn(inner, placeIn(at, name), path),
+  );
 }
 
 /**

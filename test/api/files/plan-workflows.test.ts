@@ -211,7 +211,7 @@ describe('the file of a workflow', () => {
 
   it('may use a secret that does not exist yet, with a warning', async () => {
     const webhook =
-      '  - {key: crm, type: WEBHOOK, name: Crm, config: {url: "https://crm.example/{{secret.NOPE}}", method: POST}}\n';
+      '  - {key: crm, type: WEBHOOK, name: Crm, config: {url: "https://crm.example/{{secret.NOPE}}", method: POST, headers: {Authorization: "Token t={{secret.NOPE}}"}}}\n';
     const file = onboarding().replace(
       'transitions:\n',
       `${webhook}transitions:\n  - {from: two-days, to: crm}\n`,
@@ -224,6 +224,10 @@ describe('the file of a workflow', () => {
         at: 'steps.crm.config.url',
         message: expect.stringContaining('NOPE'),
       },
+      expect.objectContaining({
+        code: 'unknown_secret',
+        at: 'steps.crm.config.headers.Authorization',
+      }),
     ]);
     await shop.call('PUT', '/secrets/NOPE', { value: 'hush' });
     expect((await shop.plan({ [path]: file })).warnings).toEqual([]);

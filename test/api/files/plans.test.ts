@@ -136,6 +136,16 @@ describe('a plan', () => {
     expect(other.summary).toMatchObject({ create: 1, unmanaged: 1 });
   });
 
+  it('refuses the former key of a renamed object', async () => {
+    await shop.make('/segments', { name: 'Friends', type: 'STATIC' });
+    const renamed = { 'segments/pals.yaml': 'renamedFrom: friends\nname: Pals\ntype: STATIC\n' };
+    expect(await shop.refused({ ...renamed, 'segments/some.yaml': within('friends') })).toEqual([
+      ['files.segments/some.yaml#condition.groups.0.filters.0.field', 'not_found'],
+    ]);
+    const plan = await shop.plan({ ...renamed, 'segments/some.yaml': within('pals') });
+    expect(shown(plan)).toEqual(['update segment/pals', 'create segment/some']);
+  });
+
   it('deletes nothing without prune, and nothing that is protected', async () => {
     await shop.make('/templates', template());
     await shop.make('/templates', template({ name: 'Old' }));
