@@ -22,10 +22,14 @@ const idle = sql`interval '1 hour'`;
 
 /**
  * SQL that makes the sweep check the subscriptions of projects with new rows in `event_tally`. The
- * process that recorded these events may have died before it signalled a run.
+ * process that recorded these events may have died before it signalled a run. Skips locked
+ * subscriptions, so that no project holds up the others.
  */
 export const reconcileRecorded = sql`update event_subscription set next_reconcile_at = now()
-  where project_id in (select project_id from event_tally where fresh)`;
+  where id = any (array(
+    select inner_recorded.id from event_subscription inner_recorded
+      where inner_recorded.project_id in (select project_id from event_tally where fresh)
+      for no key update skip locked))`;
 
 /**
  * Returns a page, by id, of the subscriptions that are due for a check, with their projects.
@@ -55,10 +59,13 @@ export async function listForgotten(
               and ${after === null ? sql`true` : sql`due.id > ${after}`}
             order by due.id limit ${checkedAtOnce}) subscription
     ), idle as (
-      update event_subscription subscription set next_reconcile_at = now() + ${idle} from page
-        where subscription.id = page.id and not has_work and not is_waiting
-          -- Unless the subscription was made due again in the meantime.
-          and subscription.next_reconcile_at = page.next_reconcile_at
+      update event_subscription set next_reconcile_at = now() + ${idle}
+        where id = any (array(
+          select inner_idle.id from event_subscription inner_idle
+            join page on page.id = inner_idle.id and not has_work and not is_waiting
+            -- Unless the subscription was made due again in the meantime.
+            where inner_idle.next_reconcile_at = page.next_reconcile_at
+            for no key update of inner_idle skip locked))
     )
     select id, project_id as "projectId",
         has_work and disabled_reason_of_project is null as "isDue"

@@ -80,7 +80,8 @@ interface EventsToDelete {
 
 /**
  * Merges the rows of `event_tally` with the same project, name and day into one, if some of them
- * are fresh; no row is left if the sum is 0. The sum is exact even when other transactions merge or
+ * are fresh; no row is left if the sum is 0. The rows of projects with locked subscriptions stay
+ * fresh. The sum is exact even when other transactions merge or
  * record at the same time, because it covers exactly the deleted rows.
  */
 export async function foldEventTally(db: Database): Promise<void> {
@@ -95,9 +96,15 @@ export async function foldEventTally(db: Database): Promise<void> {
     ), noted as (
       -- Reads the same fresh rows, so that no row is merged before the subscriptions of its project
       -- are checked.
-      ${reconcileRecorded}
+      ${reconcileRecorded} returning id
+    ), locked as materialized (
+      -- Another transaction has locked these subscriptions: their project is checked again later.
+      select distinct project_id from event_subscription
+        where project_id in (select project_id from touched)
+          and id not in (select id from noted)
     )
     insert into event_tally (project_id, name, day, count, fresh)
-      select project_id, name, day, sum(count), false
-        from gone group by 1, 2, 3 having sum(count) <> 0`.execute(db);
+      select project_id, name, day, sum(count), project_id in (select project_id from locked)
+        from gone group by 1, 2, 3
+        having sum(count) <> 0 or project_id in (select project_id from locked)`.execute(db);
 }
