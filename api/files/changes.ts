@@ -30,7 +30,7 @@ export interface PlannedChange {
   id: string | null;
   /** Null: the object is deleted. */
   object: ReadObject | null;
-  /** Null: the object is new. */
+  /** The stored object, without the body of a template; null: the object is new, or deleted. */
   stored: StoredObject | null;
 }
 
@@ -46,14 +46,25 @@ export type ChangeOutcome =
  * what is deleted, in the opposite order. New objects get their `id` and their key.
  *
  * POST /plan sets `collects`: each change runs in a savepoint, and a Problem is its outcome.
- * Otherwise the first Problem is thrown.
+ * Otherwise the first Problem is thrown. `beforeDeleting` may read for long: deleted objects are not
+ * locked yet.
  */
 export type WriteChanges = (
-  writing: { tx: Database; projectId: string; causedBy: string } & Pick<
-    Services,
-    'cipher' | 'renderer'
-  >,
+  writing: GivenWriting,
   changes: readonly PlannedChange[],
   ids: FileIds,
-  options: { collects: boolean },
-) => Promise<ReadonlyMap<PlannedChange, ChangeOutcome>>;
+  options: { collects: boolean; beforeDeleting?: (outcomes: Outcomes) => Promise<void> },
+) => Promise<Outcomes>;
+
+export interface GivenWriting extends Pick<Services, 'cipher' | 'webhooks'> {
+  tx: Database;
+  projectId: string;
+  /** The result of `actorOf`. */
+  causedBy: string;
+  /** The result of `findBrokenOf`. */
+  broken: ReadonlyMap<string, string>;
+  /** Throws a Problem if the transaction takes too long: see `limitDuration`. */
+  checkTime: () => void;
+}
+
+type Outcomes = ReadonlyMap<PlannedChange, ChangeOutcome>;

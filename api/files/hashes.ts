@@ -5,6 +5,7 @@ import type { PlanRead } from '../../db/files/plans.ts';
 import type { FileKind } from '../../domain/files/kinds.ts';
 import { type Reader, readStoredFiles, type StoredFile } from './contents.ts';
 import { listPolicies } from './policies.ts';
+import { openText } from './sealed-files.ts';
 
 /** Notices changes of the objects that a plan depends on. */
 
@@ -41,7 +42,8 @@ export async function findStaleReads(
   return reads
     .filter((one) => {
       const name = nameOf(one);
-      const isSame = (ids.get(name) ?? null) === one.id && (hashes.get(name) ?? null) === one.hash;
+      const hash = one.hash === null ? null : openText(reader.cipher, one.hash);
+      const isSame = (ids.get(name) ?? null) === one.id && (hashes.get(name) ?? null) === hash;
       return !isSame || one.domains?.some((domain) => gone.has(domain));
     })
     .map(({ kind, key }) => ({ kind, key }));

@@ -30,7 +30,11 @@ interface SubscriptionCall {
   webhooks: { refuses(url: URL): boolean };
 }
 
-function refuseAddress(webhooks: SubscriptionCall['webhooks'], url: string): void {
+/**
+ * Refuses a URL that must not be called.
+ * @throws Problem VALIDATION_ERROR
+ */
+export function refuseAddress(webhooks: SubscriptionCall['webhooks'], url: string): void {
   if (!webhooks.refuses(new URL(url))) return;
   const { hostname } = new URL(url);
   const message = `${hostname} is not a public address. The operator of this server can allow private addresses with WEBHOOK_ALLOW_PRIVATE=true.`;

@@ -18,7 +18,10 @@ export interface PlanRead {
   key: string;
   /** Null: there was no such object, or it is a policy. */
   id: string | null;
-  /** Hash of its value, also of the parts that answers hide; null: there was no such object. */
+  /**
+   * The encrypted hash of its value, also of the parts that answers hide; null: there was no such
+   * object.
+   */
   hash: string | null;
   /** Sender domains that its file uses. */
   domains?: readonly string[];
@@ -48,12 +51,25 @@ function without<Left extends keyof PlanRow>(
 /** True for plans that can still be read. */
 const isKept = sql<boolean>`(expires_at is null or expires_at > now())`;
 
+/** Milliseconds that a plan waits for other plans and applies of its project. */
+const planWaitMs = 30_000;
+/** The statement that waits may take this much longer, so that the wait ends first. */
+const graceMs = 5_000;
+
 /**
  * Makes plans and applies of a project run one after the other, until the end of the transaction.
- * @throws 55P03 if the caller's `limitLockWaits` is over
+ * @throws 55P03 if the others take longer than `waitMs`
  */
-export async function lockPlans(tx: Database, projectId: string): Promise<void> {
+export async function lockPlans(
+  tx: Database,
+  projectId: string,
+  waitMs = planWaitMs,
+): Promise<void> {
+  await sql`select set_config('lock_timeout', ${String(waitMs)}, true),
+    set_config('statement_timeout', ${String(waitMs + graceMs)}, true)`.execute(tx);
   await sql`select pg_advisory_xact_lock(hashtextextended(${`plan ${projectId}`}, 0))`.execute(tx);
+  await sql`set local lock_timeout to default`.execute(tx);
+  await sql`set local statement_timeout to default`.execute(tx);
 }
 
 /**

@@ -39,7 +39,8 @@ create table segment (
 );
 comment on table segment is 'Segments: sets of contacts, selected by a condition or by hand.';
 create index segment_page on segment (project_id, created_at desc, id desc);
-create unique index segment_file_key on segment (project_id, file_key);
+-- Partial: a change of a key then does not hold up new rows that refer to the segment.
+create unique index segment_file_key on segment (project_id, file_key) where file_key is not null;
 create index segment_keyless on segment (project_id, created_at, id) where file_key is null;
 create index segment_due on segment (computed_at);
 

@@ -74,7 +74,9 @@ create table event_subscription (
 comment on table event_subscription is 'Addresses to which events of a project are sent, and how '
   'far each has read the events.';
 create index event_subscription_project on event_subscription (project_id, created_at, id);
-create unique index event_subscription_file_key on event_subscription (project_id, file_key);
+-- Partial: see segment_file_key.
+create unique index event_subscription_file_key on event_subscription (project_id, file_key)
+  where file_key is not null;
 create index event_subscription_keyless on event_subscription (project_id, created_at, id)
   where file_key is null;
 create index event_subscription_reconcile on event_subscription (next_reconcile_at);

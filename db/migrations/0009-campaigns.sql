@@ -21,7 +21,8 @@ create table template (
 );
 comment on table template is 'Subject, body and sender of a mail.';
 create index template_page on template (project_id, created_at desc, id desc);
-create unique index template_file_key on template (project_id, file_key);
+-- Partial: see segment_file_key.
+create unique index template_file_key on template (project_id, file_key) where file_key is not null;
 create index template_keyless on template (project_id, created_at, id) where file_key is null;
 create index template_topic on template (topic_id) where topic_id is not null;
 

@@ -37,7 +37,8 @@ create table workflow (
 comment on table workflow is 'A customer''s workflow: name, trigger, state.';
 comment on column workflow.trigger_schedule is 'The settings of a SCHEDULE trigger: those of {cron, timeZone, segmentId, filter} that are given; null for other triggers.';
 create index workflow_page on workflow (project_id, created_at desc, id desc);
-create unique index workflow_file_key on workflow (project_id, file_key);
+-- Partial: see segment_file_key.
+create unique index workflow_file_key on workflow (project_id, file_key) where file_key is not null;
 create index workflow_keyless on workflow (project_id, created_at, id) where file_key is null;
 create index workflow_trigger on workflow (project_id, trigger_event_name)
   where enabled and trigger_type = 'EVENT';

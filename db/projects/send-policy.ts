@@ -24,6 +24,12 @@ export async function readSendPolicy(db: Database, projectId: string): Promise<S
   return row ? (row as unknown as StoredSendPolicy) : { ...defaultSendPolicy, updatedAt: null };
 }
 
+/** Prevents changes of a project's send policy, also of the defaults, until the transaction ends. */
+export async function lockSendPolicy(tx: Database, projectId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(
+    hashtextextended(${`send policy ${projectId}`}, 0))`.execute(tx);
+}
+
 /**
  * Changes a project's send policy, in the caller's transaction. Absent fields keep their values.
  * The changed policy may allow mail that is held. So the caller must call `requestRelease` in the
@@ -36,8 +42,8 @@ export async function updateSendPolicy(
   change: { [K in keyof SendPolicy]?: SendPolicy[K] | undefined },
 ): Promise<void> {
   await holdProject(tx, projectId);
-  // First make sure that the row exists, and lock it: two concurrent changes of different fields
-  // then both take effect.
+  // Two concurrent changes of different fields both take effect.
+  await lockSendPolicy(tx, projectId);
   await sql`insert into send_policy (project_id) values (${projectId})
     on conflict do nothing`.execute(tx);
   await tx

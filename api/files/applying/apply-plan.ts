@@ -1,16 +1,15 @@
-import { type Database, limitLockWaits, transact } from '../../../db/database.ts';
+import { type Database, transact } from '../../../db/database.ts';
 import { lockFileObjects } from '../../../db/files/objects.ts';
 import {
   completePlan,
   findPlan,
   findPlanRequest,
   lockPlan,
-  lockPlans,
   type PlanRequest,
   type ShownPlan,
 } from '../../../db/files/plans.ts';
 import { lockProject } from '../../../db/projects/projects.ts';
-import { isLockTimeout } from '../../../db/sql-state.ts';
+import { lockSendPolicy } from '../../../db/projects/send-policy.ts';
 import { lockTopics } from '../../../db/topics/topics.ts';
 import { found, Problem } from '../../../domain/errors.ts';
 import { actorOf, type ProjectCaller } from '../../access/caller.ts';
@@ -18,19 +17,21 @@ import type { SecurityLog } from '../../access/security-log.ts';
 import type { Services } from '../../services/services.ts';
 import type { FileChange } from '../changes.ts';
 import { readFilesApart } from '../apart/read-files.ts';
+import { limitDuration } from '../duration.ts';
 import { openFiles } from '../sealed-files.ts';
 import { findStaleReads } from '../hashes.ts';
 import { compareFiles, type Comparison } from '../planning/compare.ts';
-import { isBusy, planWaitMs } from '../planning/make-plan.ts';
+import { waitForPlans } from '../planning/make-plan.ts';
 import { isBlocking, refusal } from '../planning/problems.ts';
 import type { ReadObject } from '../reading/objects.ts';
 import { finishApply } from './finish.ts';
 import { type Migration, storeMigrations, versionsOf } from './migrations.ts';
+import { findBrokenOf } from '../writing/broken.ts';
 import { writeChanges } from '../writing/write.ts';
 
 /** Applies plans: one transaction makes all of the changes. */
 
-interface Applier extends Pick<Services, 'db' | 'cipher' | 'renderer'> {
+interface Applier extends Pick<Services, 'db' | 'cipher' | 'renderer' | 'webhooks' | 'log'> {
   caller: ProjectCaller;
   note: SecurityLog['note'];
 }
@@ -56,14 +57,20 @@ export async function applyPlan(
   const paths = changesOf(plan).flatMap(({ path }) => path ?? []);
   const request = await findPlanRequest(db, planId, paths);
   const objects = request ? await readChanged(applier, plan, request) : [];
+  const broken = await findBrokenOf(applier, caller.projectId, objects);
   const apply = (collects: boolean) =>
-    applyOnce(applier, { planId, request, objects, collects }, options);
+    applyOnce(applier, { planId, request, objects, broken, collects }, options);
+  const { row, isNew } = await applyAgainIfBlocked(apply);
+  if (isNew) await finishQuietly(applier, row);
+  return row;
+}
+
+/** The plan is applied, whatever fails now. */
+async function finishQuietly({ db, caller, log }: Applier, row: ShownPlan): Promise<void> {
   try {
-    const { row, isNew } = await applyAgainIfBlocked(apply);
-    if (isNew) await finishApply(db, caller.projectId, row);
-    return row;
+    await finishApply(db, caller.projectId, row);
   } catch (error) {
-    throw isLockTimeout(error) ? isBusy() : error;
+    log.warn({ error, planId: row.id }, 'Segments were not counted after an apply');
   }
 }
 
@@ -115,31 +122,34 @@ interface GivenPlan {
   /** Null: the plan is applied, or gone. */
   request: PlanRequest | null;
   objects: readonly ReadObject[];
+  /** The result of `findBrokenOf`. */
+  broken: ReadonlyMap<string, string>;
   /** True: finds all changes that are blocked, instead of the first. */
   collects: boolean;
 }
 
 async function applyOnce(
   applier: Applier,
-  { planId, request, objects, collects }: GivenPlan,
+  { planId, request, objects, broken, collects }: GivenPlan,
   options: ApplyOptions,
 ): Promise<Applied> {
-  const { db, cipher, renderer, caller } = applier;
+  const { db, cipher, webhooks, caller } = applier;
   const { projectId } = caller;
   return transact(db, async (tx) => {
-    await limitLockWaits(tx, planWaitMs);
-    await lockPlans(tx, projectId);
+    await waitForPlans(tx, projectId);
     const plan = found('PLAN', planId, await lockPlan(tx, projectId, planId));
     if (plan.state === 'applied' || !request) return { row: plan, isNew: false };
     await lockForChanges(tx, caller, request);
-    const reader = { db: tx, projectId, cipher };
+    const checkTime = limitDuration();
+    const reader = { db: tx, projectId, cipher, checkTime };
     const changed = await findStaleReads(reader, request.reads);
     if (changed.length > 0) throw new Problem('PLAN_STALE', { details: { changed } });
     const compared = await compareFiles(reader, objects, deletionsOf(plan));
     if (compared.problems.length > 0) throw refusal(compared.problems);
     const { changes, ids } = compared;
     const before = await versionsOf(tx, changes);
-    const writing = { tx, projectId, causedBy: actorOf(caller), cipher, renderer };
+    const causedBy = actorOf(caller);
+    const writing = { tx, projectId, causedBy, cipher, webhooks, broken, checkTime };
     const outcomes = await writeChanges(writing, changes, ids, { collects });
     refuseBlocked(changes, outcomes);
     const jobs =
@@ -162,6 +172,7 @@ async function lockForChanges(
   const { disabled_reason: reason } = project;
   if (reason !== null) throw new Problem('PROJECT_DISABLED', { details: { reason } });
   await lockFileObjects(tx, projectId, reads);
+  if (reads.some(({ kind }) => kind === 'send-policy')) await lockSendPolicy(tx, projectId);
   // No topic gets a key of the plan meanwhile.
   if (reads.some(({ kind, id }) => kind === 'topic' && id === null))
     await lockTopics(tx, projectId);

@@ -19,8 +19,8 @@ const apply = endpoint({
     'one, and those whose step it does not have stay. An applied plan is answered again, without ' +
     'any change. PLAN_STALE: `details.changed` lists the objects that have changed since the plan ' +
     'was made. PLAN_BLOCKED: `details.changes` lists the changes that active executions or other ' +
-    'objects prevent. SERVICE_UNAVAILABLE: other plans of the project took over 30 seconds; ' +
-    'nothing was done.',
+    'objects prevent. SERVICE_UNAVAILABLE: other plans of the project took over 30 seconds, or ' +
+    'this one over a minute; nothing was done.',
   access: 'secret',
   role: 'ADMIN',
   body: z.object({
@@ -37,10 +37,11 @@ const apply = endpoint({
     body: { planId: planExample.id, note: 'Wait two days before the second mail' },
     response: appliedExample(),
   },
-  async handle({ db, cipher, renderer, caller, body, note }) {
+  async handle({ db, cipher, renderer, webhooks, log, caller, body, note }) {
     const { planId, migrate } = body;
     const options = { migrate, note: body.note ?? null };
-    const plan = await applyPlan({ db, cipher, renderer, caller, note }, planId, options);
+    const applier = { db, cipher, renderer, webhooks, log, caller, note };
+    const plan = await applyPlan(applier, planId, options);
     return presentPlan(db, await projectOf(db, caller), plan);
   },
 });

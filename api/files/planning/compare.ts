@@ -21,6 +21,7 @@ import type { PlannedChange } from '../changes.ts';
 import { type Reader, readStoredFiles, type StoredFile } from '../contents.ts';
 import { hashOf, nameOf } from '../hashes.ts';
 import { listPolicies } from '../policies.ts';
+import { sealText } from '../sealed-files.ts';
 import type { FileIds, FileProblem, ReadObject } from '../reading/objects.ts';
 import { canonicalOf, requestOf } from '../reading/requests.ts';
 
@@ -58,7 +59,7 @@ const referredMax = 1_000;
 
 /** @throws Problem VALIDATION_ERROR if the plan is too large */
 export async function compareFiles(
-  reader: Reader,
+  reader: Reader & { checkTime: () => void },
   objects: readonly ReadObject[],
   patterns: Patterns,
 ): Promise<Comparison> {
@@ -74,6 +75,7 @@ export async function compareFiles(
     problems: [],
   };
   for (const one of given.filter(({ current }) => current === null)) {
+    reader.checkTime();
     note(found, comparedOf(one, null, ids));
     await setImmediate();
   }
@@ -85,10 +87,11 @@ export async function compareFiles(
     reader,
     byKind([...current, ...deleted, ...referred]),
   )) {
-    hashes.set(nameOf(stored.object), hashOf(stored));
+    reader.checkTime();
+    hashes.set(nameOf(stored.object), sealText(reader.cipher, hashOf(stored)));
     const one = described.get(stored.object);
     if (one) note(found, comparedOf(one, stored, ids));
-    else if (pruned.has(stored.object)) found.changes.push(deletionOf(stored));
+    else if (pruned.has(stored.object)) found.changes.push(deletionOf(stored.object));
   }
   const managed = [...current, ...deleted].filter(({ id }) => id !== null).length;
   const reads = readsOf({
@@ -228,19 +231,30 @@ function comparedOf(given: GivenFile, stored: StoredFile | null, ids: FileIds): 
       name: nameIn(kind, value) ?? key,
       path,
     };
-    const difference = { fields: shown, fieldCount: count };
-    return { change: { change, id, object, stored, ...difference, references, value } };
+    const difference = { fields: copied(shown), fieldCount: count };
+    const kept = stored && withoutBody(stored);
+    return { change: { change, id, object, stored: kept, ...difference, references, value } };
   }
 }
 
-function deletionOf(stored: StoredFile): ComparedChange {
-  const { kind, key, id, name } = stored.object;
+/** Returns what later steps need of a stored object. A plan may have 500 bodies of 2 MB. */
+function withoutBody(stored: StoredFile): StoredFile {
+  const { body: _, ...value } = stored.value;
+  return { ...stored, value };
+}
+
+/** Returns a copy, because a cut text refers to the whole text. */
+function copied<T>(fields: T): T {
+  return JSON.parse(JSON.stringify(fields)) as T;
+}
+
+function deletionOf({ kind, key, id, name }: FileObject): ComparedChange {
   const change = { action: 'delete' as const, kind, key, id, name, path: null };
   return {
     change,
     id,
     object: null,
-    stored,
+    stored: null,
     fields: [],
     fieldCount: 0,
     references: [],

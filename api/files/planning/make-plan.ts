@@ -1,4 +1,4 @@
-import { type Database, limitLockWaits, transact } from '../../../db/database.ts';
+import { type Database, transact } from '../../../db/database.ts';
 import { countFileObjects } from '../../../db/files/objects.ts';
 import { insertPlan, lockPlans, type ShownPlan } from '../../../db/files/plans.ts';
 import { isLockTimeout } from '../../../db/sql-state.ts';
@@ -7,7 +7,9 @@ import { Problem } from '../../../domain/errors.ts';
 import { fileKinds } from '../../../domain/files/kinds.ts';
 import type { Services } from '../../services/services.ts';
 import { readFilesApart } from '../apart/read-files.ts';
+import { limitDuration } from '../duration.ts';
 import { sealFiles } from '../sealed-files.ts';
+import { findBrokenOf } from '../writing/broken.ts';
 import { type Comparison, compareFiles, type Patterns } from './compare.ts';
 import { mergeProblems } from '../reading/read.ts';
 import { refusal } from './problems.ts';
@@ -15,16 +17,13 @@ import type { PlanSummary, ShownChange } from './record.ts';
 import { rehearse, type Rehearsal, type RehearsedChange } from './rehearse.ts';
 import { findPlanWarnings } from './warnings.ts';
 
-/** Milliseconds that a plan waits for other plans and applies of its project. */
-export const planWaitMs = 30_000;
-
 interface GivenPlan extends Patterns {
   files: Readonly<Record<string, string>>;
   variables: Readonly<Record<string, string>>;
   examples: number;
 }
 
-interface Planner extends Pick<Services, 'db' | 'cipher' | 'renderer' | 'config'> {
+interface Planner extends Pick<Services, 'db' | 'cipher' | 'renderer' | 'webhooks' | 'config'> {
   projectId: string;
   /** The result of `actorOf`. */
   causedBy: string;
@@ -37,17 +36,21 @@ interface Planner extends Pick<Services, 'db' | 'cipher' | 'renderer' | 'config'
  * of the project take too long
  */
 export async function makePlan(planner: Planner, given: GivenPlan): Promise<ShownPlan> {
-  const { db, projectId, causedBy } = planner;
+  const { db, projectId, causedBy, cipher, webhooks } = planner;
   const { files, variables } = given;
   const { objects, problems } = await readFilesApart(projectId, files, variables);
   await makeMissingKeys(db, projectId);
+  const broken = await findBrokenOf(planner, projectId, objects);
   const { comparison, rehearsal, total } = await rolledBack(planner, async (tx) => {
-    const compared = await compareFiles({ ...readerOf(planner), db: tx }, objects, given);
+    const checkTime = limitDuration();
+    const reader = { db: tx, projectId, cipher, checkTime };
+    const compared = await compareFiles(reader, objects, given);
+    const writing = { tx, projectId, causedBy, cipher, webhooks, broken, checkTime };
     const all = { ...compared, problems: mergeProblems(problems, compared.problems) };
     return {
       comparison: all,
       total: await countFileObjects(tx, projectId),
-      rehearsal: await rehearse(writingOf(planner, tx), all, given.examples),
+      rehearsal: await rehearse(writing, all, given.examples),
     };
   });
   const refused = mergeProblems(comparison.problems, rehearsal.problems);
@@ -58,19 +61,11 @@ export async function makePlan(planner: Planner, given: GivenPlan): Promise<Show
     warnings: await findPlanWarnings(planner, projectId, rehearsal.changes),
   };
   const { reads } = comparison;
-  const request = { files: sealFiles(planner.cipher, files), variables, reads };
+  const request = { files: sealFiles(cipher, files), variables, reads };
   const row = await transact(db, (tx) =>
     insertPlan(tx, { projectId, createdBy: causedBy, ...request, ...shown }),
   );
   return { ...row, changes: shown.changes, warnings: shown.warnings } as unknown as ShownPlan;
-}
-
-function readerOf({ projectId, cipher }: Planner) {
-  return { projectId, cipher };
-}
-
-function writingOf({ projectId, causedBy, cipher, renderer }: Planner, tx: Database) {
-  return { tx, projectId, causedBy, cipher, renderer };
 }
 
 /** Ends a transaction that must change nothing, and carries its result. */
@@ -90,22 +85,29 @@ async function rolledBack<T>(
   let ended: RolledBack<T> | undefined;
   try {
     await transact(db, async (tx) => {
-      await limitLockWaits(tx, planWaitMs);
-      await lockPlans(tx, projectId);
+      await waitForPlans(tx, projectId);
       ended = new RolledBack(await work(tx));
       throw ended;
     });
   } catch (error) {
     if (error instanceof RolledBack && error === ended) return ended.result;
-    throw isLockTimeout(error) ? isBusy() : error;
+    throw error;
   }
-  throw isBusy();
+  throw new Error('The transaction of a plan was committed.');
 }
 
-/** Returns the answer when other plans of the project take longer than `planWaitMs`. */
-export function isBusy(): Problem {
-  const message = 'Another plan of the project is being made or applied.';
-  return new Problem('SERVICE_UNAVAILABLE', { message, suggestion: 'Try again in a minute.' });
+/**
+ * Makes plans and applies of a project run one after the other, until the end of the transaction.
+ * @throws Problem SERVICE_UNAVAILABLE if the others take too long
+ */
+export async function waitForPlans(tx: Database, projectId: string): Promise<void> {
+  try {
+    await lockPlans(tx, projectId);
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    const message = 'Another plan of the project is being made or applied.';
+    throw new Problem('SERVICE_UNAVAILABLE', { message, suggestion: 'Try again in a minute.' });
+  }
 }
 
 function summaryOf(

@@ -116,7 +116,7 @@ const createPlan = endpoint({
     'of `protect`: these are deleted. VALIDATION_ERROR names each problem as ' +
     '`files.<path>#<place>`, with `line` and `column`. A plan is kept for seven days, and the last ' +
     'ten open plans of a project. SERVICE_UNAVAILABLE: other plans of the project took over ' +
-    '30 seconds.',
+    '30 seconds, or this one over a minute.',
   access: 'secret',
   role: 'ADMIN',
   bodyBytesMax: limits.planBodyBytes,
@@ -140,10 +140,11 @@ const createPlan = endpoint({
     },
     response: planExample,
   },
-  async handle({ db, cipher, renderer, config, caller, body }) {
+  async handle({ db, cipher, renderer, webhooks, config, caller, body }) {
     const causedBy = actorOf(caller);
     const { projectId } = caller;
-    const plan = await makePlan({ db, cipher, renderer, config, projectId, causedBy }, body);
+    const planner = { db, cipher, renderer, webhooks, config, projectId, causedBy };
+    const plan = await makePlan(planner, body);
     return presentPlan(db, await projectOf(db, caller), plan);
   },
 });

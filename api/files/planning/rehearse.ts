@@ -4,10 +4,9 @@ import { listReferrers, type Referrer } from '../../../db/reads/uses/referrers.t
 import { findWorkflowGraph, readWorkflows } from '../../../db/workflows/workflows.ts';
 import { type EditEffect, findEditEffect } from '../../workflows/edit-effect.ts';
 import { writeChanges } from '../writing/write.ts';
-import type { ChangeOutcome, PlannedChange } from '../changes.ts';
+import type { ChangeOutcome, GivenWriting, PlannedChange } from '../changes.ts';
 import { nameOf } from '../hashes.ts';
 import type { FileProblem } from '../reading/objects.ts';
-import type { Services } from '../../services/services.ts';
 import type { ComparedChange, Comparison } from './compare.ts';
 import { type BlockingCode, isBlocking, problemsIn } from './problems.ts';
 
@@ -27,37 +26,43 @@ export interface Rehearsal {
   problems: FileProblem[];
 }
 
-type Writing = { tx: Database; projectId: string; causedBy: string } & Pick<
-  Services,
-  'cipher' | 'renderer'
->;
+const none: ChangeOutcome = { refused: null, version: null };
 
 /**
  * @param examples number of executions to list for each workflow
  */
 export async function rehearse(
-  writing: Writing,
+  writing: GivenWriting,
   { changes: compared, ids, problems }: Comparison,
   examples: number,
 ): Promise<Rehearsal> {
   const { tx, projectId } = writing;
   const changes = problems.length === 0 ? compared : withoutBroken(compared, problems);
   const versions = await readVersions(tx, changes);
-  const outcomes = await writeChanges(writing, changes, ids, { collects: true });
+  const effects = new Map<PlannedChange, EditEffect | null>();
+  const outcomes = await writeChanges(writing, changes, ids, {
+    collects: true,
+    async beforeDeleting(stored) {
+      for (const change of changes) {
+        writing.checkTime();
+        const newVersion = versionOf(change, stored.get(change) ?? none, versions);
+        effects.set(change, await peopleOf(tx, change, { newVersion, examples }));
+      }
+    },
+  });
   const referrers = await findReferrers(tx, projectId, changes);
   const rehearsal: Rehearsal = { changes: [], problems: [] };
   for (const change of changes) {
-    const outcome = outcomes.get(change) ?? { refused: null, version: null };
+    const outcome = outcomes.get(change) ?? none;
     const { refused } = outcome;
     if (refused && change.object && !isBlocking(refused.code)) {
       rehearsal.problems.push(...problemsIn(change.object, refused));
       continue;
     }
-    const newVersion = versionOf(change, outcome, versions);
     rehearsal.changes.push({
       ...change,
-      newVersion,
-      people: await peopleOf(tx, change, { newVersion, examples }),
+      newVersion: versionOf(change, outcome, versions),
+      people: effects.get(change) ?? null,
       usedBy: change.id === null ? [] : (referrers.get(change.id) ?? []),
       blocked:
         refused && isBlocking(refused.code)

@@ -1,5 +1,4 @@
 import { columnsFrom } from '../../../db/columns.ts';
-import type { Database } from '../../../db/database.ts';
 import { lockSegment } from '../../../db/segments/segments.ts';
 import { lockTemplate } from '../../../db/templates/templates.ts';
 import { updateTopic } from '../../../db/topics/topics.ts';
@@ -12,12 +11,13 @@ import { storeSendPolicy } from '../../projects/send-policy.ts';
 import { deleteUnusedSegment, storeNewSegment, storeSegment } from '../../segments/changes.ts';
 import { refuseBadReferences } from '../../segments/conditions.ts';
 import { givenCondition } from '../../segments/input.ts';
-import type { Services } from '../../services/services.ts';
 import { storeNewSubscription, storeSubscription } from '../../subscriptions/changes.ts';
+import { refuseAddress } from '../../subscriptions/settings.ts';
 import { deleteUnusedTemplates, storeNewTemplate, storeTemplate } from '../../templates/changes.ts';
 import { deleteUnusedTopic, storeNewTopic } from '../../topics/changes.ts';
 import { requireTopics } from '../../topics/references.ts';
 import { deleteIdleWorkflows, replaceWorkflow, storeNewWorkflow } from '../../workflows/changes.ts';
+import type { GivenWriting } from '../changes.ts';
 import type { FileRequest } from '../reading/requests.ts';
 
 /** Stores the object of a file, by the same steps as the object's own endpoints. */
@@ -25,13 +25,7 @@ import type { FileRequest } from '../reading/requests.ts';
 /** The bodies of the requests that files make. */
 export type Bodies = { [Kind in FileKind]: Extract<FileRequest, { kind: Kind }>['body'] };
 
-export interface Writing extends Pick<Services, 'cipher'> {
-  tx: Database;
-  projectId: string;
-  /** The result of `actorOf`. */
-  causedBy: string;
-  /** The result of `findBrokenTemplates` for the workflows. */
-  broken: ReadonlyMap<string, string>;
+export interface Writing extends GivenWriting {
   /** Number of topics that are deleted later in the transaction. */
   leavingTopics: number;
 }
@@ -95,11 +89,13 @@ const topic: Setter<Bodies['topic']> = {
 };
 
 const subscription: Setter<Bodies['event-subscription']> = {
-  async create({ tx, projectId, cipher, causedBy }, body, id) {
+  async create({ tx, projectId, cipher, causedBy, webhooks }, body, id) {
+    refuseAddress(webhooks, body.url);
     await storeNewSubscription({ tx, projectId, cipher }, body, { id, causedBy });
   },
-  async update({ tx, projectId, cipher }, body, id) {
-    await storeSubscription({ tx, projectId, cipher }, id, body);
+  async update({ tx, projectId, cipher, webhooks }, body, id) {
+    const { before } = await storeSubscription({ tx, projectId, cipher }, id, body);
+    if (body.url !== before.url) refuseAddress(webhooks, body.url);
   },
   async delete({ tx, projectId }, id) {
     await deleteSubscription(tx, projectId, id);

@@ -11,7 +11,6 @@ import { segmentIdsOf } from '../../../domain/filter/filter.ts';
 import { segmentProblems } from '../../../domain/filter/references.ts';
 import { givenCondition } from '../../segments/input.ts';
 import { refuseTemplateChange } from '../../templates/changes.ts';
-import { findBrokenTemplates } from '../../workflows/graph/enabling.ts';
 import type { ChangeOutcome, PlannedChange, WriteChanges } from '../changes.ts';
 import { fieldOfProblem, type FileIds } from '../reading/objects.ts';
 import { requestOf } from '../reading/requests.ts';
@@ -33,17 +32,15 @@ const deletedFirst: readonly FileKind[] = ['event-subscription'];
 const deletedLast: readonly FileKind[] = ['workflow', 'segment', 'template', 'topic'];
 
 /** Makes the changes of a plan: see `WriteChanges`. */
-export const writeChanges: WriteChanges = async (given, changes, ids, { collects }) => {
-  const { renderer, ...services } = given;
-  const writer = new Writer({ ...services, broken: new Map(), leavingTopics: 0 }, collects);
+export const writeChanges: WriteChanges = async (given, changes, ids, options) => {
+  const { collects, beforeDeleting } = options;
+  const writer = new Writer({ ...given, leavingTopics: 0 }, collects);
   await writer.readRequests(changes, ids);
   await writer.rename(changes);
   await writer.delete(changes, deletedFirst);
-  for (const kind of storingOrder) {
-    if (kind === 'workflow') await writer.findBroken(renderer);
-    await writer.store(changes, kind);
-  }
+  for (const kind of storingOrder) await writer.store(changes, kind);
   await writer.checkTemplates(changes);
+  await beforeDeleting?.(writer.outcomes);
   await writer.delete(changes, deletedLast);
   return writer.outcomes;
 };
@@ -64,6 +61,7 @@ class Writer {
   async readRequests(changes: readonly PlannedChange[], ids: FileIds): Promise<void> {
     for (const planned of changes) {
       if (!planned.object) continue;
+      this.#writing.checkTime();
       const made = requestOf(planned.object, ids, planned.stored);
       // Other requests of this process run in between.
       await setImmediate();
@@ -89,20 +87,6 @@ class Writer {
       const keys = updates.flatMap(({ id, change: { key } }) => (id === null ? [] : [{ id, key }]));
       await setFileKeys(tx, kind, keys);
     }
-  }
-
-  /** Finds the templates whose text cannot be read, of workflows that will be enabled. */
-  async findBroken(renderer: Parameters<typeof findBrokenTemplates>[0]['renderer']): Promise<void> {
-    const { tx, projectId } = this.#writing;
-    const stored = new Set([...this.#bodies.keys()].map(({ id }) => id));
-    const steps = [...this.#bodies].flatMap(([{ change }, body]) => {
-      if (change.kind !== 'workflow') return [];
-      const { enabled, steps: given } = body as Bodies['workflow'];
-      // The texts of this plan were checked when their files were read.
-      return enabled ? given.filter(({ templateId }) => !stored.has(templateId)) : [];
-    });
-    const broken = await findBrokenTemplates({ db: tx, renderer }, projectId, steps);
-    this.#writing.broken = broken;
   }
 
   /** Creates and updates the objects of a kind. */
@@ -209,6 +193,7 @@ class Writer {
 
   /** Runs a part of a change. Notes its version, or if problems are collected, its problem. */
   async #attempt(planned: PlannedChange, work: Work): Promise<void> {
+    this.#writing.checkTime();
     if (!this.#collects) {
       this.#note(planned, { refused: null, version: await work() });
       return;

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { writeChanges } from '../../../api/files/writing/write.ts';
 import type { ChangeOutcome, FileChange, PlannedChange } from '../../../api/files/changes.ts';
 import { readFiles } from '../../../api/files/reading/read.ts';
+import { limitDuration } from '../../../api/files/duration.ts';
 import { transact } from '../../../db/database.ts';
 import { useApi } from '../../support/api.ts';
 
@@ -35,6 +36,7 @@ const plan = dynamic('{field: email, operator: contains, value: a}');
 async function create(
   files: Record<string, string>,
   options = { collects: false },
+  checkTime = () => {},
 ): Promise<{ ids: Record<string, string>; outcomes: Record<string, ChangeOutcome> }> {
   const { objects, problems } = readFiles(files, {});
   expect(problems).toEqual([]);
@@ -54,7 +56,9 @@ async function create(
     projectId: shop.id,
     causedBy: 'key:secret',
     cipher: api.services.cipher,
-    renderer: api.services.renderer,
+    webhooks: api.services.webhooks,
+    broken: new Map<string, string>(),
+    checkTime,
   };
   const outcomes = await transact(api.db, (tx) =>
     writeChanges({ ...writing, tx }, changes, ids, options),
@@ -102,6 +106,14 @@ describe('objects of files', () => {
     const { outcomes } = await create(files, { collects: true });
     expect(outcomes['segments/a.yaml']?.refused?.code).toBe('VALIDATION_ERROR');
     expect(outcomes['segments/plan.yaml']).toEqual({ refused: null, version: null });
+  });
+
+  it('are not stored if that takes too long', async () => {
+    const files = { 'topics/news.yaml': topic() };
+    await expect(create(files, undefined, limitDuration(-1))).rejects.toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+    });
+    expect(await texts()).toEqual({});
   });
 
   it('are refused one by one if a plan asks for all problems', async () => {

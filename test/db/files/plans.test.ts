@@ -13,6 +13,7 @@ import {
 import { transact } from '../../../db/database.ts';
 import { limits } from '../../../domain/limits.ts';
 import { useApi } from '../../support/api.ts';
+import { useDatabase } from '../../support/servers.ts';
 
 const { db, signUp, createProject } = await useApi();
 
@@ -129,5 +130,22 @@ it('makes the plans of a project wait for each other, not those of other project
       await lockPlans(second, projectId);
     });
     await expect(waits).rejects.toMatchObject({ code: '55P03' });
+  });
+});
+
+it('waits for another plan longer than a statement may take, and then keeps the usual limits', async () => {
+  const timeouts = { lockMs: 100, statementMs: 300, connectionMs: 5_000 };
+  const limited = (await useDatabase({ timeouts })).db;
+  await transact(limited, async (tx) => {
+    await lockPlans(tx, projectId);
+    const { rows } = await sql<{ lock: string; statement: string }>`
+      select current_setting('lock_timeout') as lock,
+        current_setting('statement_timeout') as statement`.execute(tx);
+    expect(rows).toEqual([{ lock: '100ms', statement: '300ms' }]);
+    const start = Date.now();
+    await expect(
+      transact(limited, (other) => lockPlans(other, projectId, 600)),
+    ).rejects.toMatchObject({ code: '55P03' });
+    expect(Date.now() - start).toBeGreaterThan(500);
   });
 });

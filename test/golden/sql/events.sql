@@ -197,10 +197,14 @@ order by sum(count) desc, name collate "C"
 
 update event_subscription
 set next_reconcile_at = now()
-where project_id in (
-  select project_id
-  from event_tally
-  where fresh)
+where id = any (array(
+    select inner_recorded.id
+    from event_subscription inner_recorded
+    where inner_recorded.project_id in (
+      select project_id
+      from event_tally
+      where fresh)
+    for no key update skip locked))
 
 with page as (
   select kind, type, id, at
@@ -549,11 +553,14 @@ with page as materialized (
     where (due.next_reconcile_at <= now() or suspended) and true
     order by due.id
     limit $1) subscription ), idle as (
-  update event_subscription subscription
+  update event_subscription
   set next_reconcile_at = now() + interval '1 hour'
-  from page
-  where subscription.id = page.id and not has_work and not is_waiting and
-      subscription.next_reconcile_at = page.next_reconcile_at )
+  where id = any (array(
+      select inner_idle.id
+      from event_subscription inner_idle
+      join page on page.id = inner_idle.id and not has_work and not is_waiting
+      where inner_idle.next_reconcile_at = page.next_reconcile_at
+      for no key update of inner_idle skip locked)) )
 select id, project_id as "projectId", has_work and disabled_reason_of_project is null as "isDue"
 from page
 order by id
@@ -626,11 +633,27 @@ with touched as (
   returning tally.project_id, tally.name, tally.day, tally.count ), noted as (
   update event_subscription
   set next_reconcile_at = now()
+  where id = any (array(
+      select inner_recorded.id
+      from event_subscription inner_recorded
+      where inner_recorded.project_id in (
+        select project_id
+        from event_tally
+        where fresh)
+      for no key update skip locked))
+  returning id ), locked as materialized (
+  select distinct project_id
+  from event_subscription
   where project_id in (
     select project_id
-    from event_tally
-    where fresh) )
+    from touched) and id not in (
+    select id
+    from noted) )
 insert into event_tally (project_id, name, day, count, fresh)
-select project_id, name, day, sum(count), false
+select project_id, name, day, sum(count), project_id in (
+  select project_id
+  from locked)
 from gone
-group by 1, 2, 3 having sum(count) <> 0
+group by 1, 2, 3 having sum(count) <> 0 or project_id in (
+  select project_id
+  from locked)
