@@ -36,6 +36,11 @@ export function templateText(frontMatter: Record<string, unknown>, body: string)
 function yamlOf(value: Record<string, unknown>): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
+    Scalar(_, scalar) {
+      // As a block, a text of blank lines would lose spaces.
+      const { value: text } = scalar;
+      if (typeof text === 'string' && text.trim() === '') scalar.type = 'QUOTE_DOUBLE';
+    },
     Pair(_, { key, value: inner }) {
       if (!isScalar(key) || !onOneLine.has(key.value)) return undefined;
       visit(inner as never, {

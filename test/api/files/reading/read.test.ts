@@ -91,7 +91,7 @@ describe('a file', () => {
         expect(problems).toEqual([]);
         expect(canonicalOf(objects[0]!, null)).toEqual(value);
       }),
-      { numRuns: 500 },
+      { numRuns: 500, examples: [[' \n', 'yaml']] },
     );
   });
 
