@@ -61,6 +61,7 @@ export const groups: readonly (readonly [string, readonly string[]])[] = [
       'guides/repeating',
       'guides/typescript',
       'guides/command-line',
+      'guides/testing-journeys',
     ],
   ],
   ['Rules in detail', ['template-language', 'steps', 'event-delivery', 'consent-rules']],

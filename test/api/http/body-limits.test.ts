@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../../api/endpoints.ts';
+import { limits } from '../../../domain/limits.ts';
 import { useApi } from '../../support/api.ts';
 
 const api = await useApi({ INBOUND_MIME_SECRET: 'a secret of the hook' });
@@ -21,6 +22,7 @@ function limitOf({ path, access }: (typeof endpoints)[number]): number {
   if (path.startsWith('/v1/send')) return 50 * MB;
   if (path === '/uploads/image') return 10 * MB + 64 * KB;
   if (path === '/contacts/import') return 5 * MB + 64 * KB;
+  if (path === '/plan') return limits.planBodyBytes;
   return /^\/(?:templates|campaigns)(?:\/|$)/.test(path) ? 5 * MB : MB;
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -36,10 +37,16 @@ async function heartbeatOf(): Promise<number> {
   return rows[0]!.heartbeat;
 }
 
+/** Starts a sweep by the schedule. A sweep that still runs would make the schedule skip this one. */
+async function triggerSweep(): Promise<void> {
+  const schedule = client.schedule.getHandle(sweepIdOf(engine.taskQueue));
+  await schedule.trigger(ScheduleOverlapPolicy.BUFFER_ONE);
+}
+
 /** Starts a sweep by the schedule, and waits until Temporal has its heartbeat. */
 async function scheduledSweep(): Promise<number> {
   const before = await heartbeatOf();
-  await client.schedule.getHandle(sweepIdOf(engine.taskQueue)).trigger();
+  await triggerSweep();
   return waitFor(
     'the heartbeat in Temporal',
     async () => {
@@ -81,14 +88,15 @@ describe('the heartbeat', () => {
   it('is in PostgreSQL and in Temporal, so an older PostgreSQL is noticed', async () => {
     await ensureSweep(client, engine.taskQueue);
     const first = await scheduledSweep();
-    expect(await scheduledSweep()).toBe(first + 1);
+    expect(await scheduledSweep()).toBeGreaterThan(first);
     expect(await listOpenRestores(db)).toEqual([]);
     await sql`update installation set heartbeat = heartbeat - 1`.execute(db);
-    await client.schedule.getHandle(sweepIdOf(engine.taskQueue)).trigger();
-    const { rows } = await waitFor('the restore', async () => {
+    await triggerSweep();
+    const noticed = async () => {
       const found = await sql<{ kind: string }>`select kind from restore`.execute(db);
       return found.rows.length > 0 ? found : null;
-    });
+    };
+    const { rows } = await waitFor('the restore', noticed, 60_000);
     expect(rows).toEqual([{ kind: 'database_older' }]);
     await client.schedule.getHandle(sweepIdOf(engine.taskQueue)).delete();
     await sql`delete from restore`.execute(db);
