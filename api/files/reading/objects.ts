@@ -47,6 +47,11 @@ export function placed(
   return { places, placeOf };
 }
 
+/** Returns the object of a file whose text cannot be read. Other files may refer to it. */
+export function unreadObject(file: Pick<ReadObject, 'kind' | 'key' | 'path'>): ReadObject {
+  return { ...file, renamedFrom: null, value: {}, isUnread: true, ...placed(new Map()) };
+}
+
 /** The ids of the objects that files refer to. Each map is by key. */
 export interface FileIds {
   templates: ReadonlyMap<string, string>;

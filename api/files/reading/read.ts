@@ -6,7 +6,7 @@ import { findTemplateFault } from '../../../domain/template/render.ts';
 import { nearest } from '../../../domain/text-rules.ts';
 import { type Mistake, type ReadDocument, readDocument, type TextPosition } from './document.ts';
 import { splitTemplate } from './front-matter.ts';
-import { type FileProblem, placed, problemAt, type ReadObject } from './objects.ts';
+import { type FileProblem, placed, problemAt, type ReadObject, unreadObject } from './objects.ts';
 import { shapeProblems } from './requests.ts';
 import { VariableReplacer } from './variables.ts';
 
@@ -90,7 +90,7 @@ class FilesReader {
   }
 
   #objectOf(file: Pick<ReadObject, 'kind' | 'key' | 'path'>, text: string): ReadObject {
-    const unread = { ...file, renamedFrom: null, value: {}, isUnread: true, ...placed(new Map()) };
+    const unread = unreadObject(file);
     if (text.length > limits.contentBodyBytes) {
       const message = `Must have at most ${limits.contentBodyBytes} characters, not ${text.length}.`;
       this.#refuse(file.path, 'too_big', message);

@@ -2,8 +2,22 @@
 
 const bash = String.raw`# Completion of everpost for bash.
 _everpost() {
-  local IFS=$'\n' line=("${'$'}{COMP_WORDS[@]:1:COMP_CWORD}")
-  COMPREPLY=($(everpost completion bash --words -- "${'$'}{line[@]}" 2>/dev/null))
+  local word prefix='' glued='' last=-1 line=()
+  # Bash splits words at "=".
+  for word in "${'$'}{COMP_WORDS[@]:1:COMP_CWORD}"; do
+    if [[ $last -ge 0 && ( $word == '=' || -n $glued ) ]]; then
+      line[last]+=$word
+    else
+      line+=("$word"); last=$((last + 1))
+    fi
+    if [[ $word == '=' ]]; then glued=yes; else glued=''; fi
+  done
+  word=${'$'}{line[last]}
+  if [[ $COMP_WORDBREAKS == *=* && $word == *=* ]]; then prefix=${'$'}{word%%=*}=; fi
+  COMPREPLY=()
+  while IFS= read -r word; do
+    COMPREPLY+=("${'$'}{word#"$prefix"}")
+  done < <(everpost completion bash --words -- "${'$'}{line[@]}" 2>/dev/null)
 }
 complete -o default -F _everpost everpost
 `;

@@ -87,10 +87,10 @@ type Folder = Pick<Call, 'dir' | 'env'>;
 
 async function valuesOf(
   folder: Folder,
-  of: { choices?: readonly string[]; offers?: Offer } | undefined,
+  of: Pick<Option, 'choices' | 'offers'> | undefined,
 ): Promise<string[]> {
-  if (of?.choices) return [...of.choices];
-  return of?.offers ? offers[of.offers](folder) : [];
+  const words = of?.choices ?? of?.offers ?? [];
+  return typeof words === 'string' ? offers[words](folder) : [...words];
 }
 
 const offers: Readonly<Record<Offer, (folder: Folder) => Promise<string[]>>> = {

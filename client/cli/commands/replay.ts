@@ -24,7 +24,7 @@ import {
 
 export const replay = command({
   name: 'replay',
-  operands: [{ name: 'workflow key' }, { name: 'executionId' }],
+  operands: [{ name: 'workflow key', offers: 'workflows' }, { name: 'executionId' }],
   summary: "Play a past execution on the workflow's file, and show where the ways part",
   description:
     'Reads the execution, its contact as it is now, its events and the responses of receivers. Then it plays ' +

@@ -1,14 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { readCases } from '../../../api/files/journeys/cases.ts';
+import { type JourneyCase, readCases } from '../../../api/files/journeys/cases.ts';
 import { FilesProject } from '../../../api/files/journeys/project.ts';
+import { problemAt, unreadObject } from '../../../api/files/reading/objects.ts';
 import { readFiles } from '../../../api/files/reading/read.ts';
-import { readFolder } from '../folder/local-files.ts';
+import { parseFilePath } from '../../../domain/files/kinds.ts';
+import { readText, tryToReadFolder } from '../folder/local-files.ts';
 import { command, type Call } from '../frame/command.ts';
-import { exitCodes, unreadable, wrongCall } from '../frame/failure.ts';
+import { exitCodes, Failure, unreadable, wrongCall } from '../frame/failure.ts';
 import { profileName, variablesOf } from '../frame/profiles.ts';
 import { render, type Text } from '../frame/text.ts';
-import { fileName, findTestFiles, readText } from '../journeys/files.ts';
+import { fileName, findTestFiles } from '../journeys/files.ts';
 import { jsonReport, junitReport, tapReport, type TestResult } from '../journeys/reports.ts';
 import { runFile } from '../journeys/run-tests.ts';
 import { textReport } from '../journeys/text-report.ts';
@@ -29,6 +31,7 @@ export const test = command({
       type: 'string',
       multiple: true,
       value: 'NAME[=FILE]',
+      offers: reporters,
       summary: `${reporters.join(', ')}; several times, each with a file; default: text on a terminal, else tap`,
     },
     grep: { type: 'string', value: 'TEXT', summary: 'Only tests whose name contains this text' },
@@ -50,11 +53,11 @@ export const test = command({
     const files = await findTestFiles(dir, paths);
     const settings = await call.settings();
     const variables = variablesOf(profileName(options.profile, env), settings);
-    const project = new FilesProject(readFiles(await readFolder(dir), variables));
+    const project = await readProject(dir, variables);
     const results: TestResult[] = [];
     const isCi = options.ci || env['CI'] === 'true';
     for (const path of files) {
-      const cases = readCases(fileName(dir, path), await readText(path));
+      const cases = await casesOf(path, fileName(dir, path));
       await runFile(path, cases, {
         project,
         settings: settings.project,
@@ -69,6 +72,36 @@ export const test = command({
     return results.some(({ failures }) => failures.length > 0) ? exitCodes.refused : exitCodes.done;
   },
 });
+
+/** Reads the files of a folder. One that cannot be read fails the tests that need it. */
+async function readProject(
+  dir: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<FilesProject> {
+  const { files, unread } = await tryToReadFolder(dir);
+  const read = readFiles(files, variables);
+  const objects = [...unread.keys()].flatMap((path) => {
+    const object = parseFilePath(path);
+    return object ? [unreadObject({ ...object, path })] : [];
+  });
+  const problems = [...unread].map(([path, { message }]) =>
+    problemAt({ path, placeOf: () => null }, null, 'custom', message.replace(path, 'This file')),
+  );
+  return new FilesProject({
+    objects: [...read.objects, ...objects],
+    problems: [...read.problems, ...problems],
+  });
+}
+
+/** Reads the tests of a file. A file that cannot be read is one failed test. */
+async function casesOf(path: string, file: string): Promise<JourneyCase[]> {
+  try {
+    return readCases(file, await readText(path, file));
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return [{ file, name: file, workflow: null, test: { problems: [error.message] } }];
+  }
+}
 
 function noTestsText(grep: string | undefined): string {
   return grep === undefined

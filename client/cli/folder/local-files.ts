@@ -1,7 +1,7 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { type FileKind, fileFolders, parseFilePath } from '../../../domain/files/kinds.ts';
-import { unreadable } from '../frame/failure.ts';
+import { Failure, unreadable } from '../frame/failure.ts';
 
 /** The texts of the files of a folder, by path from the folder, with `/`. */
 export type Files = Record<string, string>;
@@ -35,12 +35,30 @@ function isOther(path: string): boolean {
 
 /** @throws Failure if a file cannot be read as text, or is a link out of the folder */
 export async function readFolder(dir: string): Promise<Files> {
-  const files: Files = {};
-  for (const path of await listFiles(dir)) files[path] = await readText(dir, path);
+  const { files, unread } = await tryToReadFolder(dir);
+  const [failure] = unread.values();
+  if (failure) throw failure;
   return files;
 }
 
-async function readText(dir: string, path: string): Promise<string> {
+/** Reads the files of a folder, and returns the failures of those that cannot be read, by path. */
+export async function tryToReadFolder(
+  dir: string,
+): Promise<{ files: Files; unread: Map<string, Failure> }> {
+  const files: Files = {};
+  const unread = new Map<string, Failure>();
+  for (const path of await listFiles(dir)) {
+    try {
+      files[path] = await readInside(dir, path);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      unread.set(path, error);
+    }
+  }
+  return { files, unread };
+}
+
+async function readInside(dir: string, path: string): Promise<string> {
   const file = join(dir, path);
   // A repository of others must not send a file of this machine to a server.
   const [real, inside] = await Promise.all([realpath(file), realpath(dir)]).catch(
@@ -49,13 +67,22 @@ async function readText(dir: string, path: string): Promise<string> {
     },
   );
   if (!real.startsWith(inside + sep)) throw unreadable(`${path} is a link out of the folder.`);
+  return readText(file, path);
+}
+
+/**
+ * Reads a file as UTF-8.
+ * @param name the file as the failure names it
+ * @throws Failure
+ */
+export async function readText(file: string, name: string): Promise<string> {
   const bytes = await readFile(file).catch((error: Error) => {
-    throw unreadable(`${path} cannot be read: ${error.message}`);
+    throw unreadable(`${name} cannot be read: ${error.message}`);
   });
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw unreadable(`${path} is not a text in UTF-8.`);
+    throw unreadable(`${name} is not a text in UTF-8.`);
   }
 }
 

@@ -18,7 +18,7 @@ export interface Option {
   /** The possible values, also for the completion. */
   choices?: readonly string[];
   /** The words that the completion offers as values. */
-  offers?: Offer;
+  offers?: Offer | readonly string[];
   summary: string;
 }
 

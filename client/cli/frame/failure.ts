@@ -65,8 +65,14 @@ export interface ShownError {
   suggestion: string | null;
 }
 
+/** Returns true if the system refuses work with a file. Errors of the network are `EverpostError`. */
+function isFileError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error && typeof error.syscall === 'string';
+}
+
 /** @throws the error itself if it is a defect of this program */
 export function shownError(error: unknown): ShownError {
+  if (isFileError(error)) return shownError(unreadable(error.message, { cause: error }));
   const none = { status: null, requestId: null, details: {}, suggestion: null };
   if (error instanceof Failure) {
     const { code, exitCode, message, errors } = error;

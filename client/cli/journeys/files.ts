@@ -1,6 +1,6 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
-import { unreadable, wrongCall } from '../frame/failure.ts';
+import { wrongCall } from '../frame/failure.ts';
 
 /** Finds the files of journey tests. */
 
@@ -41,13 +41,4 @@ async function testsBelow(folder: string): Promise<string[]> {
 /** Returns the name by which a file is reported: its path in the folder. */
 export function fileName(dir: string, path: string): string {
   return relative(dir, path).split(sep).join('/');
-}
-
-/** @throws Failure */
-export async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw unreadable(`${path} cannot be read.`, { cause: error });
-  }
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -141,6 +141,14 @@ describe('login', () => {
     expect((await cli.run(['profiles'])).json()).toEqual([]);
   });
 
+  it('ends with 2 where the key cannot be stored', async () => {
+    await symlink('/none/none', join(cli.folder, 'everpost'));
+    const options = { stdin: secretKey, env: { XDG_CONFIG_HOME: cli.folder } };
+    const { exitCode, stderr } = await cli.run([...words(), '--json'], options);
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'UNREADABLE_FILE' } });
+  });
+
   it('stores no key that is refused', async () => {
     expect((await cli.run(words(), { stdin: 'sk_wrong' })).exitCode).toBe(5);
     expect((await cli.run(words(), { stdin: 'pk_public' })).exitCode).toBe(2);
@@ -188,6 +196,8 @@ describe('completion', () => {
       stdin: secretKey,
     });
     await mkdir(join(cli.folder, 'templates'));
+    await mkdir(join(cli.folder, 'workflows'));
+    await writeFile(join(cli.folder, 'workflows/onboarding.yaml'), '');
     await writeFile(join(cli.folder, 'templates/receipt.html'), '');
     await writeFile(
       join(cli.folder, 'everpost.yaml'),
@@ -204,6 +214,11 @@ describe('completion', () => {
       complete_words track --idem
       complete_words logs --profile ''
       complete_words send --template re
+      complete_words replay ''
+      complete_words test --reporter j
+      complete_words plan --prune = te
+      complete_words logs --profile =
+      complete_words track ada@x.test paid order = 5 --profile = s
     `;
     const { stdout } = await promisify(execFile)('bash', ['-c', program], {
       cwd: cli.folder,
@@ -215,6 +230,11 @@ describe('completion', () => {
       '--idempotency-key',
       'live shop',
       'receipt',
+      'onboarding',
+      'json junit',
+      'template/* template/receipt',
+      'live shop',
+      'shop',
       '',
     ]);
     for (const shell of ['zsh', 'fish']) {

@@ -1,4 +1,4 @@
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useCli } from '../../../support/cli.ts';
@@ -104,6 +104,37 @@ describe('everpost test', () => {
     const { exitCode, stderr } = await run(words);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(message);
+  });
+
+  it('fails only the tests that need a file that cannot be read', async () => {
+    const { dir, run } = await useShopFolder({
+      'a.journey.yaml': journeyText(paysTest),
+      'b.journey.yaml': journeyText(paysTest).replace('onboarding', 'other'),
+      'workflows/leaving.yaml': 'name: Leaving\n',
+    });
+    const latin1 = Buffer.from('name: Caf\u00e9\n', 'latin1');
+    await writeFile(join(dir, 'workflows/other.yaml'), latin1);
+    await writeFile(join(dir, 'c.journey.yaml'), latin1);
+    await symlink('/none', join(dir, 'templates/lost.html'));
+    const { exitCode, json } = await run(['--json']);
+    expect([exitCode, json()]).toEqual([
+      1,
+      {
+        passed: 1,
+        failed: 2,
+        tests: [
+          expect.objectContaining({ file: 'a.journey.yaml', ok: true }),
+          expect.objectContaining({
+            file: 'b.journey.yaml',
+            failures: ['workflows/other.yaml This file is not a text in UTF-8.'],
+          }),
+          expect.objectContaining({
+            name: 'c.journey.yaml',
+            failures: ['c.journey.yaml is not a text in UTF-8.'],
+          }),
+        ],
+      },
+    ]);
   });
 
   it('takes variables and the language of the project from everpost.yaml', async () => {
