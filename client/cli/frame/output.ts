@@ -63,7 +63,7 @@ export class Output {
   /** Tells what happens, on stderr. */
   note(text: Text): void {
     this.#clearProgress();
-    this.#err.write(`${render(text, this.#hasColours.err)}\n`);
+    this.#err.write(`${withoutKeys(render(text, this.#hasColours.err))}\n`);
   }
 
   /** Shows how far the work has come: in one line of a terminal, which the next text replaces. */
@@ -74,13 +74,11 @@ export class Output {
   }
 
   error(shown: ShownError): void {
-    const { code, status, requestId } = shown;
-    // An error may repeat a key that was given in the wrong place.
-    const message = withoutKeys(shown.message);
-    const errors = shown.errors.map((one) => ({ ...one, message: withoutKeys(one.message) }));
+    const { code, message, status, requestId, errors } = shown;
     if (this.#errorsAsJson) {
       this.#clearProgress();
-      this.#err.write(`${jsonText({ error: { code, message, status, requestId, errors } })}\n`);
+      const document = jsonText({ error: { code, message, status, requestId, errors } });
+      this.#err.write(`${withoutKeys(document)}\n`);
       return;
     }
     this.note([red('Error: '), message]);
@@ -103,6 +101,7 @@ export class Output {
   }
 }
 
+/** Hides keys, because an error may repeat one that was given in the wrong place. */
 function withoutKeys(text: string): string {
   return text.replaceAll(/sk_\w+/g, 'sk_•••');
 }

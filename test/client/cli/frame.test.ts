@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commands } from '../../../client/cli/commands.ts';
+import { dataOf } from '../../../client/cli/commands/values.ts';
 import { checkOperands, readArguments } from '../../../client/cli/frame/arguments.ts';
 import { command } from '../../../client/cli/frame/command.ts';
 import { Failure, shownError } from '../../../client/cli/frame/failure.ts';
@@ -163,6 +164,59 @@ describe('the output', () => {
       },
     });
     expect(written.out).toBe('');
+  });
+});
+
+describe('an error', () => {
+  const key = 'sk_0123456789';
+  const repeated = new EverpostError(`No ${key}.`, {
+    code: 'FORBIDDEN',
+    status: 403,
+    requestId: key,
+    details: { given: [key] },
+    suggestion: `Do not use ${key}.`,
+    errors: [{ field: key, message: key, code: 'custom' }],
+  });
+
+  it.each(['json', 'text'] as const)('shows no key that the server repeats, as %s', (format) => {
+    const { output, written } = recorded({ format });
+    output.error(shownError(repeated));
+    expect(written.err).toContain('sk_•••');
+    expect(written.err).not.toContain(key);
+  });
+
+  it('of the file system ends with 2', () => {
+    const error = Object.assign(new Error("EPERM: operation not permitted, open '/x'"), {
+      syscall: 'open',
+    });
+    const { exitCode, code, message } = shownError(error);
+    expect([exitCode, code, message]).toEqual([2, 'UNREADABLE_FILE', error.message]);
+    expect(() => shownError(new TypeError('A defect.'))).toThrow('A defect.');
+  });
+});
+
+describe('words such as total=42', () => {
+  it('are read as numbers, booleans and JSON', () => {
+    const words = ['a=5', 'b=-1.5', 'c=true', 'd=null', 'e={"x":[1]}', 'f=2026-01-02', 'g=x=y'];
+    expect(dataOf(words)).toEqual({
+      a: 5,
+      b: -1.5,
+      c: true,
+      d: null,
+      e: { x: [1] },
+      f: '2026-01-02',
+      g: 'x=y',
+    });
+  });
+
+  it('keep all digits of a number', () => {
+    expect(dataOf(['order=12345678901234567890', 'n=1e999', 'm=9007199254740991'])).toEqual({
+      order: '12345678901234567890',
+      n: '1e999',
+      m: 9_007_199_254_740_991,
+    });
+    const failure = failureOf(() => dataOf(['order={"id":12345678901234567890}']));
+    expect([failure.exitCode, failure.message]).toEqual([2, expect.stringContaining('"order"')]);
   });
 });
 
