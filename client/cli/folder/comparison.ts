@@ -1,6 +1,7 @@
 import { matchesFile, parseFilePath, parseFilePattern } from '../../../domain/files/kinds.ts';
 import type { Everpost } from '../../everpost.ts';
 import type { Call } from '../frame/command.ts';
+import { exitCodes, Failure } from '../frame/failure.ts';
 import type { Project } from '../frame/profiles.ts';
 import { type Files, readFolder } from './local-files.ts';
 import type { RemoteFile } from './meaning.ts';
@@ -25,6 +26,7 @@ export async function compareFolder(
   const { only } = await call.settings();
   const { variables } = await call.project(profile);
   const local = chosen(await readFolder(call.dir), only);
+  refuseTwoOfOne(Object.keys(local));
   const remote = await readProject(await call.api(profile), only, call.signal);
   return compare(local, remote, variables);
 }
@@ -38,6 +40,19 @@ export function chosen(files: Files, only: readonly string[]): Files {
     return object === null || matchesFile(patterns, object);
   };
   return Object.fromEntries(Object.entries(files).filter(([path]) => isChosen(path)));
+}
+
+/** @throws Failure if an object has two files, for example `topics/news.yaml` and `topics/news.json` */
+function refuseTwoOfOne(paths: readonly string[]): void {
+  const byObject = new Map<string, string>();
+  const errors = paths.flatMap((path) => {
+    const other = byObject.get(objectOf(path));
+    byObject.set(objectOf(path), path);
+    const message = `${other} is a file of the same object. Remove one of them.`;
+    return other === undefined ? [] : [{ field: path, message }];
+  });
+  if (errors.length === 0) return;
+  throw new Failure('TWO_FILES', exitCodes.wrongCall, 'An object has two files.', { errors });
 }
 
 /** @throws Failure if the server names a path outside the layout */

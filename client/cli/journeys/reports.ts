@@ -1,3 +1,5 @@
+import { escapeControls, jsonText } from '../frame/text.ts';
+
 /** The results of tests, and their reports for programs. */
 
 export interface TestResult {
@@ -31,7 +33,7 @@ export function jsonReport(results: readonly TestResult[]): string {
     ms,
     failures,
   }));
-  return `${JSON.stringify({ ...countOf(results), tests }, null, 2)}\n`;
+  return `${jsonText({ ...countOf(results), tests })}\n`;
 }
 
 /** TAP version 14. */
@@ -44,7 +46,9 @@ export function tapReport(results: readonly TestResult[]): string {
     const facts = [`duration_ms: ${ms}`];
     const texts = failures.flatMap((failure) => [
       '  - |-',
-      ...failure.split('\n').map((line) => `    ${line}`),
+      ...escapeControls(failure)
+        .split('\n')
+        .map((line) => `    ${line}`),
     ]);
     if (texts.length > 0) facts.push('failures:', ...texts);
     lines.push(...['---', ...facts, '...'].map((line) => `  ${line}`));
@@ -54,7 +58,8 @@ export function tapReport(results: readonly TestResult[]): string {
 
 /** A description: in one line, with \ and # escaped, because # begins a directive. */
 function tapText(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').replaceAll(/[\\#]/g, (character) => `\\${character}`);
+  const shown = escapeControls(text.replaceAll(/\s+/g, ' '));
+  return shown.replaceAll(/[\\#]/g, (character) => `\\${character}`);
 }
 
 export function junitReport(results: readonly TestResult[]): string {
@@ -109,7 +114,9 @@ const xmlEscapes: Readonly<Record<string, string>> = {
 
 /** Escapes a text for XML 1.0, which cannot contain most control characters. */
 function xmlText(text: string): string {
-  return text
-    .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
-    .replaceAll(/[&<>"]/g, (character) => xmlEscapes[character]!);
+  const valid = text.replaceAll(
+    /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu,
+    '\ufffd',
+  );
+  return escapeControls(valid).replaceAll(/[&<>"]/g, (character) => xmlEscapes[character]!);
 }

@@ -33,6 +33,16 @@ const read = (path: string) => readFile(join(cli.folder, path), 'utf8');
 const write = (path: string, text: string) => writeFile(join(cli.folder, path), text);
 
 describe('pull', () => {
+  it('and diff refuse two files of one object, and name both', async () => {
+    await cli.run(['pull']);
+    await write('topics/news.json', '{"name": "News", "default": "unsubscribed"}');
+    for (const words of [['diff'], ['pull', '--yes']]) {
+      const { exitCode, stdout, stderr } = await cli.run(words);
+      expect([exitCode, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/topics\/news\.(yaml|json): topics\/news\.(?!\1)/);
+    }
+  });
+
   it('writes the project, which then has no differences', async () => {
     const { exitCode, stderr, json } = await cli.run(['pull']);
     expect([exitCode, stderr]).toEqual([0, '']);
