@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { writeChanges } from '../../../api/files/writing/write.ts';
 import type { ChangeOutcome, FileChange, PlannedChange } from '../../../api/files/changes.ts';
@@ -52,21 +53,19 @@ async function create(
         .map(({ change, id }) => [change.key, id ?? '']),
     );
   const ids = { templates: idsOf('template'), segments: idsOf('segment'), topics: idsOf('topic') };
-  const writing = {
-    projectId: shop.id,
-    causedBy: 'key:secret',
-    cipher: api.services.cipher,
-    webhooks: api.services.webhooks,
-    broken: new Map<string, string>(),
-    checkTime,
-  };
   const outcomes = await transact(api.db, (tx) =>
-    writeChanges({ ...writing, tx }, changes, ids, options),
+    writeChanges({ ...writing(), tx, checkTime }, changes, ids, options),
   );
   return {
     ids: Object.fromEntries(changes.map(({ id, change }) => [change.path, id ?? ''])),
     outcomes: Object.fromEntries([...outcomes].map(([{ change }, one]) => [change.path, one])),
   };
+}
+
+function writing() {
+  const { cipher, webhooks } = api.services;
+  const broken = new Map<string, string>();
+  return { projectId: shop.id, causedBy: 'key:secret', cipher, webhooks, broken };
 }
 
 const texts = async () => (await shop.call('GET', '/files')).body.files as Record<string, string>;
@@ -124,5 +123,32 @@ describe('objects of files', () => {
     const { outcomes } = await create(files, { collects: true });
     expect(outcomes['templates/foreign.html']?.refused?.code).toBe('DOMAIN_NOT_REGISTERED');
     expect(Object.keys(await texts())).toEqual(['topics/news.yaml']);
+  });
+
+  it('are locked by their deletion only after the long reads of a plan', async () => {
+    const workflow = `name: Wait
+trigger: {type: MANUAL}
+steps: [{key: wait, type: DELAY, name: Wait, config: {amount: 1, unit: days}}]
+transitions: [{from: trigger, to: wait}]
+`;
+    const { ids } = await create({ 'workflows/wait.yaml': workflow });
+    const id = ids['workflows/wait.yaml']!;
+    const change = { action: 'delete' as const, kind: 'workflow' as const, key: 'wait', name: 'W' };
+    const deleted = { change: { ...change, id, path: null }, id, object: null, stored: null };
+    const none = { templates: new Map(), segments: new Map(), topics: new Map() };
+    const hold = () =>
+      sql`select id from workflow where id = ${id} for key share nowait`.execute(api.db);
+    await transact(api.db, async (tx) => {
+      let held = 0;
+      await writeChanges({ ...writing(), tx, checkTime() {} }, [deleted], none, {
+        collects: true,
+        async beforeDeleting() {
+          held = (await hold()).rows.length;
+        },
+      });
+      expect(held).toBe(1);
+      await expect(hold()).rejects.toMatchObject({ code: '55P03' });
+    });
+    expect(await texts()).toEqual({});
   });
 });
