@@ -9,8 +9,11 @@ import {
   startByHand,
 } from '../../support/histories/executions.ts';
 import { newAddress, refusal } from '../../support/projects/shop.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const engine = await useEngine();
+
+const isFinal = ({ outcome }: { outcome: string }) => outcome !== 'pending';
 
 it('lists who was sent the mail of a step, also of a step that is gone, and counts it', async () => {
   const templateId = await createTemplate(engine, { type: 'MARKETING' });
@@ -29,7 +32,11 @@ it('lists who was sent the mail of a step, also of a step that is gone, and coun
     executions.push(id);
   }
   await engine.mailsTo(addresses[0]!, 1);
-  const { body } = await engine.call('GET', path);
+  // The outcome is recorded shortly after the mail has arrived.
+  const body = await waitFor('both outcomes', async () => {
+    const listed = await engine.call('GET', path);
+    return listed.body.data.every(isFinal) && listed.body;
+  });
   expect(body).toMatchObject({
     data: [
       {
