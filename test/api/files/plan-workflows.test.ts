@@ -134,6 +134,23 @@ describe('a changed workflow', () => {
     });
   });
 
+  it('sends a mail without the topic of its template from a new version', async () => {
+    const body = { name: 'Hi', subject: 'Hi', body: '<p>Hi</p>', type: 'HEADLESS' };
+    await withWaiting(0, await shop.make('/templates', body));
+    const file = onboarding({ template: 'hi', enabled: false });
+    const without = file.replace('template: hi', 'template: hi, config: {topic: null}');
+    const { id, changes } = await shop.plan({ [path]: without });
+    expect(changes).toMatchObject([
+      {
+        fields: [{ at: 'enabled' }, { at: 'steps.mail.config.topic', before: null, after: null }],
+        newVersion: 2,
+      },
+    ]);
+    expect((await shop.call('POST', '/apply', { planId: id })).status).toBe(200);
+    expect((await shop.files()).files[path]).toContain('topic: null');
+    expect((await shop.plan({ [path]: without })).changes).toEqual([]);
+  });
+
   it('keeps what its file leaves out: enabled, and the positions of steps', async () => {
     await withWaiting(0);
     const { files } = await shop.files();
