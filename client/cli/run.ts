@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { checkOperands, readArguments } from './frame/arguments.ts';
-import { clientOf } from './frame/client.ts';
+import { clientOf, ServerClock } from './frame/client.ts';
 import type { Call, Command } from './frame/command.ts';
 import type { Environment } from './frame/environment.ts';
 import { type ExitCode, exitCodes, shownError, wrongCall } from './frame/failure.ts';
@@ -93,6 +93,7 @@ function callOf(host: Host, given: Given): Call {
   const { env, cwd, stdin, stderr, signal } = host;
   const options = given.options as Call['options'];
   const dir = resolve(cwd, options.dir ?? '.');
+  const clock = new ServerClock();
   let settings: ReturnType<typeof readSettings> | undefined;
   const call: Call = {
     ...given,
@@ -107,7 +108,12 @@ function callOf(host: Host, given: Given): Call {
     project: async (profile) =>
       findProject(profileName(profile ?? options.profile, env), env, await call.settings()),
     async api(profile) {
-      return clientOf(await call.project(profile), signal);
+      return clientOf(await call.project(profile), signal, clock);
+    },
+    async serverTime() {
+      const everpost = await call.api();
+      await everpost.get('/api-keys/@me', { signal });
+      return clock.now();
     },
   };
   return call;

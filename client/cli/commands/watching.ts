@@ -27,12 +27,12 @@ const intervalMs = 2_000;
 const overlapMs = 60_000;
 
 /** @throws Failure if `--since` is no duration */
-export function sinceOf({ options: { since } }: WatchCall): Date {
+export function sinceOf({ options: { since } }: WatchCall, now = new Date()): Date {
   const seconds = since === undefined ? dayMs / 1000 : secondsOf(since);
   if (seconds === null) {
     throw wrongCall(`--since takes a duration such as 90s, 15m, 24h or 7d, not "${since}".`);
   }
-  return new Date(Math.max(0, Date.now() - seconds * 1000));
+  return new Date(Math.max(0, now.getTime() - seconds * 1000));
 }
 
 /**
@@ -44,14 +44,19 @@ export async function watch(
   call: WatchCall,
   look: (since: Date, shownFrom: Date) => Promise<void>,
 ): Promise<void> {
-  const shownFrom = call.options.since === undefined ? new Date() : sinceOf(call);
-  let since = new Date(shownFrom.getTime() - overlapMs);
+  // A wrong --since is refused before the server is asked.
+  sinceOf(call);
+  let shownFrom: Date | undefined;
+  let since: Date | undefined;
   let isAway = false;
   for (;;) {
-    const begun = Date.now();
     try {
+      // Rows have times of the server. By a clock that is ahead, they would all be too old.
+      const begun = await call.serverTime();
+      shownFrom ??= call.options.since === undefined ? begun : sinceOf(call, begun);
+      since ??= new Date(shownFrom.getTime() - overlapMs);
       await look(since, shownFrom);
-      since = new Date(begun - overlapMs);
+      since = new Date(begun.getTime() - overlapMs);
       isAway = false;
     } catch (error) {
       call.signal.throwIfAborted();

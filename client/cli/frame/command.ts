@@ -83,6 +83,8 @@ export interface Call<O extends Options = Options> {
   project: (profile?: string) => Promise<Project>;
   /** Returns the client of this project. */
   api: (profile?: string) => Promise<Everpost>;
+  /** Asks the server for its time, to the second. */
+  serverTime: () => Promise<Date>;
 }
 
 export interface Command<O extends Options = Options> {

@@ -119,6 +119,22 @@ describe('failures', () => {
 });
 
 describe('logs', () => {
+  it('show new activity with --watch, also where the clock is ahead', async () => {
+    const shift = `const Real = Date; globalThis.Date = class extends Real {
+      constructor(...given) { given.length > 0 ? super(...given) : super(Date.now()); }
+      static now() { return Real.now() + 600_000; }
+    }`;
+    const preload = `--import=data:text/javascript,${encodeURIComponent(shift)}`;
+    const asked = () => JSON.stringify(engine.api.log.entries()).split('"/activity"').length;
+    const before = asked();
+    const running = cli.start(['logs', '--watch'], { env: { NODE_OPTIONS: preload } });
+    await waitFor('the first look', () => asked() > before);
+    await cli.run(['track', 'ada@logs.test', 'ahead']);
+    await waitFor('its line', () => running.stdout().includes('"ahead"'));
+    running.process.kill('SIGINT');
+    expect((await running.ended).exitCode).toBe(130);
+  });
+
   it('show the activity, an object a line, and new activity once with --watch', async () => {
     await cli.run(['track', 'ada@logs.test', 'first']);
     const events = (stdout: string) =>
