@@ -9,7 +9,7 @@ export interface Statement {
 
 /**
  * Records the statements that this process sends to PostgreSQL until the end of the test, without
- * transaction commands.
+ * transaction commands, and without the statement that begins each connection.
  */
 export function recordStatements() {
   const query = vi.spyOn(Client.prototype, 'query');
@@ -21,7 +21,8 @@ export function recordStatements() {
       return calls.flatMap(([given, values]) => {
         const text = typeof given === 'string' ? given : (given as { text: string }).text;
         const isFrame = /^(begin|commit|rollback|savepoint|release|set |start )/i.test(text);
-        return isFrame ? [] : [{ text, values: (values ?? []) as unknown[] }];
+        const isOfConnection = text.includes('pg_postmaster_start_time');
+        return isFrame || isOfConnection ? [] : [{ text, values: (values ?? []) as unknown[] }];
       });
     },
   };
