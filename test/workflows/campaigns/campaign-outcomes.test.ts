@@ -6,6 +6,9 @@ import { freezeCampaign } from '../../../db/transactions/mail/freeze-audience.ts
 import { claimCampaignEmails } from '../../../db/transactions/mail/claim-campaign-mail.ts';
 import { foldCampaignTally } from '../../../db/campaigns/tally.ts';
 import { transact } from '../../../db/database.ts';
+import { holdByHand } from '../../../db/restores/restores.ts';
+import { decideMail } from '../../../db/transactions/restores/decide-mail.ts';
+import { holdChunks, holdMail } from '../../../db/transactions/restores/hold-mail.ts';
 import { recordDeliveryOutcomes } from '../../../db/transactions/mail/record-outcomes.ts';
 import { recordFeedback } from '../../../db/transactions/mail/record-feedback.ts';
 import { findReportedMessages } from '../../../db/transactions/mail/reports.ts';
@@ -609,6 +612,19 @@ it('says that no provider of its route could take the mail', async () => {
   const id = await frozen();
   await finished(id);
   expect((await agreed(id))[one!]).toBe('no_provider');
+}, 60_000);
+
+it('says that mail of before a restore waits for the operator, or was discarded', async () => {
+  await policy({ quietHours: null });
+  const [one] = await contacts(1);
+  const id = await frozen();
+  await holdByHand(db);
+  await holdMail(db);
+  await holdChunks(db, () => false);
+  expect((await agreed(id))[one!]).toBe('operator');
+  expect(await decideMail(db, 'discard', { campaignId: id })).toBe(1);
+  expect((await agreed(id))[one!]).toBe('restored');
+  await finished(id);
 }, 60_000);
 
 async function addressOf(contactId: string): Promise<string> {
