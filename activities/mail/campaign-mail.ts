@@ -328,9 +328,9 @@ function headersFor(
 }
 
 /**
- * Returns the values of the slots in the pixel and the tracked links, by slot number. A value is a
- * signature, which needs no escaping, or a whole URL as HTML. null: the skeleton does not suffice
- * for one of the links.
+ * Returns the values for the gaps (slots) of the skeleton in the pixel and the tracked links, by slot
+ * number. A value is a signature, which needs no escaping, or a whole URL as HTML. null: the URL of a
+ * link cannot be filled in.
  */
 function trackingOf(
   mail: MailSkeleton,

@@ -9,6 +9,7 @@ import {
   type UserRow,
   type UserType,
 } from '../../db/accounts/users.ts';
+import { bug } from '../../domain/errors.ts';
 import { normaliseEmail } from '../../domain/email-address.ts';
 import type { OAuthProvider } from '../../providers/login/oauth.ts';
 import { type Answer, answer, type AnyEndpoint, endpoint } from '../http/endpoint.ts';
@@ -89,7 +90,7 @@ function outbound({ provider, name }: (typeof ways)[number]): AnyEndpoint {
         .setExpirationTime(`${stateSeconds}s`)
         .sign(keyFor('oauth state', config));
       const login = oauth[provider];
-      if (!login) throw new Error(`The login provider ${name} has settings, but no code.`);
+      if (!login) throw bug(`The login provider ${name} has settings, but is not implemented.`);
       const url = login.authorizeUrl({
         redirectUri: redirectUri(provider, config),
         state,

@@ -76,7 +76,8 @@ export const moveWaitsOfStep = endpoint({
 });
 
 /**
- * Refuses a step at which executions cannot wait, or cannot wait without end.
+ * Refuses a step at which executions cannot wait. With `forever`, also refuses a step at which
+ * executions cannot wait without end.
  * @throws Problem VALIDATION_ERROR
  */
 function refuseStep(type: StepType, forever: true | undefined): void {

@@ -217,9 +217,9 @@ const removeMember = endpoint({
 export const memberEndpoints = [listProjectMembers, addMember, changeMember, removeMember];
 
 /**
- * Returns the account of an address. If no account exists, and users of an OpenID provider need an
- * invitation, an account is created. The user takes over the account at the first sign-in through
- * the provider.
+ * Returns the account of an address. If there is none, and the OpenID provider of the address's
+ * domain admits only invited users, an account is created. The user takes over the account at the
+ * first sign-in through this provider.
  * @throws Problem USER_NOT_FOUND
  */
 async function findOrInviteUser(

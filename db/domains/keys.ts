@@ -18,7 +18,7 @@ export interface NewKey {
   isSeen: boolean;
 }
 
-/** Time after which a key is dropped if its record was never found (our choice). */
+/** Time after which a next key is dropped if its DNS record was never found. No standard sets it. */
 const unseenMax = sql`interval '30 days'`;
 /**
  * Time for which the DNS record of a previous key must stay, because mail with its signature may

@@ -5,8 +5,8 @@ import { insertSystemMail } from './system-mail.ts';
 const senderName = 'Everpost';
 
 /**
- * Inserts mail of the platform to its users, in the transaction that causes the mail: one for each
- * recipient. Without a sender (`from`), it inserts none.
+ * Inserts one mail of the platform for each recipient, in the transaction that causes the mail. If
+ * `from` is null, inserts none.
  */
 export async function insertPlatformMail(
   tx: Database,

@@ -264,8 +264,9 @@ async function findMedians(tx: Database, sampled: RawBuilder<boolean>): Promise<
 }
 
 /**
- * Returns the medians of delays. A delay is completed when it begins to wait. A delay is left when
- * it is skipped, when the next step begins, or when the execution completes.
+ * Returns the median time that executions spent in each delay. A delay is COMPLETED as soon as its
+ * wait begins, so `completed_at` is not the end of the wait. The wait ends when the delay is skipped,
+ * when the next step begins, or when the execution completes.
  */
 async function findDelayMedians(
   tx: Database,

@@ -1,6 +1,6 @@
 /**
- * A report about a message after the mail provider got it. Reports come from the provider, or from
- * our pixel and links.
+ * A report about a message after the mail provider got it. Reports come from the provider, from
+ * other mail servers, or from our pixel and links.
  */
 export type Feedback = { at: Date } &
   /**

@@ -94,7 +94,7 @@ export function layOut(picture: Picture): Drawing {
   layout(graph);
 
   const { width = 0, height = 0 } = graph.graph();
-  // The picture is at least as wide as its title. The steps are in the middle.
+  // The picture has a minimum width, so that most titles fit. The steps are in the middle.
   const inner = Math.max(width, titleMin);
   const left = sizes.margin + (inner - width) / 2;
   const top = sizes.margin + sizes.header;

@@ -43,7 +43,10 @@ const renderMs = 1000;
  */
 export const renderChars = 10 * 1024 * 1024;
 
-/** Number of comparisons in a text search that take as long as a filter needs for one character. */
+/**
+ * A text search may compare many characters. This number of comparisons counts as one character of
+ * `renderChars`.
+ */
 const comparisonsPerChar = 1_000;
 
 class TracedOutput extends Output {

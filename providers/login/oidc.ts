@@ -269,7 +269,10 @@ async function readBounded({ body }: Response): Promise<Buffer | null> {
 async function fetchKeys(url: string, options: FetchOptions): Promise<Response> {
   const answered = await fetchBounded(url, options);
   if (answered.status !== 200) {
-    throw new ProviderUnavailable(`The keys at ${new URL(url).host} cannot be read.`);
+    const { host } = new URL(url);
+    throw new ProviderUnavailable(
+      `The signing keys of the login provider cannot be read: ${host} answered ${answered.status}.`,
+    );
   }
   return answered;
 }

@@ -29,8 +29,6 @@ export function deliveryOutcomeOf(
   content: DeliveryOutcome['content'],
   { mailer, retryMs }: OutcomeRules,
 ): DeliveryOutcome {
-  // The spread comes last, because V8 makes a hidden class for each object in which a new property
-  // follows a spread.
   if (outcome.kind === 'refused') {
     const refusal = outcome.isRecipient ? 'recipient_refused' : 'provider_refused';
     return { emailId, content, kind: 'refused', error: outcome.error, refusal };
@@ -39,6 +37,8 @@ export function deliveryOutcomeOf(
   if (outcome.kind === 'accepted' && isSimulated(mailer, to)) {
     return { emailId, content, ...outcome, delivered: false, simulator: to };
   }
+  // The spread comes last: V8 would make a hidden class for each object in which a new property
+  // follows a spread.
   if (outcome.kind !== 'retry') return { emailId, content, ...outcome };
   const { error } = outcome;
   const isOver = firstAt !== null && Date.now() - Date.parse(firstAt) >= retryMs;

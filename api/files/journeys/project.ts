@@ -4,7 +4,7 @@ import { nameInList } from '../reading/document.ts';
 import { senderColumns } from '../../http/schemas.ts';
 import { givenCondition } from '../../segments/input.ts';
 import { keyedGraph } from '../../workflows/portable/keyed-graph.ts';
-import { Problem } from '../../../domain/errors.ts';
+import { bug, Problem } from '../../../domain/errors.ts';
 import type { FileKind } from '../../../domain/files/kinds.ts';
 import type { Condition } from '../../../domain/filter/filter.ts';
 import type { Where } from '../../../domain/filter/where.ts';
@@ -202,7 +202,7 @@ export class FilesProject {
   /** Returns the body of the request of an object without problems. */
   #body<Kind extends FileRequest['kind']>(object: ReadObject, _kind: Kind): BodyOf<Kind> {
     const made = this.#request(object);
-    if ('problems' in made) throw new Error(`Unexpected problems of ${object.path}.`);
+    if ('problems' in made) throw bug(`${object.path} has problems that were not reported before.`);
     return made.request.body as unknown as BodyOf<Kind>;
   }
 

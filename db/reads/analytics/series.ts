@@ -52,9 +52,9 @@ export interface SeriesPart {
 const bounded = { ms: limits.statsTimeMs, problem: 'STATS_TOO_HEAVY' } as const;
 
 /**
- * Counts the moments of mail in consecutive parts of a period, in the order of the parts. For an
- * owner it reads all its mail by index; for a project, it uses the index of moments and the tally
- * of whole days.
+ * Counts sends, deliveries, opens and so on, and conversions, in each part of a period. The parts
+ * follow each other. The mail of an owner is read by an index. For a whole project, the index of
+ * moments and the tally of whole days are used.
  * @param owner null: all mail of the project
  * @throws Problem STATS_TOO_HEAVY
  */

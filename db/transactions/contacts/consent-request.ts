@@ -14,7 +14,10 @@ export interface ConsentRequest {
   isOptIn: boolean;
   /** The ids of the requested topics. */
   topics: readonly string[];
-  /** True if topics that the contact itself has left stay left, unless it confirms them. */
+  /**
+   * True: the request does not join topics that the contact itself has left. Only a confirmation by
+   * the contact does.
+   */
   keepsLeft: boolean;
 }
 

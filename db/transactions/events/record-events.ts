@@ -349,10 +349,11 @@ function recordsOf(events: readonly ProjectEvent[]): string {
 }
 
 /**
- * SQL that selects the actor and the depth of the chain of causes of an execution that a `recorded`
- * event starts. The depth is 0, or one more than the depth of the execution that caused the event:
- * by its mail, by a step (`executionId`), or by a change that moved its contact into or out of a
- * segment.
+ * SQL for an execution that a `recorded` event starts. It selects `depth`, the position of the
+ * execution in a chain of executions that start each other, and `actor`, the cause of the first one.
+ * If no execution caused the event, the depth is 0. Otherwise the depth is one more than that of the
+ * execution that caused the event: by its mail, by a step (`executionId`), or by a change that moved
+ * its contact into or out of a segment.
  */
 function causeOf(executionId: string | null) {
   return sql`(

@@ -149,7 +149,10 @@ export async function signalRemovals(db: Database, max: number): Promise<void> {
 interface Page {
   table: string;
   rows: number;
-  /** SQL that finds the rows of the project, if no index has `project_id`. */
+  /**
+   * If no index of the table has `project_id`: the beginning of the SQL condition that finds the rows
+   * of the project, up to `from <parent>`. ` where project_id = …)` is appended.
+   */
   of?: string;
   /**
    * SQL that is true for rows that cannot be deleted yet. While there are some, the later tables

@@ -85,7 +85,10 @@ async function copyOf(raw: Buffer): Promise<ArrayBuffer> {
 
 function withHeaders({ memory, headers }: SignedMemory): Buffer {
   const start = headBytes - headers.length;
-  if (start < 0) throw new Error(`The signatures have more than ${headBytes} bytes.`);
+  if (start < 0)
+    throw new Error(
+      `The DKIM signatures of the message have more than ${headBytes} bytes, the maximum.`,
+    );
   const message = Buffer.from(memory, start);
   message.write(headers, 'latin1');
   return message;

@@ -108,11 +108,6 @@ select coalesce(sum(converted), 0)::int as converted, coalesce(sum(conversions),
 from goal_tally
 where owner_id = $1
 
-select concat_ws(' ', pg_postmaster_start_time(), (
-    select oid
-    from pg_database
-    where datname = current_database()), to_regclass('event')::oid) as server
-
 select heartbeat::float8 as heartbeat, heartbeat_at as "heartbeatAt"
 from installation
 for update
