@@ -90,7 +90,8 @@ function outbound({ provider, name }: (typeof ways)[number]): AnyEndpoint {
         .setExpirationTime(`${stateSeconds}s`)
         .sign(keyFor('oauth state', config));
       const login = oauth[provider];
-      if (!login) throw bug(`The login provider ${name} has settings, but is not implemented.`);
+      if (!login)
+        throw bug(`The login provider ${name} has settings, but this version cannot use it.`);
       const url = login.authorizeUrl({
         redirectUri: redirectUri(provider, config),
         state,

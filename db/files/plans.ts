@@ -129,13 +129,7 @@ export async function findPlan(
   projectId: string,
   id: string,
 ): Promise<ShownPlan | undefined> {
-  return db
-    .selectFrom('plan')
-    .select(shownColumns)
-    .where('project_id', '=', projectId)
-    .where('id', '=', id)
-    .where(isKept)
-    .executeTakeFirst();
+  return keptPlan(db, projectId, id).executeTakeFirst();
 }
 
 /** Finds a plan as `findPlan`, and locks it until the end of the transaction. */
@@ -144,14 +138,16 @@ export async function lockPlan(
   projectId: string,
   id: string,
 ): Promise<ShownPlan | undefined> {
-  return tx
+  return keptPlan(tx, projectId, id).forUpdate().executeTakeFirst();
+}
+
+function keptPlan(db: Database, projectId: string, id: string) {
+  return db
     .selectFrom('plan')
     .select(shownColumns)
     .where('project_id', '=', projectId)
     .where('id', '=', id)
-    .where(isKept)
-    .forUpdate()
-    .executeTakeFirst();
+    .where(isKept);
 }
 
 /** The request of an open plan. */
